@@ -24,6 +24,9 @@ using topology::LinkDirection;
 constexpr uint64_t kTraffic = 301;          // purpose of draws
 constexpr uint64_t kBlockBytes = 32 << 10;  // of a rank's data, for each rank
 constexpr uint64_t kEventsAtOnce = 20'000;
+// A spine's rate beside a host's: packets are few and large here, and a hop more of each would be
+// an inborn delay of the links between leaves.
+constexpr uint64_t kSpine = 64;
 // A hang takes the longer of 10 s and four of the longest pauses to be one.
 constexpr Nanos kObserved = seconds(60);
 constexpr Nanos kEndless = seconds(100'000);
@@ -171,7 +174,7 @@ class Simulation {
   topology::LeafSpineShape shape() const {
     const topology::LinkShape link{.rate = rate(), .delay = micros(2), .queue = mebibytes(1)};
     topology::LinkShape up = link;
-    up.rate = {link.rate.count * hosts_per_leaf()};
+    up.rate = {link.rate.count * kSpine};
     return {.leaves = 2,
             .spines = 1,
             .hosts_per_leaf = hosts_per_leaf(),
@@ -244,7 +247,7 @@ class Simulation {
 
   // --- its neighbors ---
 
-  // Bursts from one leaf's neighbor to the other's share the spine.
+  // Bursts of a neighbor to one of the job's hosts.
   void add_neighbors(topology::Workload& workload) const {
     const Noise& noise = job_.noise;
     if (noise.congestion_chance == 0) return;
@@ -257,9 +260,8 @@ class Simulation {
       at += exponential(random, noise.congestion_ns / noise.congestion_chance);
       if (at > total_ns) break;
       topology::Flow flow{.id = id, .bytes = {std::max<uint64_t>(bytes, 1000)}};
-      flow.from = hosts_per_leaf() - 1;
-      flow.to = 2 * hosts_per_leaf() - 1;
-      if (chance(random, 0.5)) std::swap(flow.from, flow.to);
+      flow.from = chance(random, 0.5) ? hosts_per_leaf() - 1 : 2 * hosts_per_leaf() - 1;
+      flow.to = host_of(static_cast<uint32_t>(random.below(job_.ranks)));
       flow.start = Nanos{static_cast<int64_t>(at)};
       workload.flows.push_back(flow);
     }

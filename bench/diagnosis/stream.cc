@@ -19,6 +19,7 @@ constexpr uint64_t kDeath = 202;
 constexpr uint64_t kWorld = 7;
 constexpr double kCallNs = 20e3;  // from a call to its start
 constexpr double kElements = 1'000'000;
+constexpr double kMessageBytes = 100'000;
 constexpr double kDeadAfterNs = 5e9;  // peers are declared dead
 constexpr double kObservedNs = 90e9;  // of a job that hangs
 constexpr double kKeepAliveNs = 1e9;
@@ -126,7 +127,8 @@ class StreamMaker {
     const uint32_t number = ++calls_;
     const bool unequal = call.operation == Operation::kAlltoallv;
     const bool exchange = unequal || call.operation == Operation::kAlltoall;
-    const bool mismatch = at_onset(Fault::kMismatch) && first_of_step();
+    // Counts of an all-to-all-v may differ.
+    const bool mismatch = at_onset(Fault::kMismatch) && !unequal && first_of_step();
     std::vector<double> started(job_.ranks);
     std::vector<double> load(job_.ranks, 1.0);
     for (uint32_t rank = 0; rank < job_.ranks; ++rank) {
@@ -184,13 +186,15 @@ class StreamMaker {
   void record(uint32_t number, const Transfer& moved) {
     for (const Arrival& each : moved.arrivals) {
       if (!job_.waits) break;
+      const auto bytes = static_cast<uint64_t>(kMessageBytes * each.load);
       if (job_.host_of(each.from) == job_.host_of(each.to)) {
         emit(each.to, each.at,
              events::SharedMessageCompleted{
-                 {}, each.from + 1, 2, 0, 1000, events::Direction::kReceived, false});
+                 {}, each.from + 1, 2, 0, bytes, events::Direction::kReceived, false});
       } else {
-        emit(each.to, each.at,
-             events::MessageCompleted{{}, each.from + 1, 2, 0, 1000, events::Direction::kReceived});
+        emit(
+            each.to, each.at,
+            events::MessageCompleted{{}, each.from + 1, 2, 0, bytes, events::Direction::kReceived});
       }
     }
     for (uint32_t rank = 0; rank < job_.ranks; ++rank) {

@@ -67,7 +67,7 @@ Transfer StreamNetwork::ring(uint64_t call, const std::vector<double>& started, 
   for (uint32_t round = 0; round < rounds; ++round) {
     std::vector<double> next(ranks);
     for (uint32_t from = 0; from < ranks; ++from) {
-      Arrival message{from, (from + 1) % ranks, end_of(from, std::max(ready[from], free[from]))};
+      Arrival message{from, (from + 1) % ranks, end_of(from, std::max(ready[from], free[from])), 1};
       if (message.at < kNoTime) message.at += on_link_ns(call, round, message, each);
       free[from] = message.at;
       message.at = end_of(message.to, std::max(message.at, started[message.to]));
@@ -93,7 +93,7 @@ Transfer StreamNetwork::exchange(uint64_t call, const std::vector<double>& start
   for (uint32_t round = 1; round < ranks; ++round) {
     std::vector<double> over = transfer.ended;
     for (uint32_t from = 0; from < ranks; ++from) {
-      Arrival message{from, (from + round) % ranks, transfer.ended[from]};
+      Arrival message{from, (from + round) % ranks, transfer.ended[from], load[from]};
       message.at = end_of(from, std::max(message.at, transfer.ended[message.to]));
       if (message.at < kNoTime) message.at += on_link_ns(call, round, message, each * load[from]);
       message.at = end_of(message.to, message.at);

@@ -17,6 +17,7 @@ struct Arrival {
   uint32_t from = 0;
   uint32_t to = 0;
   double at = 0;
+  double load = 1;  // its size beside the usual one
 };
 
 struct Transfer {

@@ -162,7 +162,10 @@ class Hangs {
       }
       if (!any && circle == nullptr) circle = &open;
     }
-    if (causes.empty() && circle != nullptr) return report_circle(*circle);
+    // Where all have called one of the operations, the others wait for it, and for no circle.
+    const bool stalled = std::any_of(open_.begin(), open_.end(),
+                                     [](const Open& open) { return open.absent.empty(); });
+    if (causes.empty() && circle != nullptr && !stalled) return report_circle(*circle);
     for (const auto& [process, open] : causes) report_absent(process, *open);
   }
 

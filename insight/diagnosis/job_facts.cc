@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "insight/diagnosis/params.h"
+#include "insight/diagnosis/transits.h"
 
 namespace heddle::insight {
 namespace {
@@ -184,6 +185,7 @@ void JobFacts::on(uint32_t process, const events::CallEnded& event, int64_t at) 
   if (--operation->open > 0) return;
   for (const Part& each : operation->parts)
     operation->ended = std::max(operation->ended, each.ended);
+  if (!operation->between_two()) measure_transits(processes_, *operation);
 }
 
 void JobFacts::on(uint32_t process, const events::WaitBegun& /*event*/, int64_t at) {
@@ -197,36 +199,33 @@ void JobFacts::on(uint32_t process, const events::WaitEnded& /*event*/, int64_t 
   courses_[process].waited_ns += std::max<int64_t>(0, at - courses_[process].waited_since);
 }
 
-void JobFacts::arrived(uint32_t process, uint32_t connection, uint16_t channel, int64_t at) {
-  const auto found = processes_[process].connections.find(connection);
+void JobFacts::arrived(uint32_t process, const Message& message, int64_t at) {
+  const auto found = processes_[process].connections.find(message.connection);
   if (found == processes_[process].connections.end()) return;
   const ConnectionFacts& facts = found->second;
   const Course& course = courses_[process];
-  auto live = course.live.upper_bound({facts.communicator, channel});
+  auto live = course.live.upper_bound({facts.communicator, message.channel});
   if (live == course.live.begin()) return;
   --live;
   const auto& [communicator, first] = live->first;
-  if (communicator != facts.communicator || channel - first >= live->second.channels) return;
+  if (communicator != facts.communicator || message.channel - first >= live->second.channels)
+    return;
   const auto operation = operations_.find(live->second.key);
   if (operation == operations_.end() || !operation->second.has_rank(facts.peer)) return;
   Inflow& inflow = operation->second.parts[live->second.part].from(facts.peer);
   ++inflow.messages;
-  if (operation->second.missing > 0) {
-    ++inflow.early;
-  } else {
-    inflow.sum_ns += static_cast<double>(at - operation->second.began);
-  }
-  inflow.last_ns = at;
+  inflow.bytes += message.bytes;
+  if (inflow.arrivals.size() < params::kMostArrivals) inflow.arrivals.push_back(at);
 }
 
 void JobFacts::on(uint32_t process, const events::MessageCompleted& event, int64_t at) {
   if (event.direction != events::Direction::kReceived) return;
-  arrived(process, event.connection, event.channel, at);
+  arrived(process, {event.connection, event.channel, event.bytes}, at);
 }
 
 void JobFacts::on(uint32_t process, const events::SharedMessageCompleted& event, int64_t at) {
   if (event.direction != events::Direction::kReceived) return;
-  arrived(process, event.connection, event.channel, at);
+  arrived(process, {event.connection, event.channel, event.bytes}, at);
 }
 
 void JobFacts::trouble(uint32_t process, uint32_t connection, const Trouble& trouble) {

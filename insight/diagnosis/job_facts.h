@@ -34,9 +34,10 @@ struct OperationKey {
 struct Inflow {
   uint32_t from = 0;
   uint32_t messages = 0;
-  uint32_t early = 0;           // of these, before all ranks had called the operation
-  double sum_ns = 0;            // of the others' times since the operation's beginning
-  int64_t last_ns = 0;          // the last arrival
+  uint64_t bytes = 0;
+  std::vector<int64_t> arrivals;  // while the operation runs, of the first kMostArrivals messages
+  double least_transit_ns = -1;   // of all messages together (transits.h); -1: unknown
+  double most_transit_ns = -1;
   double network_wait_ns = -1;  // mean of a transfer, as NCCL's proxy measured it; -1: unknown
 };
 
@@ -75,11 +76,6 @@ struct Operation {
   uint32_t in_flight = 0;   // parts that were made and have not ended
 
   bool between_two() const { return key.from != kNobody; }
-  // Of the arrivals since its beginning. Data that waits for a late rank's call is not late itself,
-  // so that no arrival counts as earlier than the last rank's call.
-  double mean_arrival_ns(const Inflow& inflow) const {
-    return (inflow.sum_ns + inflow.early * static_cast<double>(due - began)) / inflow.messages;
-  }
   uint32_t rank_of(size_t part) const;
   bool has_rank(uint32_t rank) const;
 };
@@ -172,7 +168,12 @@ class JobFacts {
   Operation& operation(const OperationKey& key, const events::CallMade& event);
   // Null: the call is not known.
   Operation* find(uint32_t process, CallId call, uint32_t& part);
-  void arrived(uint32_t process, uint32_t connection, uint16_t channel, int64_t at);
+  struct Message {
+    uint32_t connection = 0;
+    uint16_t channel = 0;
+    uint64_t bytes = 0;
+  };
+  void arrived(uint32_t process, const Message& message, int64_t at);
   void trouble(uint32_t process, uint32_t connection, const Trouble& trouble);
   void forget_old();
 

@@ -34,6 +34,12 @@ inline constexpr int64_t kLeastBlockNs = 50'000'000;
 inline constexpr size_t kLeastBlocks = 8;
 // An episode has at least this many blocks. Range 4 to 10.
 inline constexpr size_t kLeastEpisode = 5;
+// And lasts this long, ns: a crowd on a host's cores, a garbage collection or a neighbor's burst is
+// shorter. Range 0.5 to 5 s.
+inline constexpr int64_t kLeastEpisodeNs = 1'000'000'000;
+// Of noise a value counts up to this many thresholds, so that one checkpoint does not hide a fault.
+// Range 2 to 10.
+inline constexpr double kMostNoise = 4;
 // A level must lie this many standard errors of the others' spread above it. Range 4 to 8.
 inline constexpr double kLeastErrors = 6;
 // And its owner must be the latest of all in this share of the episode's blocks. Range 0.6 to 0.9.
@@ -47,8 +53,6 @@ inline constexpr double kLeastLate = 0.05;
 // From this share of a communicator's ranks on, slow ranks are a matter of how work is divided: two
 // faults at once are rare, in a quarter of all ranks unheard of. Range 0.2 to 0.5.
 inline constexpr double kDesignShare = 0.25;
-// A rank's surplus of work explains its surplus of time from this fraction on. Range 0.4 to 0.8.
-inline constexpr double kExplained = 0.5;
 
 // --- slow links ---
 
@@ -57,9 +61,13 @@ inline constexpr double kExplained = 0.5;
 inline constexpr double kLeastDelay = 0.1;
 // And by at least this, ns: below it the scheduler of the host is measured. Range 20 to 1000 us.
 inline constexpr int64_t kLeastDelayNs = 50'000;
+// The link that is the measure of the others, as a quantile of their paces: with four hosts a slow
+// NIC is of half of all links. Range 0.2 to 0.4.
+inline constexpr double kUsualLink = 0.25;
 // Operations whose transfer costs less than this share of the job's time are not a cause. Range
 // 0.01 to 0.1.
 inline constexpr double kLeastTransfer = 0.02;
+
 // --- degradation ---
 
 // A slow place degrades, and did not break, if its level rose over at least this share of the
@@ -76,6 +84,9 @@ inline constexpr size_t kMostParts = 1'000'000;
 inline constexpr size_t kMostUnrecorded = 64;
 // Reasons why something could not be judged, a sentence each, that are reported.
 inline constexpr size_t kMostNotJudged = 20;
+// Arrivals from one rank in an operation that runs, 8 bytes each; where there are more its links
+// are not compared.
+inline constexpr size_t kMostArrivals = 4096;
 // Times of losses and path changes that are kept for a connection.
 inline constexpr size_t kMostTroubles = 10'000;
 

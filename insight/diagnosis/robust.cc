@@ -17,6 +17,14 @@ double median(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
+double quantile(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  if (share == 0.5) return median(std::move(values));
+  const auto at = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + at, values.end());
+  return values[static_cast<size_t>(at)];
+}
+
 double spread(const std::vector<double>& values, double middle) {
   std::vector<double> deviations(values.size());
   std::transform(values.begin(), values.end(), deviations.begin(),
@@ -42,6 +50,11 @@ Episode highest_episode(const std::vector<double>& values, double threshold) {
     }
   }
   return best;
+}
+
+std::vector<double> values_in(const std::vector<double>& values, const Episode& episode) {
+  return {values.begin() + static_cast<std::ptrdiff_t>(episode.begin),
+          values.begin() + static_cast<std::ptrdiff_t>(episode.end)};
 }
 
 // Medians of eight parts: they rise by much in all, and no step between two has most of the rise.

@@ -8,6 +8,8 @@ namespace heddle::insight {
 
 // 0 of none.
 double median(std::vector<double> values);
+// The value below which this share of them lies; 0 of none.
+double quantile(std::vector<double> values, double share);
 // Standard deviation as the median absolute deviation gives it.
 double spread(const std::vector<double>& values, double middle);
 
@@ -21,6 +23,9 @@ struct Episode {
 // The stretch of values that exceeds `threshold` most, each value counted by at most `threshold`
 // above or below it, so that single ones decide nothing. Empty if none does.
 Episode highest_episode(const std::vector<double>& values, double threshold);
+
+// The values of an episode.
+std::vector<double> values_in(const std::vector<double>& values, const Episode& episode);
 
 // Whether the values rise bit by bit from beginning to end, rather than in one step.
 bool rises_gradually(const std::vector<double>& values);

@@ -7,6 +7,7 @@
 #include "insight/diagnosis.h"
 #include "insight/diagnosis/block_series.h"
 #include "insight/diagnosis/job_facts.h"
+#include "insight/diagnosis/outliers.h"
 
 namespace heddle::insight {
 
@@ -23,6 +24,9 @@ void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis
 // other explains them, else the first link.
 Place place_of_links(const JobFacts& facts,
                      const std::vector<std::pair<uint32_t, uint32_t>>& links);
+
+// Of an outlier: since and until when, how sure, and whether there is a baseline.
+void take_times(const BlockSeries& series, const Outlier& outlier, Verdict& verdict);
 
 // "12.345 s"
 std::string seconds_text(int64_t ns);

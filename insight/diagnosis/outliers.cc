@@ -1,0 +1,131 @@
+// See outliers.h.
+#include "insight/diagnosis/outliers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "insight/diagnosis/block_series.h"
+#include "insight/diagnosis/params.h"
+
+namespace heddle::insight {
+namespace {
+
+using Rows = std::vector<std::vector<double>>;
+
+// Values less a line through the medians of their halves: what is neither level nor trend.
+void add_residuals(const std::vector<double>& values, std::vector<double>& residuals) {
+  const size_t half = values.size() / 2;
+  const double first = median(values_in(values, {0, half}));
+  const double last = median(values_in(values, {values.size() - half, values.size()}));
+  const double slope = values.size() >= params::kLeastEpisode
+                           ? (last - first) / static_cast<double>(values.size() - half)
+                           : 0;
+  std::vector<double> flat(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    flat[i] = values[i] - slope * static_cast<double>(i);
+  }
+  const double level = median(flat);
+  for (const double value : flat) residuals.push_back(value - level);
+}
+
+// How much a candidate's value varies beside what the episode changes, and for how long: a mean of
+// n values whose neighbors are correlated varies as that of fewer.
+class NoiseOf {
+ public:
+  NoiseOf(const Rows& values, const Episode& episode, double threshold) {
+    const double most = params::kMostNoise * threshold;
+    for (const std::vector<double>& row : values) {
+      for (const Episode& part :
+           {Episode{0, episode.begin}, episode, Episode{episode.end, row.size()}}) {
+        if (part.length() == 0) continue;
+        std::vector<double> residuals;
+        add_residuals(values_in(row, part), residuals);
+        all_.insert(all_.end(), residuals.begin(), residuals.end());
+        for (size_t i = 0; i < residuals.size(); ++i) {
+          const double value = std::clamp(residuals[i], -most, most);
+          squares_ += value * value;
+          if (i > 0) products_ += value * std::clamp(residuals[i - 1], -most, most);
+        }
+      }
+    }
+  }
+
+  double deviation() const {
+    const double by_squares = std::sqrt(squares_ / static_cast<double>(all_.size()));
+    return std::max(by_squares, spread(all_, 0));
+  }
+  // Of a median of n values, beside its error without correlation.
+  double inflation() const {
+    const double correlation = std::clamp(products_ / std::max(squares_, 1e-12), 0.0, 0.9);
+    return std::sqrt((1 + correlation) / (1 - correlation));
+  }
+
+ private:
+  std::vector<double> all_;
+  double squares_ = 0;
+  double products_ = 0;
+};
+
+// How the candidates' levels differ where none is an outlier: of the lower half, since more than
+// one may be.
+bool stands_out(std::vector<double> levels, const Outlier& outlier, double threshold) {
+  constexpr size_t kFew = 4;
+  if (levels.size() < kFew) return true;
+  std::sort(levels.begin(), levels.end());
+  levels.resize((levels.size() + 1) / 2);
+  std::vector<double> below;
+  for (const double level : levels) below.push_back(outlier.others - level);
+  const double between = std::max(params::kDeviationOfMad * median(below), threshold / 8);
+  return outlier.level - outlier.others >= 4 * between;
+}
+
+bool is_long_enough(const Episode& episode, const std::vector<Block>& blocks) {
+  if (episode.length() < params::kLeastEpisode) return false;
+  return blocks[episode.end - 1].end - blocks[episode.begin].begin >= params::kLeastEpisodeNs;
+}
+
+// Few values of a row are enough to exceed a threshold where noise is large.
+bool is_steady(const std::vector<double>& own, double threshold) {
+  const auto above = std::count_if(own.begin(), own.end(),
+                                   [threshold](double value) { return value >= threshold; });
+  return static_cast<double>(above) >= params::kLeastFirst * static_cast<double>(own.size());
+}
+
+}  // namespace
+
+std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>& blocks,
+                                   const OutlierRule& rule) {
+  std::vector<Outlier> found;
+  if (values.size() < 2 || blocks.size() < params::kLeastBlocks) return found;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Episode episode = highest_episode(values[i], rule.threshold);
+    if (!is_long_enough(episode, blocks)) continue;
+    const std::vector<double> own = values_in(values[i], episode);
+    Outlier outlier{.candidate = i, .episode = episode, .level = median(own)};
+    if (!is_steady(own, rule.threshold)) continue;
+    std::vector<double> levels;
+    for (const std::vector<double>& row : values) levels.push_back(median(values_in(row, episode)));
+    outlier.others = quantile(levels, rule.usual);
+    const double above = outlier.level - std::max(0.0, outlier.others);
+    const NoiseOf noise(values, episode, rule.threshold);
+    // A median of n values varies by 1.25 / sqrt(n) of their deviation.
+    const double error = 1.25 * std::max(noise.deviation(), rule.threshold / 20) *
+                         noise.inflation() / std::sqrt(static_cast<double>(own.size()));
+    outlier.errors = above / error;
+    if (above < rule.threshold / 2 || outlier.errors < params::kLeastErrors) continue;
+    if (!stands_out(std::move(levels), outlier, rule.threshold)) continue;
+    outlier.from_beginning = episode.begin <= blocks.size() / 20;
+    outlier.lasts = episode.end + std::max<size_t>(1, blocks.size() / 20) >= blocks.size();
+    // What is over and began with the job was its start.
+    if (outlier.from_beginning && !outlier.lasts && episode.begin == 0) continue;
+    found.push_back(outlier);
+  }
+  return found;
+}
+
+double confidence_of(const Outlier& outlier) {
+  const double by_errors = 1 - std::exp(-outlier.errors / params::kLeastErrors);
+  return std::clamp(0.5 + 0.49 * by_errors, 0.5, 0.99);
+}
+
+}  // namespace heddle::insight

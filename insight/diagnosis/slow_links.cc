@@ -1,0 +1,188 @@
+// Slow links and NICs: see rules.h. Where hosts exchange data with several others, a NIC is late if
+// most of its links are; else, and in rings, links are compared one by one.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "insight/diagnosis/outliers.h"
+#include "insight/diagnosis/params.h"
+#include "insight/diagnosis/rules.h"
+
+namespace heddle::insight {
+namespace {
+
+constexpr OutlierRule kRule = {.threshold = params::kLeastDelay, .usual = params::kUsualLink};
+
+// A host's NICs in one direction, with its links' rows.
+struct NicSide {
+  std::string host;
+  bool sends = true;
+  uint32_t process = 0;  // one of the host
+  std::vector<const std::vector<double>*> links;
+};
+
+struct HotNic {
+  std::string host;
+  uint32_t process = 0;
+  bool sends = false;
+  bool receives = false;
+  std::vector<double> values;  // of the worse side
+  Outlier outlier;             // the same
+};
+
+std::vector<NicSide> sides_of(const JobFacts& facts, const BlockSeries& series) {
+  std::map<std::pair<std::string, bool>, NicSide> sides;
+  for (const auto& [link, row] : series.delayed) {
+    for (const bool sends : {true, false}) {
+      const uint32_t rank = sends ? link.first : link.second;
+      const uint32_t process = facts.process_of(series.communicator, rank);
+      if (process == kNobody) return {};
+      const std::string& host = facts.processes()[process].party.host;
+      NicSide& side = sides[{host, sends}];
+      side.host = host;
+      side.sends = sends;
+      side.process = process;
+      side.links.push_back(&row);
+    }
+  }
+  // With two hosts a sender is late exactly if its receiver is; with one link, it is the NIC's.
+  constexpr size_t kLeastSides = 6;
+  constexpr size_t kLeastLinks = 2;
+  std::vector<NicSide> all;
+  for (auto& [key, side] : sides) {
+    if (side.links.size() < kLeastLinks || sides.size() < kLeastSides) return {};
+    all.push_back(std::move(side));
+  }
+  return all;
+}
+
+// What the side's links are late by in all, if those that are late less than most are typical, so
+// that one slow link is not its NIC's.
+std::vector<double> delay_of(const NicSide& side) {
+  std::vector<double> values(side.links.front()->size());
+  for (size_t block = 0; block < values.size(); ++block) {
+    std::vector<double> links;
+    for (const std::vector<double>* row : side.links) links.push_back((*row)[block]);
+    const auto count = static_cast<double>(links.size());
+    constexpr double kBelowHalf = 0.49;
+    values[block] = count * quantile(std::move(links), kBelowHalf);
+  }
+  return values;
+}
+
+// The worst, with the other side of it where that is late, too; nothing: none is.
+std::optional<HotNic> hot_nic(const std::vector<NicSide>& sides, const BlockSeries& series,
+                              std::vector<std::string>& evidence) {
+  if (sides.empty()) return std::nullopt;
+  std::vector<std::vector<double>> values;
+  for (const NicSide& side : sides) values.push_back(delay_of(side));
+  const std::vector<Outlier> outliers = find_outliers(values, series.blocks, kRule);
+  if (outliers.empty()) return std::nullopt;
+  const Outlier& worst =
+      *std::max_element(outliers.begin(), outliers.end(),
+                        [](const Outlier& a, const Outlier& b) { return a.level < b.level; });
+  HotNic hot{.host = sides[worst.candidate].host,
+             .process = sides[worst.candidate].process,
+             .values = values_in(values[worst.candidate], worst.episode),
+             .outlier = worst};
+  for (const Outlier& outlier : outliers) {
+    const NicSide& side = sides[outlier.candidate];
+    evidence.push_back(fmt::format(
+        "data {} {} is late by {:.0f}% of the operations' transfer, the usual host's by {:.0f}%",
+        side.sends ? "from" : "to", side.host, 100 * outlier.level, 100 * outlier.others));
+    // A NIC that is slow both ways is about as slow both ways.
+    if (side.host != hot.host || outlier.level < worst.level / 2) continue;
+    (side.sends ? hot.sends : hot.receives) = true;
+  }
+  return hot;
+}
+
+void take(const BlockSeries& series, const Outlier& outlier, const std::vector<double>& values,
+          Verdict& verdict) {
+  verdict.what = VerdictClass::kCommunicationSlow;
+  if (rises_gradually(values)) {
+    verdict.what = VerdictClass::kDegradation;
+    verdict.evidence.push_back("it became late bit by bit, not at once");
+  }
+  verdict.action =
+      "compare both NICs' rates and error counters (ethtool), measure with `heddle perf` between "
+      "these hosts, and look at the switch ports between";
+  take_times(series, outlier, verdict);
+}
+
+void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis) {
+  std::vector<Link> links;
+  std::vector<std::vector<double>> values;
+  for (const auto& [link, row] : series.delayed) {
+    links.push_back(link);
+    values.push_back(row);
+  }
+  const std::vector<Outlier> outliers = find_outliers(values, series.blocks, kRule);
+  std::vector<std::pair<uint32_t, uint32_t>> hot;
+  Verdict verdict;
+  const Outlier* worst = nullptr;
+  for (const Outlier& outlier : outliers) {
+    const Link& link = links[outlier.candidate];
+    const uint32_t from = facts.process_of(series.communicator, link.first);
+    const uint32_t to = facts.process_of(series.communicator, link.second);
+    if (from == kNobody || to == kNobody) continue;
+    const bool is_worst = worst == nullptr || outlier.level > worst->level;
+    hot.insert(is_worst ? hot.begin() : hot.end(), {from, to});
+    if (is_worst) worst = &outlier;
+    verdict.evidence.push_back(fmt::format(
+        "data from {} to {} is late by {:.0f}% of the operations' transfer, the usual link's by "
+        "{:.0f}%",
+        full_name(facts.processes()[from].party), full_name(facts.processes()[to].party),
+        100 * outlier.level, 100 * outlier.others));
+  }
+  if (worst == nullptr) return;
+  verdict.place = place_of_links(facts, hot);
+  verdict.summary = "data is late on the " + place_text(diagnosis, verdict.place);
+  take(series, *worst, values_in(values[worst->candidate], worst->episode), verdict);
+  diagnosis.verdicts.push_back(std::move(verdict));
+}
+
+}  // namespace
+
+// Of links that are hot together: all from one host, all to one host, or all at one host; else the
+// first.
+Place place_of_links(const JobFacts& facts,
+                     const std::vector<std::pair<uint32_t, uint32_t>>& links) {
+  std::set<std::string> from;
+  std::set<std::string> to;
+  for (const auto& [sender, receiver] : links) {
+    from.insert(facts.processes()[sender].party.host);
+    to.insert(facts.processes()[receiver].party.host);
+  }
+  const Place link = {PlaceKind::kLink, {links.front().first, links.front().second}, ""};
+  if (from.size() == 1 && to.size() == 1) return link;
+  if (from.size() == 1) return {PlaceKind::kSenderNic, {links.front().first}, *from.begin()};
+  if (to.size() == 1) return {PlaceKind::kReceiverNic, {links.front().second}, *to.begin()};
+  for (const uint32_t end : {links.front().first, links.front().second}) {
+    const std::string& host = facts.processes()[end].party.host;
+    const bool at_all = std::all_of(links.begin(), links.end(), [&](const auto& each) {
+      return facts.processes()[each.first].party.host == host ||
+             facts.processes()[each.second].party.host == host;
+    });
+    if (at_all) return {PlaceKind::kNic, {end}, host};
+  }
+  return link;
+}
+
+void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis) {
+  Verdict verdict;
+  const std::optional<HotNic> nic = hot_nic(sides_of(facts, series), series, verdict.evidence);
+  if (!nic) return find_by_links(facts, series, diagnosis);
+  PlaceKind kind = nic->sends ? PlaceKind::kSenderNic : PlaceKind::kReceiverNic;
+  if (nic->sends && nic->receives) kind = PlaceKind::kNic;
+  verdict.place = {kind, {nic->process}, nic->host};
+  verdict.summary = "data is late on the " + place_text(diagnosis, verdict.place);
+  take(series, nic->outlier, nic->values, verdict);
+  diagnosis.verdicts.push_back(std::move(verdict));
+}
+
+}  // namespace heddle::insight
