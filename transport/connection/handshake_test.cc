@@ -124,7 +124,7 @@ TEST_F(HandshakePartTest, AnInitWithoutAnswerIsSentAgainAndLater) {
   EXPECT_EQ(client_.handshake.next_timeout() - second, 2 * (second - kNow));
 }
 
-// A client found nobody within 5 s while half of the spines were out.
+// No answer came within 5 s while half of the spines were out.
 TEST_F(HandshakePartTest, LaterInitsLeaveOnTwoPaths) {
   begin();
   Nanos now = kNow;
