@@ -132,8 +132,9 @@ class Import(unittest.TestCase):
             line["header"]["rank"] = rank
         file = self.write("one.log", "".join(json.dumps(line) + "\n" for line in lines))
         done = program.run("record", "import", "-o", self.job, file)
-        self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("process 1000 of node0 would have more than 64 devices", done.stderr)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("1 calls were left out", done.stderr)
+        self.assertIn("64 recordings", done.stdout)
 
     def test_inspector_without_times_and_with_messages(self):
         message = {"p2p": "Send", "p2p_sn": 5, "p2p_peer": 3, "p2p_msg_size_bytes": 9000, "p2p_exec_time_us": 50}
