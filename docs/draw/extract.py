@@ -270,7 +270,8 @@ def _overlap(document):
     columns = [f"{number} GPUs" for number in numbers]
     speedups = [(f"{model}, {kind}", [one(found[model, number][kind]["speedup"]) for number in numbers])
                 for model in models for kind in ("formula", "simulated")]
-    errors = [(f"{model}, {name}", [one(round(100 * found[model, number]["errors"][key], 2) + 0.0) for number in numbers])
+    errors = [(f"{model}, {name}",
+               [one(round(100 * found[model, number]["errors"][key], 2) + 0.0) for number in numbers])
               for model in models for key, name in _OVERLAP_ERRORS]
     rate = document["rate"].replace("Gbit/s", " Gb/s")
     what = f"two models of {document['parameters'] / 1e9:g} billion parameters at {rate}"
