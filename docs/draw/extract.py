@@ -270,9 +270,11 @@ def _overlap(document):
     columns = [f"{number} GPUs" for number in numbers]
     speedups = [(f"{model}, {kind}", [one(found[model, number][kind]["speedup"]) for number in numbers])
                 for model in models for kind in ("formula", "simulated")]
-    errors = [(f"{model}, {name}", [one(100 * found[model, number]["errors"][key]) for number in numbers])
+    errors = [(f"{model}, {name}",
+               [one(round(100 * found[model, number]["errors"][key], 2) + 0.0) for number in numbers])
               for model in models for key, name in _OVERLAP_ERRORS]
-    what = f"two models of {document['parameters'] / 1e6:,.0f} million parameters at {document['rate']}"
+    rate = document["rate"].replace("Gbit/s", " Gb/s")
+    what = f"two models of {document['parameters'] / 1e9:g} billion parameters at {rate}"
     return [figure("size_overlap_simulated", f"Speed-up of {what}, simulated", "speed-up", columns, speedups,
                    simulated=True),
             figure("size_overlap_errors_simulated", f"Error of the formulas for {what}, beside the simulation",

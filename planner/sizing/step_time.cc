@@ -8,7 +8,7 @@
 namespace heddle::planner {
 
 StepTime::StepTime(const ModelShape& model, const JobShape& job, const Machine& machine)
-    : model_(model), job_(job), machine_(machine) {
+    : job_(job), machine_(machine) {
   flops_ = training_flops_of_token(model, job.sequence) *
            static_cast<double>(job.sequence * job.batch) / static_cast<double>(job.gpus);
   std::vector<Movement> layers;

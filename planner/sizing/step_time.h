@@ -30,7 +30,7 @@ inline constexpr double kNicShare = 4096.0 / 4178;
 
 class StepTime {
  public:
-  // `job` is resolved; `machine` and `model` outlive it.
+  // `job` is resolved; `machine` outlives it.
   StepTime(const ModelShape& model, const JobShape& job, const Machine& machine);
 
   double flops() const { return flops_; }  // of a GPU, without recomputation
@@ -55,7 +55,6 @@ class StepTime {
   double nic_bits_per_s() const;
 
  private:
-  const ModelShape& model_;
   const JobShape job_;
   const Machine& machine_;
   double flops_ = 0;

@@ -2,7 +2,10 @@
 """heddle size: answers in closed form, as text and as JSON, and what it says of wrong inputs."""
 
 import json
+import os
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -87,6 +90,20 @@ class Size(unittest.TestCase):
                                        "--headers", "110", "--chunk", "256K")
                 self.assertAlmostEqual(formula["step_s"] * 1e6 / step["took_us"], 1, delta=0.03)
                 self.assertAlmostEqual(formula["exposed_s"] * 1e6 / step["exposed_us"], 1, delta=0.06)
+
+    def test_the_bench_states_the_error_of_every_quantity(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        command = [sys.executable, "-B", root / "bench/run", "size", "overlap", "--parameters", "25000000", "--gpus",
+                   "2", "--json"]
+        folder = pathlib.Path(program.HEDDLE).resolve().parent
+        done = subprocess.run(command, env={**os.environ, "HEDDLE_BENCH_BIN": str(folder)}, capture_output=True,
+                              text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual([case["overlaps"] for case in document["cases"]], [True, True])
+        errors = [value for case in document["cases"] for value in case["errors"].values()]
+        self.assertEqual(len(errors), 10)
+        self.assertEqual(document["worst_error"], max(map(abs, errors)))
 
     def test_clusters_name_the_network_that_they_need(self):
         words = ("cluster", "--model", "llama-3-8b", "--gpus", "64")
