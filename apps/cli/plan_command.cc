@@ -31,8 +31,7 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle plan --topology fabric.toml --workload ring.toml -o plan.json
   heddle sim --topology fabric.toml --workload ring.toml --plan plan.json
-  heddle plan --topology fabric.toml --workload ring.toml --after plan.json \
-      --failed leaf0:spine1 -o plan2.json
+  heddle plan --topology fabric.toml --workload ring.toml --after plan.json --failed leaf0:spine1
   heddle plan --topology fabric.toml --recording job --beside other.json -o plan.json
 
 A plan gives each connection the paths whose packets the switches' hash sends over the right
@@ -228,12 +227,14 @@ void add_plan_command(CLI::App& root, Invocation& invocation) {
       ->check(whole_number(1, 1'000))
       ->capture_default_str();
   plan->add_option("--failed", options->failed, "a cable that is down, like leaf0:spine1")
-      ->type_name("LINK");
+      ->type_name("LINK")
+      ->allow_extra_args(false);
   plan->add_option("--after", options->after,
                    "move only the flows of this plan that --failed cables concern")
       ->type_name("FILE");
   plan->add_option("--beside", options->beside, "a plan of another job, whose loads count")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   auto* const addresses =
       plan->add_option("--addresses", options->addresses,
                        "addresses and names of hosts and switches, as in /etc/hosts: real "
