@@ -14,7 +14,7 @@ using insight::PlaceKind;
 using insight::Verdict;
 using insight::VerdictClass;
 
-// A live diagnosis looks again and again: so often is a healthy job looked at.
+// A live diagnosis looks again and again; this is the number of looks at a healthy job.
 constexpr int kLooks = 8;
 constexpr int64_t kDelayStepNs = 50'000'000;
 

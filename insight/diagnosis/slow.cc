@@ -50,7 +50,7 @@ Verdict slow_rank(const JobFacts& facts, const BlockSeries& series, const Outlie
   return verdict;
 }
 
-// Lateness that the ranks' work does not explain: all-to-alls of unequal sizes mean unequal work
+// Delay that the ranks' work does not explain: all-to-alls of unequal sizes mean unequal work
 // between them. How much time a surplus of work costs is fitted over all ranks and blocks.
 std::vector<std::vector<double>> without_load(const BlockSeries& series) {
   std::vector<std::vector<double>> surplus = series.load;
