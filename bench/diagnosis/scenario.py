@@ -223,8 +223,8 @@ def show(document):
             print(f"    seed {wrong['seed']}, {wrong['ranks']} ranks, {wrong['shape']}: {'; '.join(wrong['verdicts'])}")
     _show_confusion(document)
     for case in document["missed"][:_MISSED_SHOWN]:
-        print(f"  not found, or elsewhere: {case['source']} {case['fault']}, seed {case['seed']}, {case['ranks']} ranks, "
-              f"{case['shape']}, severity {case['severity']:g}, effect {case['effect']:.1%}: "
+        print(f"  not found, or elsewhere: {case['source']} {case['fault']}, seed {case['seed']}, "
+              f"{case['ranks']} ranks, {case['shape']}, severity {case['severity']:g}, effect {case['effect']:.1%}: "
               f"{'; '.join(case['verdicts']) or 'none'}")
     for each in document["aims_missed"]:
         print(f"  AIM MISSED: {each}")
