@@ -14,7 +14,7 @@ using insight::PlaceKind;
 using insight::Verdict;
 using insight::VerdictClass;
 
-// A live diagnosis looks repeatedly: the number of looks at a healthy job.
+// A live diagnosis looks again and again; this is the number of looks at a healthy job.
 constexpr int kLooks = 8;
 constexpr int64_t kDelayStepNs = 50'000'000;
 

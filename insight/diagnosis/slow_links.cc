@@ -60,8 +60,7 @@ std::vector<NicSide> sides_of(const JobFacts& facts, const BlockSeries& series) 
   return all;
 }
 
-// What the side's links are late by in all, if those that are late less than most are typical, so
-// that one slow link is not its NIC's.
+// The median link's delay times the number of links, so that one slow link is not its NIC's.
 std::vector<double> delay_of(const NicSide& side) {
   std::vector<double> values(side.links.front()->size());
   for (size_t block = 0; block < values.size(); ++block) {
