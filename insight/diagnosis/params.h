@@ -33,15 +33,15 @@ inline constexpr int64_t kLeastBlockNs = 50'000'000;
 // agree have a chance of 0.02 with 4 ranks. Range 6 to 20.
 inline constexpr size_t kLeastBlocks = 8;
 // An episode has at least this many blocks. Range 4 to 10.
-inline constexpr size_t kLeastEpisode = 5;
+inline constexpr size_t kLeastEpisode = 8;
 // And lasts this long, ns: a crowd on a host's cores, a garbage collection or a neighbor's burst is
 // shorter. Range 0.5 to 5 s.
-inline constexpr int64_t kLeastEpisodeNs = 1'000'000'000;
+inline constexpr int64_t kLeastEpisodeNs = 2'000'000'000;
 // Of noise a value counts up to this many thresholds, so that one checkpoint does not hide a fault.
 // Range 2 to 10.
 inline constexpr double kMostNoise = 4;
 // A level must lie this many standard errors of the others' spread above it. Range 4 to 8.
-inline constexpr double kLeastErrors = 6;
+inline constexpr double kLeastErrors = 8;
 // And its owner must be the latest of all in this share of the episode's blocks. Range 0.6 to 0.9.
 inline constexpr double kLeastFirst = 0.7;
 
