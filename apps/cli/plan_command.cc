@@ -220,9 +220,9 @@ void add_plan_command(CLI::App& root, Invocation& invocation) {
       ->type_name("N")
       ->check(whole_number(1, 64))
       ->capture_default_str();
-  plan->add_flag("--ranks", options->ranks,
+  plan->add_flag("--swap-ranks", options->ranks,
                  "instead: which hosts should swap their ranks, each swap simulated");
-  plan->add_option("--most-swaps", options->most_swaps, "with --ranks: most swaps")
+  plan->add_option("--most-swaps", options->most_swaps, "with --swap-ranks: most swaps")
       ->type_name("N")
       ->check(whole_number(1, 1'000))
       ->capture_default_str();
@@ -240,7 +240,8 @@ void add_plan_command(CLI::App& root, Invocation& invocation) {
                        "addresses and names of hosts and switches, as in /etc/hosts: real "
                        "transports can then follow the plan")
           ->type_name("FILE");
-  plan->add_flag("--lab", options->lab, "the same with the addresses of a lab of the topology")
+  plan->add_flag("--lab-addresses", options->lab,
+                 "the same with the addresses of a lab of the topology")
       ->excludes(addresses);
   add_seed_option(*plan, options->sources.seed);
   add_json_option(*plan, options->json);

@@ -25,7 +25,7 @@ class Plan(unittest.TestCase):
         self.file = os.path.join(self.folder, "plan.json")
         self.write("matrix.csv", MATRIX)
         self.plan = json.loads(lab_fabric.heddle(
-            "plan", "--topology", self.lab.file, "--matrix", os.path.join(self.folder, "matrix.csv"), "--lab",
+            "plan", "--topology", self.lab.file, "--matrix", os.path.join(self.folder, "matrix.csv"), "--lab-addresses",
             "--json").stdout)
 
     def write(self, name, text):

@@ -192,12 +192,13 @@ class Plan(unittest.TestCase):
         # Each host of leaf 0 and 1 exchanges data with one of the other leaf's: two swaps pair them up.
         pairs = "".join(f"h{i},h{i + 4},4000000\nh{i + 4},h{i},4000000\n" for i in range(4))
         self.write("pairs.csv", "from,to,bytes\n" + pairs)
-        ranks = self.planned("--matrix", "pairs.csv", "--ranks")
+        ranks = self.planned("--matrix", "pairs.csv", "--swap-ranks")
         self.assertEqual(len(ranks["swaps"]), 2)
         self.assertEqual(ranks["swaps"][-1]["crossing_bytes"], 0)
         self.assertLess(ranks["swaps"][-1]["simulated_us"], ranks["simulated_us"])
         self.write("inside.csv", "from,to,bytes\nh0,h1,1000000\n")
-        done = program.run("plan", "--topology", "fabric.toml", "--matrix", "inside.csv", "--ranks", cwd=self.folder)
+        done = program.run("plan", "--topology", "fabric.toml", "--matrix", "inside.csv", "--swap-ranks",
+                           cwd=self.folder)
         self.assertIn("No gain", done.stdout)
 
     def test_flows_without_a_plan_adapt(self):

@@ -1,4 +1,4 @@
-// `heddle plan --ranks`: swaps of ranks, and what a simulation makes of each.
+// `heddle plan --swap-ranks`: swaps of ranks, and what a simulation makes of each.
 #pragma once
 
 #include <nlohmann/json.hpp>
