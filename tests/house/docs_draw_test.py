@@ -50,6 +50,9 @@ def documents():
     gap = {"program": "heddle, dctcp", "runs": 3, "longest_gap_ms": one}
     row = {"stage": "transfer", "what": "one connection, Mb/s", "digits": 0, "heddle": one, "peer": one,
            "peer_name": "TCP", "ratio": one}
+    rates = dict.fromkeys(("ecmp", "spraying", "plan", "bound", "before_ecmp", "before_plan", "stale_plan",
+                           "moved_plan"), 90.0)
+    planned = {"fabrics": [rates, rates], "gbits_per_s": rates}
     return {
         "p2p": {"bandwidth": [part], "latency": {"programs": latency}},
         "multipath": multipath_document() | {"permutations": [pairs]},
@@ -69,6 +72,8 @@ def documents():
             {"model": "A", "gpus": gpus, "formula": {"speedup": 1.9}, "simulated": {"speedup": 2.0},
              "errors": dict.fromkeys(("computation_s", "communication_s", "step_s", "exposed_s", "speedup"), -0.05)}
             for gpus in (2, 4)]},
+        "plan": {"cases": [planned | {"case": "a permutation"}],
+                 "failures": [planned | {"case": "a ring, an uplink of eight failed"}]},
         "verify": {"network": "a fabric", "rows": [row]},
         "sim": {"peer": "roce", "hosts": 64, "cases": [
             {"traffic": "permutation", "condition": "no loss", "system": system,
