@@ -37,39 +37,39 @@ class Diagnose(unittest.TestCase):
         self.assertTrue(document["enough_evidence"])
 
     def test_a_stopped_rank_is_named(self):
-        with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE,
-                             "bench", "allreduce", "-b", "64K", "-e", "64K", "-n", 10_000_000,
-                             settings=LOOPBACK) as job:
-            pid = None
-            while pid is None or not self.has_calls():
-                pid = self.recorded_rank(1)
+        with self.endless_job() as job:
+            pid = self.calling_rank(1)
             os.kill(pid, signal.SIGSTOP)
             try:
                 job.wait()
             finally:
                 os.kill(pid, signal.SIGKILL) if os.path.exists(f"/proc/{pid}") else None
-        diagnosed = program.run("diagnose", self.folder, "--json")
-        self.assertEqual(diagnosed.returncode, 1, diagnosed.stdout + diagnosed.stderr)
-        verdict = json.loads(diagnosed.stdout)["verdicts"][0]
-        self.assertIn(verdict["class"], ("non_communication_hang", "communication_hang"))
-        self.assertEqual(verdict["place"], "rank")
-        self.assertIn("rank 1 ", verdict["place_text"])
+        self.expect_hang_of(1)
 
     def test_a_killed_rank_is_named_though_the_launcher_ends_the_others(self):
-        with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE,
-                             "bench", "allreduce", "-b", "64K", "-e", "64K", "-n", 10_000_000,
-                             settings=LOOPBACK) as job:
-            pid = None
-            while pid is None or not self.has_calls():
-                pid = self.recorded_rank(1)
-            os.kill(pid, signal.SIGKILL)
+        with self.endless_job() as job:
+            os.kill(self.calling_rank(1), signal.SIGKILL)
             job.wait()
+        self.expect_hang_of(1)
+
+    def endless_job(self):
+        return program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE,
+                               "bench", "allreduce", "-b", "64K", "-e", "64K", "-n", 10_000_000, settings=LOOPBACK)
+
+    def calling_rank(self, rank):
+        """The process id of a rank, once calls have ended."""
+        pid = None
+        while pid is None or not self.has_calls():
+            pid = self.recorded_rank(rank)
+        return pid
+
+    def expect_hang_of(self, rank):
         diagnosed = program.run("diagnose", self.folder, "--json")
         self.assertEqual(diagnosed.returncode, 1, diagnosed.stdout + diagnosed.stderr)
         verdict = json.loads(diagnosed.stdout)["verdicts"][0]
         self.assertIn(verdict["class"], ("non_communication_hang", "communication_hang"))
         self.assertEqual(verdict["place"], "rank")
-        self.assertIn("rank 1 ", verdict["place_text"])
+        self.assertIn(f"rank {rank} ", verdict["place_text"])
 
     def has_calls(self):
         return '"call_ended"' in program.run("record", "info", self.folder, "--json").stdout
