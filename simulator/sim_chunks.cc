@@ -209,6 +209,11 @@ void SimDatapath::handle_sent(const ChunkFate& fate) {
   push_event(event);
 }
 
+void SimDatapath::recall(const transport::RecallRequest& request) {
+  const Inside inside(call_observer_);
+  chunk_sender_.recall(request);
+}
+
 void SimDatapath::fence(const transport::FenceRequest& request) {
   const Inside inside(call_observer_);
   fences_.push_back({network_.now() + options_.fence_takes, request});

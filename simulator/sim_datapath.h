@@ -120,7 +120,7 @@ class SimDatapath final : public datapath::Datapath,
   void unregister_memory(transport::RegionId region) override;
   transport::MemoryToken token(transport::RegionId region) const override;
   void admit(const transport::WriterAdmission& peer) override { chunk_receiver_.admit(peer); }
-  void recall(const transport::RecallRequest& request) override { chunk_sender_.recall(request); }
+  void recall(const transport::RecallRequest& request) override;
   void fence(const transport::FenceRequest& request) override;
   bool poll_error(transport::NetworkError& error) override;
   const datapath::DatapathStatistics& statistics() const override { return statistics_; }
