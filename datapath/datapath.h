@@ -125,6 +125,13 @@ class Datapath {
   // The placed-chunk shape; a datagram network keeps these defaults. token() names a region for a
   // peer's NIC; an empty token where remote writes to it are impossible.
   virtual transport::MemoryToken token(transport::RegionId) const { return {}; }
+  // From now on this peer may write to the connection; what no connection has admitted is refused.
+  virtual void admit(const transport::WriterAdmission&) {}
+  // After it returns, no write that transmit() has taken on this path reads memory any more. One
+  // that had begun is reported as failed where the NIC is reliable, and its path then needs a new
+  // epoch; one that had not begun is dropped without a report, and so is one of an unreliable NIC.
+  // A path on which nothing was to be read stays as it is.
+  virtual void recall(const transport::RecallRequest&) {}
   // See FenceRequest; an event of a later receive() answers it.
   virtual void fence(const transport::FenceRequest&) {}
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "datapath/datapath.h"
 #include "engine/params.h"
@@ -161,12 +162,28 @@ void Driver::rest(Nanos until) {
 }
 
 void Driver::settle() {
-  transport::FenceRequest fence;
-  while (endpoint_.poll_fence(fence)) datapath_.fence(fence);
+  transport::NicRequest request;
+  while (endpoint_.poll_nic_request(request)) {
+    if (const auto* peer = std::get_if<transport::WriterAdmission>(&request)) {
+      datapath_.admit(*peer);
+    } else if (const auto* fence = std::get_if<transport::FenceRequest>(&request)) {
+      datapath_.fence(*fence);
+    } else {
+      recall(std::get<transport::RecallRequest>(request));
+    }
+  }
   const std::span<const transport::Placement> placements = endpoint_.placements();
   if (placements.empty()) return;
   datapath_.place(placements);
   endpoint_.clear_placements();
+}
+
+// Writes that the datapath has not taken yet never leave.
+void Driver::recall(const transport::RecallRequest& request) {
+  drop_waiting([&request](const transport::TxBurst& burst) {
+    return burst.write != nullptr && request.covers(*burst.write, burst.path);
+  });
+  datapath_.recall(request);
 }
 
 void Driver::forget(transport::RegionId region) {

@@ -18,6 +18,7 @@
 namespace heddle::transport {
 class Endpoint;
 class TxBatch;
+struct RecallRequest;
 struct TxBurst;
 }  // namespace heddle::transport
 
@@ -61,9 +62,9 @@ class Driver {
   // call that was made at `now`. Returns true if more bursts could leave at once.
   bool push(Nanos now);
 
-  // Performs the copies that post_* calls requested, so their completions can be polled. turn()
-  // does this itself; an owner calls settle() after post_* if it needs completions before the next
-  // turn.
+  // Performs the copies and passes on the requests to the NIC that post_* calls brought about, so
+  // their completions can be polled. turn() does this itself; an owner calls settle() after post_*
+  // if it needs completions before the next turn.
   void settle();
 
   // Drops queued bursts that read `region`. The owner calls it before it unregisters the region,
@@ -85,6 +86,7 @@ class Driver {
  private:
   template <typename Unwanted>
   void drop_waiting(Unwanted unwanted);
+  void recall(const transport::RecallRequest& request);
   bool take_input();
   void handle_input();
   size_t give_output();

@@ -4,11 +4,13 @@
 
 #include <limits>
 
+#include "simulator/network.h"
+
 namespace heddle::simulator {
 
 ChunkReceiver::Verdict ChunkReceiver::judge(const Packet& packet) {
   const RemoteWrite& write = packet.write;
-  if (over_.contains(write.to_connection)) return Verdict::kStale;
+  if (!is_admitted(packet)) return Verdict::kStale;
   State& state = state_of(packet);
   if (!state.bound) {
     state.bound = true;
@@ -24,6 +26,12 @@ ChunkReceiver::Verdict ChunkReceiver::judge(const Packet& packet) {
   const std::pair wanted(state.chunk, state.piece);
   if (got == wanted) return Verdict::kWrite;
   return got < wanted ? Verdict::kRepeated : Verdict::kGap;
+}
+
+bool ChunkReceiver::is_admitted(const Packet& packet) const {
+  const auto found = admitted_.find(packet.write.to_connection);
+  return found != admitted_.end() && packet.path < found->second.paths &&
+         address_of(packet.from_nic, 0).host == found->second.peer.host;
 }
 
 // An unreliable queue pair resumes at the first piece of any later chunk.
@@ -60,7 +68,7 @@ bool ChunkReceiver::report_gap(const Packet& packet) {
 
 void ChunkReceiver::fence(const transport::FenceRequest& request) {
   if (request.path == transport::FenceRequest::kEveryPath) {
-    over_[request.connection] = true;
+    admitted_.erase(request.connection);
     states_.erase(states_.lower_bound({request.connection, 0}),
                   states_.upper_bound({request.connection, std::numeric_limits<uint16_t>::max()}));
     return;

@@ -1,7 +1,7 @@
-// ChunkReceiver: the responder's half of the queue pairs of a NIC that accepts remote writes. It
-// accepts the pieces of a path in order and drops stale ones, so a write lands in order or not at
-// all. After a fence it rejects all pieces without the new epoch. It only decides; the caller
-// writes the bytes.
+// ChunkReceiver: the responder's half of the queue pairs of a NIC that accepts remote writes, of
+// peers that a connection has admitted. It accepts the pieces of a path in order and drops stale
+// ones, so a write lands in order or not at all. After a fence it rejects all pieces without the
+// new epoch. It only decides; the caller writes the bytes.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,7 @@ class ChunkReceiver {
   // True once per gap, which is reported to the sender at once.
   bool report_gap(const Packet& packet);
 
+  void admit(const transport::WriterAdmission& peer) { admitted_[peer.connection] = peer; }
   void fence(const transport::FenceRequest& request);
 
  private:
@@ -52,10 +53,11 @@ class ChunkReceiver {
   State& state_of(const Packet& packet) {
     return states_[{packet.write.to_connection, packet.path}];
   }
+  bool is_admitted(const Packet& packet) const;
   Verdict judge_unreliable(State& state, const RemoteWrite& write);
 
   std::map<Key, State> states_;
-  std::map<uint32_t, bool> over_;  // connections with a fence on every path
+  std::map<uint32_t, transport::WriterAdmission> admitted_;  // until every path is fenced
 };
 
 }  // namespace heddle::simulator

@@ -40,6 +40,7 @@ class ChunksTest : public testing::Test {
     b_.emplace(*network_, options);
     source_ = a_->register_virtual(kSourcePattern, 1u << 30);
     target_ = b_->register_virtual(kTargetPattern, 1u << 30);
+    b_->admit({kConnectionB, 8, a_->local_address()});
   }
   void TearDown() override {
     a_.reset();
@@ -100,6 +101,13 @@ class ChunksTest : public testing::Test {
   }
   void run(Nanos span) { network_->run_until(network_->now() + span); }
   void fence(uint16_t path, uint32_t epoch) { b_->fence({kConnectionB, path, epoch}); }
+  // Every chunk, or every second one, stays in the NIC for 5 ms.
+  void make_stalling(bool reliable, uint32_t stall_every = 1) {
+    SimDatapathOptions options;
+    options.chunks.stall_every = stall_every;
+    options.chunks.stall_for = millis(5);
+    make(options, {}, reliable);
+  }
 
   std::optional<Network> network_;
   std::optional<SimDatapath> a_;
@@ -153,6 +161,79 @@ TEST_F(ChunksTest, HostMemoryIsWrittenAsWell) {
   EXPECT_EQ(datapath::pattern_mismatch(9, 20'000, std::span(to).subspan(20'000, kChunk)), kChunk);
   EXPECT_EQ(to[19'999], std::byte{0});
   EXPECT_EQ(to[20'000 + kChunk], std::byte{0});
+}
+
+TEST_F(ChunksTest, TheNicReadsThePayloadAsItLeaves) {
+  make();
+  std::vector<std::byte> from(kChunk);
+  std::vector<std::byte> to(kChunk);
+  datapath::fill_pattern(9, 0, from);
+  source_ = *a_->register_memory(from.data(), from.size());
+  target_ = *b_->register_memory(to.data(), to.size());
+  write(0, 0);
+  datapath::fill_pattern(10, 0, from);
+  run(millis(1));
+  EXPECT_THAT(arrived(), ElementsAre(0));
+  EXPECT_EQ(datapath::pattern_mismatch(10, 0, to), kChunk);
+}
+
+TEST_F(ChunksTest, AStalledQueuePairGoesOnInOrder) {
+  for (const bool reliable : {false, true}) {
+    make_stalling(reliable, 2);
+    for (uint32_t i = 0; i < 4; ++i) write(0, uint64_t{i} * kChunk);
+    write(1, 4 * kChunk);
+    run(millis(4));
+    EXPECT_EQ(arrived().size(), 2u) << "the first of each path";
+    run(millis(4));
+    EXPECT_EQ(arrived().size(), 3u);
+    EXPECT_TRUE(landed(0, 5 * kChunk));
+    TearDown();
+    numbers_ = 0;
+  }
+}
+
+TEST_F(ChunksTest, ARecalledWriteIsReadNoMore) {
+  for (const bool reliable : {false, true}) {
+    make_stalling(reliable);
+    write(0, 0);
+    write(1, kChunk);
+    run(millis(1));
+    a_->recall({kConnectionA, 0});
+    const auto reported = events(*a_);
+    ASSERT_EQ(reported.size(), reliable ? 1u : 0u);
+    for (const PlacedEvent& event : reported) EXPECT_FALSE(event.ok);
+    run(millis(20));
+    EXPECT_TRUE(untouched(0, kChunk));
+    EXPECT_TRUE(landed(kChunk, kChunk)) << "other paths go on";
+    TearDown();
+  }
+}
+
+TEST_F(ChunksTest, ARecalledWriteEndsInTheQueueOfItsNic) {
+  for (const bool reliable : {false, true}) {
+    make({}, {}, reliable);
+    for (uint16_t path = 0; path < 4; ++path) write(path, uint64_t{path} * kChunk);
+    a_->recall({kConnectionA, transport::RecallRequest::kEveryPath});
+    run(millis(20));
+    EXPECT_TRUE(untouched(0, 4 * kChunk));
+    EXPECT_GT(network_->fates()[Fate::kWriteRecalled], 4u);
+    TearDown();
+  }
+}
+
+TEST_F(ChunksTest, ARecallLeavesAPathWithoutUnreadPayloadAsItIs) {
+  for (const bool reliable : {false, true}) {
+    make({}, {}, reliable);
+    numbers_ = 0;
+    write(0, 0);
+    run(millis(1));
+    write(0, 0, 0);  // a probe reads nothing
+    a_->recall({kConnectionA, 0});
+    write(0, kChunk);
+    run(millis(1));
+    EXPECT_THAT(arrived(), ElementsAre(0, 1, 2));
+    TearDown();
+  }
 }
 
 TEST_F(ChunksTest, AnEmptyChunkIsReportedAndWritesNothing) {
@@ -262,6 +343,24 @@ TEST_F(ChunksTest, AFenceOfEveryPathIsPermanent) {
   EXPECT_TRUE(untouched(0, 8 * kChunk));
   EXPECT_THAT(arrived(), ElementsAre());
   EXPECT_GT(network_->fates()[Fate::kWriteStale], 8u);
+}
+
+TEST_F(ChunksTest, OnlyAdmittedPeersWrite) {
+  make();
+  const auto rejected = [this] { return network_->fates()[Fate::kWriteStale]; };
+  b_->admit({kConnectionB, 8, b_->local_address()});
+  write(0, 0);
+  run(millis(1));
+  const uint64_t pieces = rejected();
+  EXPECT_GT(pieces, 0u) << "it comes from another host";
+  b_->admit({kConnectionB, 2, a_->local_address()});
+  write(2, 0);
+  run(millis(1));
+  EXPECT_EQ(rejected(), 2 * pieces) << "the peer has two paths";
+  EXPECT_TRUE(untouched(0, kChunk));
+  write(1, 0);
+  run(millis(1));
+  EXPECT_TRUE(landed(0, kChunk));
 }
 
 TEST_F(ChunksTest, TokensOfUnregisteredMemoryAreRejected) {

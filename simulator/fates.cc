@@ -27,7 +27,8 @@ const char* name_of(Fate fate) {
       "gap before a write",
       "forbidden write",
       "hop limit",
-      "trimmed"};
+      "trimmed",
+      "recalled write"};
   CHECK(fate < Fate::kCount);
   return kNames[static_cast<size_t>(fate)];
 }

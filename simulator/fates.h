@@ -30,6 +30,7 @@ enum class Fate : uint32_t {
   kWriteForbidden,  // its token names no memory
   kHopLimit,        // expired at a switch, as intended
   kTrimmed,         // the queue was full; continues as a header
+  kWriteRecalled,   // its NIC may not read the payload any more
   kCount,
 };
 

@@ -46,6 +46,9 @@ class Port {
   virtual void handle_packet(PacketId packet) = 0;
   // The NIC was full and has room again.
   virtual void handle_room() = 0;
+  // A piece of a remote write that this port sent has crossed the NIC's link: the NIC reads its
+  // payload now, not when it was posted. False: it may not, and the packet ends.
+  virtual bool handle_departure(PacketId /*packet*/) { return true; }
 };
 
 class Agent {
@@ -161,6 +164,7 @@ class Network {
   void handle(const Event& event);
   void fetch_ahead() const;
   void handle_link(LinkId link);
+  bool read_payload(PacketId packet);
   void run_agent(AgentId agent);
   void look_for_room(NicId nic);
   void notify_of_room(NicState& state);

@@ -26,6 +26,7 @@ void Network::send(PacketId id) {
   const NicId from = packet.from_nic;
   if (nics_[from].down) return discard(id, Fate::kHostDown);
   if (packet.to_nic == from) {
+    if (packet.kind == PacketKind::kWrite && !read_payload(id)) return;
     packets_[id].node = from;
     events_.push(now_ + options_.loopback_delay, EventKind::kPacket, id);
     return;
@@ -124,6 +125,10 @@ void Network::handle_link(LinkId id) {
   if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
   Packet& packet = packets_[packet_id];
   if (packet.lost) return end_on_link(id, packet_id);
+  if (packet.kind == PacketKind::kWrite && id == routes_.egress(packet.from_nic) &&
+      !read_payload(packet_id)) {
+    return;
+  }
   packet.came_by = id;
   trace(uint64_t{id} << 48 ^ digest(packet));
   if (packet.reordered) {
@@ -134,6 +139,18 @@ void Network::handle_link(LinkId id) {
     return;
   }
   reach(link_ends_[id], packet_id);
+}
+
+// The NIC that sends a piece of a write reads it. False: it may not (nor may that of a process that
+// has ended), and the packet is gone.
+bool Network::read_payload(PacketId id) {
+  const Packet& packet = packets_[id];
+  for (const Attached& each : nics_[packet.from_nic].ports) {
+    const bool sent = packet.from_port >= each.send_base && packet.from_port - each.send_base < 256;
+    if (sent && each.receiver->handle_departure(id)) return true;
+  }
+  discard(id, Fate::kWriteRecalled);
+  return false;
 }
 
 void Network::end_on_link(LinkId id, PacketId packet_id) {

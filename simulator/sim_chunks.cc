@@ -1,6 +1,6 @@
-// Remote writes of the simulated datapath: chunks are split into packets of an RDMA MTU, land piece
-// by piece in the receiver's memory without its process, and are reported by events. A delayed
-// piece lands late.
+// Remote writes of the simulated datapath: chunks are split into packets of an RDMA MTU, whose
+// payload the NIC reads as they leave, land piece by piece in the receiver's memory without its
+// process, and are reported by events. A delayed piece lands late.
 #include <algorithm>
 #include <cstring>
 
@@ -18,6 +18,7 @@ using transport::TxBurst;
 namespace {
 
 constexpr uint8_t kTokenBytes = 8;
+constexpr RegionId kNoBytes = transport::kNoRegion;  // the packet has real payload
 
 MemoryToken make_token(RegionId region, uint32_t generation) {
   MemoryToken token;
@@ -62,9 +63,7 @@ void SimDatapath::send_chunk(const TxBurst& burst) {
   pieces_.clear();
   for (uint32_t at = 0; at == 0 || at < burst.payload_bytes; at += mtu, ++piece.piece) {
     const uint32_t bytes = std::min(mtu, burst.payload_bytes - at);
-    Content content;
-    if (named) content = content_of(burst.region, burst.offset + at, bytes);
-    const PacketId id = packets.lend(kWriteHeaderBytes, bytes, content.name, content.at);
+    const PacketId id = packets.lend(kWriteHeaderBytes, bytes, named ? kUnknownBytes : kNoBytes, 0);
     Packet& packet = packets[id];
     packet.kind = PacketKind::kWrite;
     packet.from_nic = options_.nic;
@@ -77,16 +76,37 @@ void SimDatapath::send_chunk(const TxBurst& burst) {
     piece.offset = write.remote_offset + at;
     piece.last = at + bytes == burst.payload_bytes;
     packet.write = piece;
-    std::byte* out = packets.bytes(packet);
-    std::memset(out, 0, kWriteHeaderBytes);
-    if (!named && bytes > 0) {
-      std::memcpy(out + kWriteHeaderBytes,
-                  regions_.resolve({burst.region, burst.offset + at, bytes}), bytes);
-    }
+    std::memset(packets.bytes(packet), 0, kWriteHeaderBytes);
     pieces_.push_back(id);
   }
   ++statistics_.datagrams_sent;
-  chunk_sender_.send(burst.path, write.number, pieces_);
+  const auto generation = generations_.find(burst.region);
+  chunk_sender_.send({burst.path,
+                      write.number,
+                      {burst.region, burst.offset, burst.payload_bytes},
+                      generation == generations_.end() ? 0 : generation->second},
+                     pieces_);
+}
+
+bool SimDatapath::handle_departure(PacketId id) {
+  Packet& packet = network_.packets()[id];
+  if (packet.payload_bytes == 0) return true;
+  const ChunkSource* const source = chunk_sender_.source_of(packet);
+  if (source == nullptr) return false;
+  const RegionId region = source->payload.region;
+  const auto registered = generations_.find(region);
+  if (registered == generations_.end() || registered->second != source->generation) return false;
+  const uint32_t mtu = rdma_mtu(capabilities_.max_datagram_bytes);
+  const uint64_t from = source->payload.offset + uint64_t{packet.write.piece} * mtu;
+  if (is_virtual(region)) {
+    const Content content = content_of(region, from, packet.payload_bytes);
+    packet.content = content.name;
+    packet.content_at = content.at;
+  } else {
+    std::memcpy(network_.packets().bytes(packet) + kWriteHeaderBytes,
+                regions_.resolve({region, from, packet.payload_bytes}), packet.payload_bytes);
+  }
+  return true;
 }
 
 void SimDatapath::handle_write(PacketId id) {
@@ -187,6 +207,11 @@ void SimDatapath::handle_sent(const ChunkFate& fate) {
   event.number = fate.number;
   event.ok = fate.ok;
   push_event(event);
+}
+
+void SimDatapath::recall(const transport::RecallRequest& request) {
+  const Inside inside(call_observer_);
+  chunk_sender_.recall(request);
 }
 
 void SimDatapath::fence(const transport::FenceRequest& request) {

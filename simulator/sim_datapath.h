@@ -119,6 +119,8 @@ class SimDatapath final : public datapath::Datapath,
   Result<transport::RegionId> register_memory(void* start, size_t bytes) override;
   void unregister_memory(transport::RegionId region) override;
   transport::MemoryToken token(transport::RegionId region) const override;
+  void admit(const transport::WriterAdmission& peer) override { chunk_receiver_.admit(peer); }
+  void recall(const transport::RecallRequest& request) override;
   void fence(const transport::FenceRequest& request) override;
   bool poll_error(transport::NetworkError& error) override;
   const datapath::DatapathStatistics& statistics() const override { return statistics_; }
@@ -142,6 +144,7 @@ class SimDatapath final : public datapath::Datapath,
 
   void handle_packet(PacketId packet) override;
   void handle_room() override;
+  bool handle_departure(PacketId packet) override;
 
   // transmit
   uint8_t number_of(NicId nic) const;

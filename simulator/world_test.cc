@@ -44,6 +44,8 @@ class TransferTest : public testing::Test {
   TransportProcessOptions with_chunks(TransportProcessOptions options) const {
     options.process.datapath.chunk_paths = chunk_paths_;
     options.process.datapath.chunks.reliable = reliable_;
+    options.process.datapath.chunks.stall_every = stall_every_;
+    options.process.datapath.chunks.stall_for = millis(20);
     options.process.datapath.drops_gso_bursts = drops_gso_bursts_;
     return options;
   }
@@ -62,6 +64,7 @@ class TransferTest : public testing::Test {
 
   uint16_t chunk_paths_ = 0;
   bool reliable_ = false;
+  uint32_t stall_every_ = 0;
   bool drops_gso_bursts_ = false;
   std::optional<World> world_;
   std::optional<Stream> sender_;
@@ -302,6 +305,16 @@ TEST_P(ChunkTransferTest, FaultsAndLateWritesLoseNoByte) {
   ASSERT_TRUE(run(seconds(60)));
   expect_all_right();
   EXPECT_GT(world_->network().fates()[Fate::kWriteGap], 0u);
+}
+
+// A queue pair stalls for longer than its path counts as alive: its chunks travel as datagrams, and
+// the program uses their buffers anew before the stall ends.
+TEST_P(ChunkTransferTest, AStalledQueuePairReadsNoBufferOfAnEndedSend) {
+  stall_every_ = 40;
+  make({.topology = topology::parallel_paths(4, ten_gigabits(), ten_gigabits())},
+       {.message_bytes = 3'000'001, .messages = 40, .ahead = 2, .reuses = true});
+  ASSERT_TRUE(run(seconds(60)));
+  expect_all_right();
 }
 
 std::string nic_name(const testing::TestParamInfo<bool>& info) {

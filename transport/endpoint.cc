@@ -149,9 +149,9 @@ void Endpoint::set_token(RegionId region, const MemoryToken& token) {
   body_->shared.tokens[region] = token;
 }
 
-bool Endpoint::poll_fence(FenceRequest& request) {
-  if (body_->shared.fences.empty()) return false;
-  request = body_->shared.fences.pop_front();
+bool Endpoint::poll_nic_request(NicRequest& request) {
+  if (body_->shared.nic_requests.empty()) return false;
+  request = body_->shared.nic_requests.pop_front();
   return true;
 }
 

@@ -3,8 +3,8 @@
 // argument and never goes backwards. After any post_* or handle_* call and before the next input,
 // the driver:
 //   1. makes every copy of placements(), then calls clear_placements();
-//   2. forwards fences (poll_fence), takes notices and completions (poll_notice, poll_completion)
-//   until there are none;
+//   2. forwards requests to the NIC (poll_nic_request), and only then takes notices and completions
+//   (poll_notice, poll_completion), until there are none;
 //   3. sends the batches of poll_transmit until it returns none;
 //   4. calls handle_timeout no earlier than poll_timeout().
 // It is not thread-safe; engine/ adds ownership. It allocates nothing in the steady state.
@@ -156,8 +156,8 @@ class Endpoint {
   // When handle_timeout or poll_transmit (pacing) next has something to do; never() if nothing is
   // due.
   Nanos poll_timeout() const;
-  // A fence that the datapath is to make; false: none.
-  bool poll_fence(FenceRequest& request);
+  // The next request for the datapath, to be carried out before completions are taken; false: none.
+  bool poll_nic_request(NicRequest& request);
   bool poll_completion(Completion& completion);
   bool poll_notice(Notice& notice);
   std::span<const Placement> placements() const;

@@ -3,12 +3,15 @@
 // paths. A write that was declared lost may still land and would corrupt memory. So lost chunks are
 // retransmitted as datagrams only, and no buffer completes before every write that may still land
 // is fenced: a later write of the same path has arrived (a queue pair keeps order), or the path was
-// fenced, which rejects all writes of earlier epochs (the queue pair was recreated).
+// fenced, which rejects all writes of earlier epochs (the queue pair was recreated). Likewise no
+// send completes before its own NIC is done with the buffer: the peer has acknowledged the write or
+// a later one of the path, or the write was recalled.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <variant>
 
 #include "base/nanos.h"
 #include "transport/address.h"
@@ -69,5 +72,29 @@ struct FenceRequest {
   uint16_t path = 0;
   uint32_t epoch = 0;
 };
+
+// Ends the writes that this side's NIC has not finished on this chunk path; kEveryPath: on all of
+// the connection's.
+struct RecallRequest {
+  static constexpr uint16_t kEveryPath = FenceRequest::kEveryPath;
+  uint32_t connection = 0;  // this side's id
+  uint16_t path = 0;
+
+  bool covers(const ChunkWrite& write, uint16_t its_path) const {
+    return write.from_connection == connection && (path == kEveryPath || path == its_path);
+  }
+  bool operator==(const RecallRequest&) const = default;
+};
+
+// The connection is open: the peer may write to it on chunk paths below `paths`, until all of them
+// are fenced for good.
+struct WriterAdmission {
+  uint32_t connection = 0;  // this side's id
+  uint16_t paths = 0;
+  Address peer;  // the port does not count: NICs send from their own
+};
+
+// What the transport asks of a NIC, in this order.
+using NicRequest = std::variant<WriterAdmission, RecallRequest, FenceRequest>;
 
 }  // namespace heddle::transport

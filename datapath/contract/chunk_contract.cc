@@ -29,6 +29,7 @@ bool ChunkContract::open_chunks(size_t target_bytes) {
     return false;
   }
   target_region_ = *region;
+  b().admit({kAtB, a().capabilities().chunk_paths, a().local_address()});
   return true;
 }
 
@@ -198,6 +199,32 @@ TEST_P(ChunkContract, AFenceAdmitsOnlyTheNewEpoch) {
   EXPECT_EQ(reported[0].immediate, 3u);
   EXPECT_TRUE(untouched(10'000, 20'000));
   EXPECT_TRUE(holds(20'000, 1'000, 0));
+}
+
+TEST_P(ChunkContract, ARecalledWriteIsReadNoMore) {
+  if (!open_chunks(100'000)) return;
+  write({.number = 0, .immediate = 1, .bytes = 1'000});
+  a().recall({.connection = kAtA, .path = 0});
+  b().fence({.connection = kAtB, .path = 0, .epoch = 1});
+  EXPECT_EQ(events(b(), 1).size(), 1u);
+  write({.number = 1, .epoch = 1, .immediate = 2, .bytes = 1'000, .to = 20'000});
+  const auto reported = events(b(), 1);
+  ASSERT_EQ(reported.size(), 1u);
+  EXPECT_EQ(reported[0].immediate, 2u);
+  EXPECT_TRUE(untouched(0, 1'000));
+  EXPECT_TRUE(holds(20'000, 1'000, 0));
+}
+
+TEST_P(ChunkContract, OnlyAdmittedPeersWrite) {
+  if (!open_chunks(100'000)) return;
+  b().fence({.connection = kAtB, .path = transport::FenceRequest::kEveryPath, .epoch = 0});
+  EXPECT_EQ(events(b(), 1).size(), 1u);
+  b().admit({kAtB + 1, a().capabilities().chunk_paths, a().local_address()});
+  write({.immediate = 1, .bytes = 1'000});
+  // A datagram's arrival shows that earlier writes would have landed by now.
+  send(row_of(1, 1, 0, 0));
+  EXPECT_EQ(collect(b(), 1).size(), 1u);
+  EXPECT_TRUE(untouched(0, 100'000));
 }
 
 TEST_P(ChunkContract, AFenceOfEveryPathEndsTheConnection) {

@@ -12,27 +12,35 @@ using transport::FenceRequest;
 using transport::PlacedEvent;
 using transport::PlacedEventKind;
 
-void ChunkReceiver::on_request(const transport::Address& from, const ExchangeMessage& request) {
+void ChunkReceiver::admit(const transport::WriterAdmission& peer) {
+  admitted_[peer.connection] = peer;
+}
+
+ChunkReceiver::Path& ChunkReceiver::path_of(uint32_t connection, uint16_t number) {
+  Path& path = paths_[{connection, number}];
+  path.connection = connection;
+  path.path = number;
+  return path;
+}
+
+bool ChunkReceiver::may_have_pair(const transport::Address& from,
+                                  const ExchangeMessage& request) const {
+  const auto found = admitted_.find(request.to_connection);
+  return found != admitted_.end() && request.path < found->second.paths &&
+         from.host == found->second.peer.host;
+}
+
+void ChunkReceiver::on_request(Nanos now, const transport::Address& from,
+                               const ExchangeMessage& request) {
   if (request.secret != options_.secret) return;
   ExchangeMessage refusal = request;
   refusal.kind = ExchangeKind::kRefusal;
   refusal.secret = 0;
-  if (over_.contains(request.to_connection)) {
+  if (!may_have_pair(from, request)) {
     exchange_.send(from, refusal);
     return;
   }
-  const Key key(request.to_connection, request.path);
-  auto found = paths_.find(key);
-  if (found == paths_.end()) {
-    if (paths_.size() >= verbs_params::kMaxReceivingPairs) {
-      exchange_.send(from, refusal);
-      return;
-    }
-    found = paths_.try_emplace(key).first;
-    found->second.connection = key.first;
-    found->second.path = key.second;
-  }
-  Path& path = found->second;
+  Path& path = path_of(request.to_connection, request.path);
   if (path.pair && path.answer.nonce == request.nonce) {
     exchange_.send(from, path.answer);  // the first answer was lost
     return;
@@ -40,14 +48,13 @@ void ChunkReceiver::on_request(const transport::Address& from, const ExchangeMes
   // A queue pair belongs to its first requester until it is fenced; that one may replace it, and
   // an earlier request that comes late changes nothing.
   const bool replaces = path.pair != nullptr;
-  const bool same =
-      path.from.host == from.host && path.answer.from_connection == request.from_connection;
+  const bool same = path.answer.from_connection == request.from_connection;
   if (replaces && same && request.attempt < path.answer.attempt) return;
-  if (request.epoch != path.epoch || (replaces && !same) || !make(from, request, path)) {
-    exchange_.send(from, refusal);
-    return;
-  }
-  exchange_.send(from, path.answer);
+  if (now < path.next_pair_at && request.epoch == path.epoch) return;  // it is repeated
+  const bool room = replaces || pairs() < verbs_params::kMaxReceivingPairs;
+  const bool wanted = room && request.epoch == path.epoch && (!replaces || same);
+  if (wanted) path.next_pair_at = now + verbs_params::kNewPairEvery;
+  exchange_.send(from, wanted && make(from, request, path) ? path.answer : refusal);
 }
 
 // The old queue pair ends first, so that no write of it lands after one of the new.
@@ -92,12 +99,7 @@ void ChunkReceiver::on_completion(Nanos now, const Completion& completion) {
   Path& path = *found->second;
   if (!completion.ok && path.over) return;  // stop() has ended its receives
   if (!completion.ok) {
-    log_info("RDMA: receiving queue pair of connection {:08x}, path {}: {}", path.connection,
-             path.path, completion.error);
-    ExchangeMessage broken = path.answer;
-    broken.kind = ExchangeKind::kBroken;
-    exchange_.send(path.from, broken);
-    drop_pair(path);
+    break_pair(path, completion.error);
     return;
   }
   PlacedEvent event;
@@ -110,7 +112,18 @@ void ChunkReceiver::on_completion(Nanos now, const Completion& completion) {
   event.at = now;
   events_.push_back(event);
   if (++path.taken < verbs_params::kReceiveRow) return;
-  path.pair->post_receives(std::exchange(path.taken, 0));
+  if (!path.pair->post_receives(std::exchange(path.taken, 0)) && !path.over) {
+    break_pair(path, "its queue takes no receive");
+  }
+}
+
+void ChunkReceiver::break_pair(Path& path, const char* why) {
+  log_info("RDMA: receiving queue pair of connection {:08x}, path {}: {}", path.connection,
+           path.path, why);
+  ExchangeMessage broken = path.answer;
+  broken.kind = ExchangeKind::kBroken;
+  exchange_.send(path.from, broken);
+  drop_pair(path);
 }
 
 template <typename Visit>
@@ -134,19 +147,13 @@ void ChunkReceiver::stop(const FenceRequest& request) {
 
 void ChunkReceiver::finish(const FenceRequest& request) {
   for_each_path(request, [this](Path& path) { drop_pair(path); });
-  if (request.path != FenceRequest::kEveryPath) {
-    Path& path = paths_[{request.connection, request.path}];
-    path.connection = request.connection;
-    path.path = request.path;
-    path.epoch = request.epoch;
-  } else {
+  const auto peer = admitted_.find(request.connection);
+  if (request.path == FenceRequest::kEveryPath) {
     paths_.erase(paths_.lower_bound({request.connection, 0}),
                  paths_.upper_bound({request.connection, UINT16_MAX}));
-    if (over_.insert(request.connection).second) over_order_.push_back(request.connection);
-    if (over_order_.size() > verbs_params::kMaxOver) {
-      over_.erase(over_order_.front());
-      over_order_.pop_front();
-    }
+    admitted_.erase(request.connection);
+  } else if (peer != admitted_.end() && request.path < peer->second.paths) {
+    path_of(request.connection, request.path).epoch = request.epoch;
   }
   PlacedEvent event;
   event.kind = PlacedEventKind::kFenced;

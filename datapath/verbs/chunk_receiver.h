@@ -1,20 +1,19 @@
-// ChunkReceiver: the receiving half of the verbs datapath: makes queue pairs for peers that show
-// this process's secret, reports chunks that have landed, and fences: it ends a queue pair, after
-// which no write of it lands, and admits requests of the new epoch only.
+// ChunkReceiver: the receiving half of the verbs datapath: makes queue pairs for peers of open
+// connections that show this process's secret, reports chunks that have landed, and fences: it ends
+// a queue pair, after which no write of it lands, and admits requests of the new epoch only.
 //
 // What strangers can do: a request without the secret, 64 random bits that only granted tokens
-// carry, is dropped without an answer. A peer that holds a token can make up to kMaxReceivingPairs
-// queue pairs, and through one it can write to every region whose key it knows or guesses (32
-// bits): RDMA protects memory by keys, not by peer. A host that reads the network's packets reads
-// both. So verbs are for networks whose hosts trust each other.
+// carry, is dropped without an answer. One with it is refused unless it names an open connection
+// and comes from the host of that connection's peer; each path of a connection has one queue pair,
+// at most one new one in kNewPairEvery. Through a queue pair its peer can write to every region
+// whose key it knows or guesses (32 bits): RDMA protects memory by keys, not by peer. A host that
+// reads the network's packets reads both. So verbs are for networks whose hosts trust each other.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
 #include "base/ring.h"
@@ -34,7 +33,9 @@ class ChunkReceiver {
                 Ring<transport::PlacedEvent>& events)
       : device_(device), exchange_(exchange), options_(options), events_(events) {}
 
-  void on_request(const transport::Address& from, const ExchangeMessage& request);
+  // Until stop() and finish() of every path, requests of this peer for the connection are taken.
+  void admit(const transport::WriterAdmission& peer);
+  void on_request(Nanos now, const transport::Address& from, const ExchangeMessage& request);
   void on_completion(Nanos now, const Completion& completion);
 
   // A fence in two steps, so that the caller can take completions of writes that landed before it:
@@ -43,6 +44,7 @@ class ChunkReceiver {
   void finish(const transport::FenceRequest& request);
 
   size_t pairs() const { return by_id_.size(); }
+  size_t paths() const { return paths_.size(); }  // of which it keeps something
 
  private:
   struct Path {
@@ -52,13 +54,17 @@ class ChunkReceiver {
     uint32_t id = 0;
     transport::Address from;  // of the requester
     uint32_t taken = 0;       // receives to be posted again
+    Nanos next_pair_at;       // earlier requests for another queue pair are dropped
     bool over = false;        // its connection has ended
     ExchangeMessage answer;
     std::unique_ptr<QueuePair> pair;
   };
   using Key = std::pair<uint32_t, uint16_t>;  // local connection, the peer's path
 
+  Path& path_of(uint32_t connection, uint16_t number);
+  bool may_have_pair(const transport::Address& from, const ExchangeMessage& request) const;
   bool make(const transport::Address& from, const ExchangeMessage& request, Path& path);
+  void break_pair(Path& path, const char* why);
   void drop_pair(Path& path);
   template <typename Visit>
   void for_each_path(const transport::FenceRequest& request, Visit visit);
@@ -67,11 +73,9 @@ class ChunkReceiver {
   Exchange& exchange_;
   Options options_;
   Ring<transport::PlacedEvent>& events_;
-  std::map<Key, Path> paths_;
+  std::unordered_map<uint32_t, transport::WriterAdmission> admitted_;  // by local connection
+  std::map<Key, Path> paths_;                                          // of those that were used
   std::unordered_map<uint32_t, Path*> by_id_;
-  // Connections that are over, for good. A request for one may still be in flight.
-  std::unordered_set<uint32_t> over_;
-  std::deque<uint32_t> over_order_;
   uint32_t last_id_ = 0;
 };
 

@@ -167,7 +167,10 @@ void ChunkSender::post(Path& path) {
   const size_t count = std::min(room, path.waiting.size());
   for (size_t i = 0; i < count; ++i) row[i] = path.waiting[i].write;
   const size_t taken = path.pair->post_writes({row.data(), count});
-  for (size_t i = 0; i < taken; ++i) path.posted.push_back(path.waiting.pop_front().number);
+  for (size_t i = 0; i < taken; ++i) {
+    const Waiting chunk = path.waiting.pop_front();
+    path.posted.push_back({chunk.number, chunk.write.bytes > 0});
+  }
   if (taken < count && path.posted.empty()) break_path(path, "its queue takes no write");
 }
 
@@ -180,7 +183,7 @@ void ChunkSender::on_completion(const Completion& completion) {
     return;
   }
   if (path.posted.empty()) return;
-  report(path, path.posted.pop_front(), true);
+  report(path, path.posted.pop_front().number, true);
   if (!path.waiting.empty() && !path.dirty) {
     path.dirty = true;
     dirty_.push_back(&path);
@@ -194,7 +197,7 @@ void ChunkSender::break_path(Path& path, const char* why) {
   }
   drop_pair(path);
   path.state = options_.mode == RdmaMode::kReliable ? State::kFailed : State::kIdle;
-  while (!path.posted.empty()) report(path, path.posted.pop_front(), false);
+  while (!path.posted.empty()) report(path, path.posted.pop_front().number, false);
   while (!path.waiting.empty()) report(path, path.waiting.pop_front().number, false);
 }
 
@@ -216,6 +219,28 @@ void ChunkSender::report(const Path& path, uint64_t number, bool ok) {
   event.number = number;
   event.ok = ok;
   events_.push_back(event);
+}
+
+void ChunkSender::recall(const transport::RecallRequest& request) {
+  const bool every = request.path == transport::RecallRequest::kEveryPath;
+  for (auto entry = paths_.lower_bound({request.connection, every ? uint16_t{0} : request.path});
+       entry != paths_.end() && entry->first.first == request.connection &&
+       (every || entry->first.second == request.path);
+       ++entry) {
+    recall(entry->second);
+  }
+}
+
+// Only the end of its queue pair takes a write from the NIC. Probes read no memory, so
+// they stay: one that waits for the peer's answer shows when the path works.
+void ChunkSender::recall(Path& path) {
+  for (size_t i = 0; i < path.posted.size(); ++i) {
+    if (path.posted[i].reads) return break_path(path, "its writes were recalled");
+  }
+  for (size_t left = path.waiting.size(); left > 0; --left) {
+    const Waiting chunk = path.waiting.pop_front();
+    if (chunk.write.bytes == 0) path.waiting.push_back(chunk);
+  }
 }
 
 void ChunkSender::drop_waiting(transport::RegionId region) {

@@ -42,6 +42,8 @@ class ChunkSender {
   void on_silence(uint64_t nonce);
   // The connection is over: its queue pairs end.
   void close(uint32_t connection);
+  // See Datapath::recall(). A queue pair that the peer has not answered for stays asked for.
+  void recall(const transport::RecallRequest& request);
   // The region's memory ends: no chunk of it is posted any more. The NIC fails those that it has.
   void drop_waiting(transport::RegionId region);
   // The device has failed: every chunk, now and later, is one that did not arrive.
@@ -57,6 +59,10 @@ class ChunkSender {
     transport::RegionId region = transport::kNoRegion;
     RemoteWriteRequest write;
   };
+  struct Posted {
+    uint64_t number = 0;
+    bool reads = false;  // it has payload
+  };
   struct Path {
     uint32_t connection = 0;
     uint16_t path = 0;
@@ -67,8 +73,8 @@ class ChunkSender {
     uint32_t first_number = 0;
     std::unique_ptr<QueuePair> pair;
     Ring<Waiting> waiting;
-    Ring<uint64_t> posted;  // numbers, in order
-    bool dirty = false;     // part of dirty_
+    Ring<Posted> posted;  // in order
+    bool dirty = false;   // part of dirty_
   };
   using Key = std::pair<uint32_t, uint16_t>;  // local connection, path
 
@@ -78,6 +84,7 @@ class ChunkSender {
   // Ends the queue pair; reliable: its chunks are reported.
   void break_path(Path& path, const char* why);
   void drop_pair(Path& path);
+  void recall(Path& path);
   void report(const Path& path, uint64_t number, bool ok);
 
   VerbsDevice& device_;

@@ -33,6 +33,35 @@ Unexpected cannot_open(const RdmaChoice& choice, const char* what, int error) {
   return fail(ErrorCode::kSystem, where, why, "see heddle doctor rdma");
 }
 
+// A peer that sends without an immediate consumes a receive of its own queue pair; it says nothing.
+bool means_something(const ibv_wc& done) {
+  const bool received = (done.opcode & IBV_WC_RECV) != 0;
+  return done.status != IBV_WC_SUCCESS || !received || (done.wc_flags & IBV_WC_WITH_IMM) != 0;
+}
+
+const char* error_of(ibv_wc_status status) {
+  switch (status) {
+    case IBV_WC_SUCCESS:
+      return "";
+    case IBV_WC_WR_FLUSH_ERR:
+      return "the queue pair has failed before";
+    case IBV_WC_RETRY_EXC_ERR:
+      return "the peer's NIC does not answer";
+    case IBV_WC_REM_ACCESS_ERR:
+      return "the peer's NIC refuses access to this memory";
+    case IBV_WC_LOC_PROT_ERR:
+      return "this memory is not registered any more";
+    default:
+      return "the NIC reports an error";
+  }
+}
+
+Completion completion_of(const ibv_wc& done) {
+  const bool immediate = (done.wc_flags & IBV_WC_WITH_IMM) != 0;
+  return {done.wr_id, done.status == IBV_WC_SUCCESS, immediate ? ntohl(done.imm_data) : 0,
+          done.byte_len, error_of(done.status)};
+}
+
 bool set_nonblocking(int descriptor) {
   const int flags = fcntl(descriptor, F_GETFL);
   return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0;
@@ -43,7 +72,12 @@ bool set_nonblocking(int descriptor) {
 Result<std::unique_ptr<VerbsDevice>> VerbsDevice::open(const RdmaChoice& choice) {
   const Result<const VerbsLibrary*> library = VerbsLibrary::load();
   if (!library) return fail(library.error());
-  std::unique_ptr<VerbsDevice> made(new VerbsDevice(**library, choice));
+  return open(choice, **library);
+}
+
+Result<std::unique_ptr<VerbsDevice>> VerbsDevice::open(const RdmaChoice& choice,
+                                                       const VerbsLibrary& library) {
+  std::unique_ptr<VerbsDevice> made(new VerbsDevice(library, choice));
   if (Result<void> opened = made->open_context(); !opened) return fail(opened.error());
   if (Result<void> queues = made->make_queues(); !queues) return fail(queues.error());
   return made;
@@ -118,36 +152,20 @@ bool VerbsDevice::reserve_completions(uint32_t count) {
 
 size_t VerbsDevice::poll(std::span<Completion> out) {
   std::array<ibv_wc, verbs_params::kCompletionsACall> done;
-  const auto most = static_cast<int>(std::min(out.size(), done.size()));
-  const int count = ibv_poll_cq(completions_, most, done.data());
-  if (count < 0) {
-    log_error("RDMA: the completion queue of {} failed", choice_.device);
-    return 0;
-  }
-  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-    const ibv_wc& from = done[i];
-    out[i] = {from.wr_id, from.status == IBV_WC_SUCCESS, ntohl(from.imm_data), from.byte_len, ""};
-    switch (from.status) {
-      case IBV_WC_SUCCESS:
-        break;
-      case IBV_WC_WR_FLUSH_ERR:
-        out[i].error = "the queue pair has failed before";
-        break;
-      case IBV_WC_RETRY_EXC_ERR:
-        out[i].error = "the peer's NIC does not answer";
-        break;
-      case IBV_WC_REM_ACCESS_ERR:
-        out[i].error = "the peer's NIC refuses access to this memory";
-        break;
-      case IBV_WC_LOC_PROT_ERR:
-        out[i].error = "this memory is not registered any more";
-        break;
-      default:
-        out[i].error = "the NIC reports an error";
-        break;
+  size_t taken = 0;
+  while (taken < out.size()) {
+    const auto most = static_cast<int>(std::min(out.size() - taken, done.size()));
+    const int count = ibv_poll_cq(completions_, most, done.data());
+    if (count < 0) {
+      log_error("RDMA: the completion queue of {} failed", choice_.device);
+      break;
     }
+    for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
+      if (means_something(done[i])) out[taken++] = completion_of(done[i]);
+    }
+    if (count < most) break;
   }
-  return static_cast<size_t>(count);
+  return taken;
 }
 
 int VerbsDevice::completion_descriptor() const { return channel_->fd; }

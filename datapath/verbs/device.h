@@ -27,6 +27,9 @@ class VerbsDevice final : public MemoryRegistrar {
  public:
   // Errors: kUnavailable (the device has gone), kPermission, kExhausted (locked memory), kSystem.
   static Result<std::unique_ptr<VerbsDevice>> open(const RdmaChoice& choice);
+  // By this library, which must outlive it.
+  static Result<std::unique_ptr<VerbsDevice>> open(const RdmaChoice& choice,
+                                                   const VerbsLibrary& library);
   ~VerbsDevice() override;
 
   const VerbsLibrary& library() const { return library_; }
@@ -39,7 +42,8 @@ class VerbsDevice final : public MemoryRegistrar {
   // Room in the completion queue for a queue pair; false: the device has no more.
   bool reserve_completions(uint32_t count);
   void release_completions(uint32_t count) { reserved_ -= count; }
-  // Takes completions that are there; returns their number.
+  // Takes completions that are there; returns their number. Receives that a peer used up without an
+  // immediate mean nothing and are left out.
   size_t poll(std::span<Completion> out);
 
   // Readable after arm() once there is a completion.

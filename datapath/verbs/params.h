@@ -27,9 +27,10 @@ inline constexpr uint32_t kCompletions = 4096;
 inline constexpr size_t kCompletionsACall = 32;
 // Queue pairs that peers may hold together. Chosen: 256 peers with 16 paths. Range: 256 to 65,536.
 inline constexpr size_t kMaxReceivingPairs = 4096;
-// Ended connections that are remembered, so that a late request for one is refused. Chosen: far
-// more than end while a datagram is in flight. Range: 1,024 to 1 million.
-inline constexpr size_t kMaxOver = 65'536;
+// A path gets a new receiving queue pair at most once in this time; an earlier request is dropped,
+// and its sender repeats it after kRequestRetry. Chosen: a NIC makes a queue pair in some 0.1 ms,
+// so a peer that asks without end costs it one part in a hundred a path. Range: 1 to 20 ms.
+inline constexpr Nanos kNewPairEvery = millis(10);
 // Chunks that wait for a queue pair, a path; beyond it they count as lost. Chosen: 64 MiB, more
 // than a path's window. Range: 64 to 16,384.
 inline constexpr size_t kMaxPending = 1024;

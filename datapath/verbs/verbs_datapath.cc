@@ -216,7 +216,7 @@ void VerbsDatapath::poll_completions() {
 
 void VerbsDatapath::handle_message(const transport::Address& from, const ExchangeMessage& message) {
   if (message.kind == ExchangeKind::kRequest) {
-    receiver_->on_request(from, message);
+    receiver_->on_request(udp_->now(), from, message);
   } else {
     sender_->on_message(from, message);
   }
@@ -258,6 +258,12 @@ transport::MemoryToken VerbsDatapath::token(RegionId id) const {
                       .remote_key = range.remote_key,
                       .exchange_port = exchange_->port(),
                       .secret = secret_});
+}
+
+// What has ended by now is no reason to end a queue pair.
+void VerbsDatapath::recall(const transport::RecallRequest& request) {
+  poll_completions();
+  sender_->recall(request);
 }
 
 void VerbsDatapath::fence(const transport::FenceRequest& request) {

@@ -47,6 +47,8 @@ class VerbsDatapath final : public Datapath, private ExchangeHandler {
   }
   void unregister_memory(transport::RegionId region) override;
   transport::MemoryToken token(transport::RegionId region) const override;
+  void admit(const transport::WriterAdmission& peer) override { receiver_->admit(peer); }
+  void recall(const transport::RecallRequest& request) override;
   void fence(const transport::FenceRequest& request) override;
   bool poll_error(transport::NetworkError& error) override { return udp_->poll_error(error); }
   const DatapathStatistics& statistics() const override;

@@ -19,6 +19,7 @@ struct StreamOptions {
   uint32_t messages = 1;
   uint32_t ahead = 4;    // maximum number posted
   uint64_t pattern = 1;  // equal on both sides
+  bool reuses = false;   // the sender: other bytes lie in a buffer as soon as its send has ended
   transport::ConnectionOptions connection;
 };
 
@@ -111,6 +112,11 @@ class Stream : public TransportProgram {
       if (first_error_ == ErrorCode::kSystem) first_error_ = completion.error;
     } else {
       bytes_ended_ += completion.bytes;
+    }
+    if (options_.peer && options_.reuses) {
+      const transport::Payload sent = place(completion.operation);
+      process_.network().virtual_memory().write(sent.region, sent.offset,
+                                                {kUnknownBytes, 0, sent.length});
     }
     if (!options_.peer && completion.ok) {
       check_->complete(place(completion.operation), completion.bytes, options_.pattern,

@@ -38,6 +38,8 @@ simulator::TransportProcessOptions process_options(const MachineOptions& options
   datapath.chunks.reliable = options.chunks.shape == PayloadShape::kReliableChunks;
   datapath.chunks.timeout = options.chunks.repeat_after;
   datapath.chunks.tries = options.chunks.tries;
+  datapath.chunks.stall_every = options.chunks.stall_every;
+  datapath.chunks.stall_for = options.chunks.stall_for;
   process.process.turn_time = host.turn_time;
   process.process.wake_delay_most = host.wake_delay_most;
   process.transport = host.endpoint;

@@ -63,6 +63,8 @@ struct ChunkOptions {
   Nanos fence_takes = micros(10);
   Nanos repeat_after = millis(4);  // of reliable NICs: without progress
   uint32_t tries = 7;              // retries before a queue pair fails
+  uint32_t stall_every = 0;        // chunks between two that hold their queue pair back; 0: none
+  Nanos stall_for;                 // for this time
 
   bool placed() const { return shape != PayloadShape::kDatagrams; }
 };

@@ -82,6 +82,8 @@ void write(std::string& text, const ChunkOptions& chunks) {
   table.add("fence_takes_ns", chunks.fence_takes);
   table.add("repeat_after_ns", chunks.repeat_after);
   table.add("tries", uint64_t{chunks.tries});
+  table.add("stall_every", uint64_t{chunks.stall_every});
+  table.add("stall_for_ns", chunks.stall_for);
 }
 
 void write(std::string& text, const FaultOptions& faults) {

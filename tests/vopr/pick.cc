@@ -133,6 +133,13 @@ ChunkOptions pick_chunks(Random& random) {
   return chunks;
 }
 
+void pick_stalls(Options& options) {
+  Random random(options.seed ^ 0x7374616c6c);
+  if (!options.chunks.placed() || !percent(random, 40)) return;
+  options.chunks.stall_every = one_of(random, {8u, 64u});
+  options.chunks.stall_for = one_of(random, {millis(5), millis(30)});
+}
+
 // All hosts hold keys, not always in the same order, as during a key rotation.
 void pick_keys(Random& random, Options& options) {
   transport::ClusterKey first;
@@ -402,6 +409,7 @@ Options pick(uint64_t seed) {
   Random byzantine(seed ^ 0x62797a);
   if (percent(byzantine, 12)) pick_byzantine(byzantine, options);
   options.faults.one_stays = percent(apart, 10) && has_ways_around(options.fabric);
+  pick_stalls(options);
   return options;
 }
 

@@ -361,8 +361,9 @@ void Connection::count_needless(const SentBurst& sent, uint32_t first, uint32_t 
   for (uint32_t i = first; i < first + count; ++i) spurious_retransmits_ += again(i, 1) > 0 ? 1 : 0;
 }
 
-void Connection::on_lost(const SentBurst& sent, uint32_t first, uint32_t count, events::LossCause) {
-  extensions_.on_lost(sent, first, count);
+void Connection::on_lost(const SentBurst& sent, uint32_t first, uint32_t count,
+                         events::LossCause cause) {
+  extensions_.on_lost(sent, first, count, cause);
   const uint16_t path = parts_.sender.current_path();
   if (sent.data) {
     parts_.outgoing.on_lost(sent.record, sent.start_of(first), sent.end_of(first, count),

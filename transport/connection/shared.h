@@ -74,7 +74,7 @@ struct Shared {
   Ring<Notice> notices;
   std::vector<Placement> placements;
   TokenTable tokens;
-  Ring<FenceRequest> fences;  // for the datapath
+  Ring<NicRequest> nic_requests;  // for the datapath
   KeyRing ring;
   const bool keyed;        // whether there are keys does not change; which, may
   RetiredKeys retired;     // keys that bursts of the latest batch may still name

@@ -2,6 +2,10 @@
 // datagrams, and nothing changes a buffer after its receive has ended.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+#include <vector>
+
 #include "transport/testing/pair_fixture.h"
 
 namespace heddle::transport {
@@ -11,12 +15,57 @@ using testing::PairOptions;
 
 class PlacedTest : public testing::PairFixture {
  protected:
+  static constexpr int64_t kMessage = 1 << 20;
+
   static PairOptions placed(bool reliable = false) {
     PairOptions options;
     options.endpoint.chunk_paths = 4;
     options.endpoint.chunk_bytes = 32 * 1024;
     options.endpoint.reliable_chunks = reliable;
     return options;
+  }
+
+  // Sends a message while the chunks of path 1 stay in the sender's NIC for `stall`, until the send
+  // has ended; gives how long that took.
+  Nanos send_over_stalled_path(PairOptions options, Nanos stall) {
+    options.stall = [stall](int side, const TxBurst& burst) {
+      const bool stalls = side == 0 && burst.path == 1 && burst.last_payload_bytes > 0;
+      return stalls ? stall : Nanos{};
+    };
+    start(options);
+    const Nanos begin = pair_->now();
+    receive(0, kMessage, 1);
+    send(0, kMessage, 1);
+    EXPECT_TRUE(run_until_completed(1, 0));
+    return pair_->now() - begin;
+  }
+  // Whether the receiver gets what was sent although the sender's program uses its buffer anew as
+  // soon as its send has ended, shortly before the stall ends and the receiver fences the path.
+  bool arrives_unspoiled(PairOptions options, bool recalls) {
+    const Nanos span = send_over_stalled_path(options, seconds(10));
+    options.ignores_recalls = !recalls;
+    EXPECT_LT(send_over_stalled_path(options, span + micros(300)), span + micros(300));
+    const std::vector<std::byte> sent = pair_->region(0, memory_[0]);
+    std::fill_n(pair_->region(0, memory_[0]).begin(), kMessage, std::byte{0xEE});
+    EXPECT_TRUE(run_until_completed(1, 1));
+    EXPECT_TRUE(ended(0)[0].ok && ended(1)[0].ok);
+    const std::vector<std::byte>& got = pair_->region(1, memory_[1]);
+    return std::equal(got.begin(), got.begin() + kMessage, sent.begin());
+  }
+  // Every chunk stays in its NIC for a second. Gives how many left after the send had ended.
+  uint64_t left_after(const std::function<void()>& end_the_send, bool recalls) {
+    PairOptions options = placed();
+    options.ignores_recalls = !recalls;
+    options.stall = [](int, const TxBurst&) { return seconds(1); };
+    start(options);
+    receive(0, 1 << 20, 1);
+    send(0, 1 << 20, 1);
+    pair_->run_for(micros(200));
+    end_the_send();
+    EXPECT_TRUE(pair_->run_until([this] { return ended(0).size() == 1; }, millis(10)));
+    const uint64_t before = pair_->writes_left[0];
+    pair_->run_for(seconds(3));
+    return pair_->writes_left[0] - before;
   }
 };
 
@@ -150,6 +199,64 @@ TEST_F(PlacedTest, AnAbortEndsReceivesOnceNothingCanBeWrittenToThem) {
   const std::vector<std::byte> before = pair_->region(1, memory_[1]);
   pair_->run_for(millis(20));
   EXPECT_EQ(pair_->region(1, memory_[1]), before);
+}
+
+// A NIC that stalled read a buffer whose message had been acknowledged as datagrams, and its late
+// write carried what the program had put there since.
+TEST_F(PlacedTest, NoNicReadsABufferOnceItsSendHasEnded) {
+  for (const bool reliable : {false, true}) {
+    EXPECT_TRUE(arrives_unspoiled(placed(reliable), true)) << reliable;
+    EXPECT_FALSE(arrives_unspoiled(placed(reliable), false)) << "the test shows nothing";
+  }
+}
+
+TEST_F(PlacedTest, APeerThatWithdrawsItsReceiveGetsNoLaterBytes) {
+  const auto withdraw = [this] {
+    ASSERT_TRUE(end(1).post_cancel(pair_->now(), server_, 0, Direction::kReceive, 1));
+  };
+  EXPECT_EQ(left_after(withdraw, true), 0u);
+  EXPECT_GT(left_after(withdraw, false), 0u);
+}
+
+TEST_F(PlacedTest, AnAbortedConnectionReadsNothingMore) {
+  const auto abort = [this] { end(0).post_abort(pair_->now(), client_); };
+  EXPECT_EQ(left_after(abort, true), 0u);
+  EXPECT_GT(left_after(abort, false), 0u);
+}
+
+TEST_F(PlacedTest, AGapShowsThatTheNicIsDone) {
+  PairOptions options = placed();
+  int lost = 0;
+  options.drop = [&lost](int side, const TxBurst& burst, uint32_t) {
+    return side == 0 && burst.write != nullptr && burst.last_payload_bytes > 0 && lost++ == 0;
+  };
+  start(options);
+  receive(0, 4 << 20, 1);
+  send(0, 4 << 20, 1);
+  ASSERT_TRUE(run_until_completed(1, 1));
+  EXPECT_TRUE(same(0, 4 << 20));
+  EXPECT_GT(lost, 1);
+  EXPECT_EQ(pair_->recalls[0], 0u);
+}
+
+TEST_F(PlacedTest, ANicAdmitsThePeersOfOpenConnectionsOnly) {
+  PairOptions options = placed();
+  options.adjust = [](int side, EndpointOptions& endpoint) {
+    if (side == 0) endpoint.chunk_paths = 3;
+  };
+  start(options);
+  for (const int side : {0, 1}) {
+    ASSERT_EQ(pair_->admissions[side].size(), 1u) << side;
+    const WriterAdmission& peer = pair_->admissions[side][0];
+    EXPECT_EQ(peer.connection, side == 0 ? client_ : server_);
+    EXPECT_EQ(peer.paths, side == 0 ? 4 : 3) << "the peer's";
+    EXPECT_EQ(peer.peer.host, pair_->address(1 - side).host);
+  }
+  options.adjust = [](int side, EndpointOptions& endpoint) {
+    if (side == 0) endpoint.chunk_paths = 0;
+  };
+  start(options);
+  EXPECT_TRUE(pair_->admissions[0].empty() && pair_->admissions[1].empty());
 }
 
 TEST_F(PlacedTest, AMessageTooLongForItsReceiveIsNotWritten) {

@@ -114,7 +114,8 @@ void Credits::on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bo
   }
 }
 
-void Credits::on_lost(const SentBurst& sent, uint32_t first, uint32_t count) {
+void Credits::on_lost(const SentBurst& sent, uint32_t first, uint32_t count,
+                      events::LossCause /*cause*/) {
   if (sent.data) balance_.on_lost(cost_of(sent, first, count));
 }
 

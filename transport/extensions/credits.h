@@ -32,7 +32,8 @@ class Credits final : public Extension, private FlowControl {
   void write_frames(Nanos now, Writer& writer) override;
   void write_record(ControlRecord& record, Writer& writer) override;
   void on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) override;
-  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count) override;
+  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count,
+               events::LossCause cause) override;
   Nanos next_timeout() const override { return demand_at_; }
   size_t bytes_held() const override { return sizeof(*this); }
 

@@ -106,10 +106,11 @@ class Extension {
   virtual void write_frames(Nanos /*now*/, Writer& /*writer*/) {}
   // Writes a frame of one of its types that is retransmitted (see ControlQueue).
   virtual void write_record(ControlRecord& /*record*/, Writer& /*writer*/) {}
-  // Segments [first, first + count) of `sent` arrived, or are declared lost.
+  // Segments [first, first + count) of `sent` arrived, or are declared lost for this cause.
   virtual void on_acked(const SentBurst& /*sent*/, uint32_t /*first*/, uint32_t /*count*/,
                         bool /*was_lost*/) {}
-  virtual void on_lost(const SentBurst& /*sent*/, uint32_t /*first*/, uint32_t /*count*/) {}
+  virtual void on_lost(const SentBurst& /*sent*/, uint32_t /*first*/, uint32_t /*count*/,
+                       events::LossCause /*cause*/) {}
 
   // --- time ---
   virtual Nanos next_timeout() const { return Nanos::never(); }

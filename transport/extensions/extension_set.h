@@ -67,8 +67,8 @@ class ExtensionSet {
   void on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) {
     each(Extension::Hook::kAcked, [&](Extension& e) { e.on_acked(sent, first, count, was_lost); });
   }
-  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count) {
-    each(Extension::Hook::kLost, [&](Extension& e) { e.on_lost(sent, first, count); });
+  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count, events::LossCause cause) {
+    each(Extension::Hook::kLost, [&](Extension& e) { e.on_lost(sent, first, count, cause); });
   }
   Nanos next_timeout() {
     Nanos next = Nanos::never();

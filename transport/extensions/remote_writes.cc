@@ -1,7 +1,9 @@
-// Chunks out, chunks in, and the fences that keep a late write from changing a complete buffer.
+// Chunks out, chunks in, the fences that keep a late write from changing a complete buffer, and the
+// recalls that keep the NIC from reading one.
 #include "transport/extensions/remote_writes.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "transport/connection/packet_writer.h"
 #include "transport/wire/immediate.h"
@@ -41,8 +43,12 @@ void RemoteWrites::prepare(const HandshakeParameters& peer, OpenPlan& plan) {
   parts().incoming.open_placed(parts().shared.tokens, fences_);
 }
 
-void RemoteWrites::on_open(Nanos /*now*/, const Agreement& /*agreement*/) {
-  if (chunk_bytes_ != 0) parts().payload = this;
+void RemoteWrites::on_open(Nanos /*now*/, const Agreement& agreement) {
+  if (chunk_bytes_ == 0) return;
+  parts().payload = this;
+  const ConnectionIdentity& identity = parts().identity;
+  parts().shared.nic_requests.push_back(
+      WriterAdmission{identity.id, agreement.peer.chunk_paths, identity.peer});
 }
 
 // --- sending ---
@@ -143,6 +149,21 @@ void RemoteWrites::write_record(ControlRecord& record, Writer& writer) {
   }
   record.type = FrameType::kGrant;  // over by now: only that it was posted matters
   write_grant({record.channel, record.sequence, record.count, record.capacity}, writer);
+}
+
+// A gap shows that the NIC has passed the write. Any other loss says nothing about the NIC, which
+// could still read the payload after the message was acknowledged as datagrams.
+void RemoteWrites::on_lost(const SentBurst& sent, uint32_t /*first*/, uint32_t /*count*/,
+                           events::LossCause cause) {
+  if (!sent.data || !sent.record.chunk || cause == events::LossCause::kGap) return;
+  recall(static_cast<uint16_t>(parts().sender.current_path() - parts().sender.first_chunk_path()));
+}
+
+void RemoteWrites::recall(uint16_t chunk_path) {
+  Ring<NicRequest>& requests = parts().shared.nic_requests;
+  const RecallRequest request{parts().identity.id, chunk_path};
+  const auto* latest = requests.empty() ? nullptr : std::get_if<RecallRequest>(&requests.back());
+  if (latest == nullptr || *latest != request) requests.push_back(request);
 }
 
 // --- receiving ---
@@ -250,10 +271,12 @@ void RemoteWrites::on_fenced(const PlacedEvent& event) {
 }
 
 void RemoteWrites::flush() {
+  // Which paths carried the message's chunks is not known.
+  if (parts().outgoing.take_abandoned_writes() && !over_) recall(RecallRequest::kEveryPath);
   FenceRequest request;
   while (fences_.poll(request)) {
     request.connection = parts().identity.id;
-    parts().shared.fences.push_back(request);
+    parts().shared.nic_requests.push_back(request);
   }
 }
 
@@ -266,7 +289,9 @@ void RemoteWrites::await_fences(Nanos now) {
 
 bool RemoteWrites::close() {
   over_ = true;
-  parts().shared.fences.push_back({parts().identity.id, FenceRequest::kEveryPath, 0});
+  recall(RecallRequest::kEveryPath);
+  parts().shared.nic_requests.push_back(
+      FenceRequest{parts().identity.id, FenceRequest::kEveryPath, 0});
   return parts().incoming.may_be_written();
 }
 

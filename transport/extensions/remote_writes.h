@@ -1,6 +1,7 @@
 // RemoteWrites: payload that the NIC writes into the peer's memory, chunk by chunk, instead of
-// datagrams (see transport/placed.h). It sends chunks, acknowledges those that arrive, and fences
-// paths so that no late write changes a buffer that is complete.
+// datagrams (see transport/placed.h). It sends chunks, acknowledges those that arrive, fences paths
+// so that no late write changes a buffer that is complete, and recalls writes so that no NIC reads
+// a buffer whose send has ended.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   explicit RemoteWrites(ConnectionParts& parts);
 
   uint32_t hooks() const override {
-    return bit(Hook::kFramesDue) | bit(Hook::kFrames) | bit(Hook::kTimeout);
+    return bit(Hook::kFramesDue) | bit(Hook::kFrames) | bit(Hook::kTimeout) | bit(Hook::kLost);
   }
   bool needed() const override { return chunk_bytes_ != 0; }
   void propose(const HandshakeParameters* offered, HandshakeParameters& own,
@@ -31,6 +32,8 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   bool frames_due(Nanos now) const override { return acks_.due(now); }
   void write_frames(Nanos now, Writer& writer) override;
   void write_record(ControlRecord& record, Writer& writer) override;
+  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count,
+               events::LossCause cause) override;
   Nanos next_timeout() const override;
   void handle_timeout(Nanos now) override;
   void release_memory(Nanos now) override;
@@ -58,6 +61,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
     RemotePlace place;
   };
   void write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk, const TxBurst& burst);
+  void recall(uint16_t chunk_path);
   void on_arrived(Nanos now, const PlacedEvent& event);
   void on_write_failed(Nanos now, const PlacedEvent& event);
   void on_fenced(const PlacedEvent& event);

@@ -131,6 +131,7 @@ void Outgoing::give_up(OutMessage& message, ErrorCode error) {
   if (message.failed) return;
   message.failed = true;
   message.error = error;
+  abandoned_writes_ |= message.written;
 }
 
 bool Outgoing::poll_truncated(ControlRecord& record) {
@@ -174,6 +175,7 @@ bool Outgoing::on_delivered(const CancelFrame& delivered) {
   OutMessage& message = pool_[channel->messages[static_cast<size_t>(*index)]];
   if (!message.withdrawing) return true;
   const uint64_t fresh = message.acked.add(0, tracked(message));
+  abandoned_writes_ |= message.written && fresh > 0;
   acked_bytes_ += message.length() == 0 ? 0 : fresh;
   complete_front(*channel);
   return true;
@@ -264,6 +266,7 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   }
   OutMessage& message = pool_[piece.message];
   message.started = true;
+  message.written |= piece.placed;
   message.next += bytes;
   if (message.next < message.length()) return;
   ++channels_[piece.channel].next;
@@ -484,16 +487,6 @@ void Outgoing::fail_all(ErrorCode error) {
   }
   retransmissions_.clear();
   truncated_.clear();
-}
-
-size_t Outgoing::bytes_held() const {
-  size_t total = channels_.capacity() * sizeof(Channel);
-  for (const Channel& channel : channels_) {
-    total += channel.messages.capacity() * sizeof(uint32_t);
-    total += channel.grants.capacity() * sizeof(Grant);
-    total += channel.over_early.capacity() * sizeof(OverEarly);
-  }
-  return total;
 }
 
 }  // namespace heddle::transport

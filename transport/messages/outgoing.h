@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/pool.h"
@@ -31,6 +32,7 @@ struct OutMessage {
   bool lost_ahead = false;  // some of that was lost, or found no room: it waits for the grant
   bool granted = false;
   bool placed = false;       // its chunks are written remotely
+  bool written = false;      // some were: until all are acknowledged, a NIC may read the payload
   uint8_t slot = kNoSlot;    // of its receive, where that may be written remotely
   bool withdrawing = false;  // the peer was asked whether it can still be withdrawn
   bool failed = false;
@@ -130,6 +132,8 @@ class Outgoing {
   // A message too long for its receive, or withdrawn before its receive was posted, was found; the
   // frame for the peer is left in `record`.
   bool poll_truncated(ControlRecord& record);
+  // Whether a message ended since the last call while a NIC may still read its payload.
+  bool take_abandoned_writes() { return std::exchange(abandoned_writes_, false); }
 
   // Everything that is still posted ends in order with `error`.
   void fail_all(ErrorCode error);
@@ -200,6 +204,7 @@ class Outgoing {
   uint32_t ahead_ = 0;                   // eager blocks of the peer in use
   uint64_t acked_bytes_ = 0;
   uint64_t completed_ = 0;
+  bool abandoned_writes_ = false;
 };
 
 }  // namespace heddle::transport

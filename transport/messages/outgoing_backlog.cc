@@ -1,4 +1,5 @@
-// How much there is to send, as it is advertised to a receiver that gives credit.
+// How much there is to send, as it is advertised to a receiver that gives credit, and the memory
+// that it takes.
 #include <algorithm>
 
 #include "transport/messages/outgoing.h"
@@ -29,6 +30,16 @@ Outgoing::Backlog Outgoing::backlog(uint32_t step) const {
     }
   }
   return backlog;
+}
+
+size_t Outgoing::bytes_held() const {
+  size_t total = channels_.capacity() * sizeof(Channel);
+  for (const Channel& channel : channels_) {
+    total += channel.messages.capacity() * sizeof(uint32_t);
+    total += channel.grants.capacity() * sizeof(Grant);
+    total += channel.over_early.capacity() * sizeof(OverEarly);
+  }
+  return total;
 }
 
 }  // namespace heddle::transport

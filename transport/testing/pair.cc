@@ -72,7 +72,7 @@ void Pair::copy(int side, const Placement& placement) {
 
 void Pair::settle(int side) {
   for (const Placement& placement : (*this)[side].placements()) copy(side, placement);
-  make_fences(side);
+  serve_nic(side);
   Completion completion;
   Notice notice;
   watch(true);
@@ -187,7 +187,8 @@ void Pair::inject(int side, const Address& from, std::span<const std::byte> fram
 }
 
 bool Pair::turn(int side) {
-  bool worked = land_chunks(side);
+  bool worked = leave_chunks();
+  worked |= land_chunks(side);
   while (!arrivals_.empty()) {
     auto at = std::find_if(arrivals_.begin(), arrivals_.end(),
                            [side](const auto& entry) { return entry.second.side == side; });
@@ -228,6 +229,7 @@ Nanos Pair::next_time() const {
     next = at;
     break;
   }
+  if (!stalled_.empty()) next = std::min(next, stalled_.begin()->first);
   for (const auto& [at, chunk] : chunks_) {
     if (paused_[chunk.side]) continue;
     next = std::min(next, at);

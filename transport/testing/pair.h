@@ -33,6 +33,10 @@ struct PairOptions {
   // Sees, and may change, the bytes of each run that leaves.
   std::function<void(int side, std::span<std::byte> frame)> tamper;
   std::function<void(int side, EndpointOptions& endpoint)> adjust;  // where the sides differ
+  // How long this remote write stays in its NIC, and those of its path behind it; unset: not at
+  // all. The NIC reads the payload as it leaves.
+  std::function<Nanos(int side, const TxBurst& burst)> stall;
+  bool ignores_recalls = false;  // as a NIC does that still reads afterwards
   std::function<void(bool inside)>
       watch;                     // called before and after each call of an endpoint by run_*()
   events::Sink* sink = nullptr;  // of both sides
@@ -65,6 +69,9 @@ class Pair {
 
   std::vector<Completion> completions[2];
   std::vector<Notice> notices[2];
+  std::vector<WriterAdmission> admissions[2];
+  uint64_t recalls[2] = {0, 0};
+  uint64_t writes_left[2] = {0, 0};  // chunks with payload that left this side's NIC
   uint64_t datagrams = 0;
   // The largest number of bytes in flight towards each side.
   uint64_t most_on_way[2] = {0, 0};
@@ -80,22 +87,27 @@ class Pair {
     Ecn ecn = Ecn::kNotCapable;
   };
 
-  // A remote write in flight.
+  // A remote write in a NIC or in flight.
   struct Chunk {
-    int side = 0;
+    int side = 0;  // that it is for
     uint16_t path = 0;
     ChunkWrite write;
+    Payload source;
     std::vector<std::byte> bytes;
   };
 
   // pair_chunks.cc
   void set_token(int side, RegionId region);
   void send_chunk(int side, const TxBurst& burst);
+  void leave(Chunk chunk);
+  bool leave_chunks();
+  void recall(int side, const RecallRequest& request);
+  void fence(int side, const FenceRequest& request);
   bool land_chunks(int side);
   bool write_remotely(const Chunk& chunk);
   void land(const Chunk& chunk);
   void report_sent(int side, const Chunk& chunk, bool ok);
-  void make_fences(int side);
+  void serve_nic(int side);
 
   void make_endpoint(int side);
   bool turn(int side);
@@ -117,6 +129,7 @@ class Pair {
   std::vector<std::vector<std::byte>> regions_[2];
   std::multimap<Nanos, Arrival> arrivals_;
   std::unique_ptr<TxBatch> batch_ = std::make_unique<TxBatch>();
+  std::multimap<Nanos, Chunk> stalled_;  // by when they leave their NIC
   std::multimap<Nanos, Chunk> chunks_;
   // By side, connection and path: the epoch that lands there; of every path: nothing does.
   std::map<std::tuple<int, uint32_t, uint16_t>, uint32_t> epochs_;

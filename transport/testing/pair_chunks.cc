@@ -1,7 +1,10 @@
-// The placed-chunk shape between two endpoints: writes land in the peer's regions, in the order of
-// their path or not at all, and fences reject those of earlier epochs. A reliable NIC reports the
-// result of each write.
+// The placed-chunk shape between two endpoints: a NIC reads the payload when the write leaves,
+// writes land in the peer's regions, in the order of their path or not at all, and fences reject
+// those of earlier epochs. A reliable NIC reports the result of each write.
+#include <algorithm>
 #include <cstring>
+#include <utility>
+#include <variant>
 
 #include "transport/testing/pair.h"
 
@@ -29,17 +32,55 @@ void Pair::report_sent(int side, const Chunk& chunk, bool ok) {
 
 void Pair::send_chunk(int side, const TxBurst& burst) {
   ++datagrams;
-  Chunk chunk{1 - side, burst.path, *burst.write, {}};
+  Chunk chunk{1 - side,
+              burst.path,
+              *burst.write,
+              {burst.region, burst.offset, burst.last_payload_bytes},
+              {}};
   const bool lost = options_.drop && options_.drop(side, burst, 0);
   if (lost || random_.chance_per_million(options_.loss_per_million)) {
     report_sent(side, chunk, false);
     return;
   }
-  if (burst.last_payload_bytes > 0) {
-    const std::byte* from = bytes_of(side, burst.region, burst.offset, burst.last_payload_bytes);
-    chunk.bytes.assign(from, from + burst.last_payload_bytes);
+  const RecallRequest path{burst.write->from_connection, burst.path};
+  Nanos leaves = now_ + (options_.stall ? options_.stall(side, burst) : Nanos{});
+  for (const auto& [at, other] : stalled_) {
+    if (other.side != side && path.covers(other.write, other.path)) leaves = std::max(leaves, at);
+  }
+  if (leaves > now_) {
+    stalled_.emplace(leaves, std::move(chunk));
+  } else {
+    leave(std::move(chunk));
+  }
+}
+
+void Pair::leave(Chunk chunk) {
+  const Payload& source = chunk.source;
+  if (source.length > 0) {
+    const std::byte* from = bytes_of(1 - chunk.side, source.region, source.offset, source.length);
+    chunk.bytes.assign(from, from + source.length);
+    ++writes_left[1 - chunk.side];
   }
   chunks_.emplace(now_ + options_.delay, std::move(chunk));
+}
+
+bool Pair::leave_chunks() {
+  bool worked = false;
+  for (; !stalled_.empty() && stalled_.begin()->first <= now_; worked = true) {
+    leave(std::move(stalled_.extract(stalled_.begin()).mapped()));
+  }
+  return worked;
+}
+
+void Pair::recall(int side, const RecallRequest& request) {
+  std::vector<Chunk> failed;
+  for (auto at = stalled_.begin(); at != stalled_.end();) {
+    const Chunk& chunk = at->second;
+    const bool ends = chunk.side != side && request.covers(chunk.write, chunk.path);
+    if (ends) failed.push_back(std::move(at->second));
+    at = ends ? stalled_.erase(at) : std::next(at);
+  }
+  for (const Chunk& chunk : failed) report_sent(side, chunk, false);
 }
 
 bool Pair::land_chunks(int side) {
@@ -90,17 +131,28 @@ void Pair::land(const Chunk& chunk) {
   report_sent(1 - chunk.side, chunk, lands);
 }
 
-void Pair::make_fences(int side) {
-  FenceRequest request;
-  while ((*this)[side].poll_fence(request)) {
-    epochs_[{side, request.connection, request.path}] = request.epoch;
-    PlacedEvent fenced;
-    fenced.kind = PlacedEventKind::kFenced;
-    fenced.connection = request.connection;
-    fenced.path = request.path;
-    fenced.epoch = request.epoch;
-    (*this)[side].handle_placed(now_, fenced);
+void Pair::serve_nic(int side) {
+  NicRequest request;
+  while ((*this)[side].poll_nic_request(request)) {
+    if (const auto* recalled = std::get_if<RecallRequest>(&request)) {
+      ++recalls[side];
+      if (!options_.ignores_recalls) recall(side, *recalled);
+    } else if (const auto* peer = std::get_if<WriterAdmission>(&request)) {
+      admissions[side].push_back(*peer);
+    } else {
+      fence(side, std::get<FenceRequest>(request));
+    }
   }
+}
+
+void Pair::fence(int side, const FenceRequest& request) {
+  epochs_[{side, request.connection, request.path}] = request.epoch;
+  PlacedEvent fenced;
+  fenced.kind = PlacedEventKind::kFenced;
+  fenced.connection = request.connection;
+  fenced.path = request.path;
+  fenced.epoch = request.epoch;
+  (*this)[side].handle_placed(now_, fenced);
 }
 
 }  // namespace heddle::transport::testing

@@ -108,6 +108,9 @@ MUTANTS = [
            "  return requested_ && !frame_sent_ && sends_posted == 0;",
            "  return requested_ && !frame_sent_ && sends_posted < UINT32_MAX;"),
     # --- remote writes ---
+    Mutant("no_recall", "engine/driver.cc",
+           "a NIC reads the buffer of a send that has ended",
+           "  datapath_.recall(request);\n", ""),
     Mutant("no_fence", MESSAGES + "remote_receives.cc",
            "a buffer ends while a write that was given up may still land",
            "  return std::all_of(message.writes.begin(), message.writes.end(),",

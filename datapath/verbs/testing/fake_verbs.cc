@@ -1,0 +1,175 @@
+// See fake_verbs.h. The library's functions carry no owner, so they find the one that exists.
+#include "datapath/verbs/testing/fake_verbs.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "base/check.h"
+#include "base/descriptor.h"
+
+namespace heddle::datapath {
+
+struct FakeVerbs::Nic {
+  struct Pair {
+    ibv_qp pair{};
+    uint64_t receive_id = 0;
+    std::deque<Write> writes;
+  };
+
+  static Nic*& only() {
+    static Nic* nic = nullptr;
+    return nic;
+  }
+  static Pair& pair_of(ibv_qp* pair) { return only()->pairs.at(pair->qp_num); }
+
+  static int take_completions(ibv_cq* /*queue*/, int most, ibv_wc* out) {
+    std::deque<ibv_wc>& done = only()->done;
+    int count = 0;
+    for (; count < most && !done.empty(); ++count) {
+      out[count] = done.front();
+      done.pop_front();
+    }
+    return count;
+  }
+  static int post_writes(ibv_qp* pair, ibv_send_wr* row, ibv_send_wr** rest) {
+    *rest = nullptr;
+    for (; row != nullptr; row = row->next) {
+      Write write{row->wr_id, nullptr, 0};
+      if (row->num_sge > 0) {
+        write.from = reinterpret_cast<const void*>(row->sg_list->addr);
+        write.bytes = row->sg_list->length;
+      }
+      pair_of(pair).writes.push_back(write);
+    }
+    return 0;
+  }
+  static int post_receives(ibv_qp* pair, ibv_recv_wr* row, ibv_recv_wr** rest) {
+    *rest = only()->refuses_receives ? row : nullptr;
+    pair_of(pair).receive_id = row->wr_id;
+    return only()->refuses_receives ? ENOMEM : 0;
+  }
+  static ibv_qp* create_pair(ibv_pd* /*domain*/, ibv_qp_init_attr* /*attributes*/) {
+    const uint32_t number = ++only()->made;
+    Pair& made = only()->pairs[number];
+    made.pair.context = &only()->context;
+    made.pair.qp_num = number;
+    return &made.pair;
+  }
+  static int destroy_pair(ibv_qp* pair) {
+    only()->pairs.erase(pair->qp_num);
+    return 0;
+  }
+
+  void arrive(uint32_t queue_pair, int opcode, uint32_t flags, uint32_t immediate) {
+    ibv_wc each{};
+    each.wr_id = pairs.at(queue_pair).receive_id;
+    each.status = IBV_WC_SUCCESS;
+    each.opcode = static_cast<ibv_wc_opcode>(opcode);
+    each.wc_flags = flags;
+    each.imm_data = htonl(immediate);
+    done.push_back(each);
+  }
+
+  Descriptor reports{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  Descriptor notifications{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
+  ibv_device device{};
+  ibv_device* devices[2] = {&device, nullptr};
+  ibv_context context{};
+  ibv_pd domain{};
+  ibv_comp_channel channel{};
+  ibv_cq queue{};
+  std::deque<ibv_wc> done;
+  std::map<uint32_t, Pair> pairs;  // that are alive
+  uint32_t made = 0;
+  bool refuses_receives = false;
+};
+
+FakeVerbs::FakeVerbs() : nic_(std::make_unique<Nic>()) {
+  CHECK(std::exchange(Nic::only(), nic_.get()) == nullptr);
+  nic_->context.async_fd = nic_->reports.number();
+  nic_->context.ops.poll_cq = &Nic::take_completions;
+  nic_->context.ops.post_send = &Nic::post_writes;
+  nic_->context.ops.post_recv = &Nic::post_receives;
+  nic_->channel.fd = nic_->notifications.number();
+  nic_->queue.context = &nic_->context;
+  library_.get_device_list = [](int* count) {
+    *count = 1;
+    return Nic::only()->devices;
+  };
+  library_.free_device_list = [](ibv_device**) {};
+  library_.get_device_name = [](ibv_device*) { return "fake0"; };
+  library_.open_device = [](ibv_device*) { return &Nic::only()->context; };
+  library_.close_device = [](ibv_context*) { return 0; };
+  library_.query_device = [](ibv_context*, ibv_device_attr* attributes) {
+    attributes->max_cqe = 1 << 20;
+    return 0;
+  };
+  library_.query_port = [](ibv_context*, unsigned char, ibv_port_attr* attributes) {
+    attributes->active_mtu = IBV_MTU_1024;
+    return 0;
+  };
+  library_.alloc_pd = [](ibv_context*) { return &Nic::only()->domain; };
+  library_.dealloc_pd = [](ibv_pd*) { return 0; };
+  library_.create_comp_channel = [](ibv_context*) { return &Nic::only()->channel; };
+  library_.destroy_comp_channel = [](ibv_comp_channel*) { return 0; };
+  library_.create_cq = [](ibv_context*, int, void*, ibv_comp_channel*, int) {
+    return &Nic::only()->queue;
+  };
+  library_.resize_cq = [](ibv_cq*, int) { return 0; };
+  library_.destroy_cq = [](ibv_cq*) { return 0; };
+  library_.create_qp = &Nic::create_pair;
+  library_.modify_qp = [](ibv_qp*, ibv_qp_attr*, int) { return 0; };
+  library_.destroy_qp = &Nic::destroy_pair;
+}
+
+FakeVerbs::~FakeVerbs() { Nic::only() = nullptr; }
+
+std::unique_ptr<VerbsDevice> FakeVerbs::open() {
+  RdmaChoice choice;
+  choice.device = "fake0";
+  Result<std::unique_ptr<VerbsDevice>> opened = VerbsDevice::open(choice, library_);
+  CHECK(opened.has_value());
+  return std::move(*opened);
+}
+
+size_t FakeVerbs::made() const { return nic_->made; }
+size_t FakeVerbs::alive() const { return nic_->pairs.size(); }
+
+std::vector<FakeVerbs::Write> FakeVerbs::writes() const {
+  std::vector<Write> all;
+  for (const auto& [number, pair] : nic_->pairs) {
+    all.insert(all.end(), pair.writes.begin(), pair.writes.end());
+  }
+  return all;
+}
+
+void FakeVerbs::complete_write() {
+  const auto found = std::find_if(nic_->pairs.begin(), nic_->pairs.end(),
+                                  [](const auto& entry) { return !entry.second.writes.empty(); });
+  CHECK(found != nic_->pairs.end());
+  ibv_wc done{};
+  done.wr_id = found->second.writes.front().id;
+  done.status = IBV_WC_SUCCESS;
+  done.opcode = IBV_WC_RDMA_WRITE;
+  found->second.writes.pop_front();
+  nic_->done.push_back(done);
+}
+
+void FakeVerbs::arrive(uint32_t queue_pair, uint32_t immediate) {
+  nic_->arrive(queue_pair, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM, immediate);
+}
+
+void FakeVerbs::arrive_without_immediate(uint32_t queue_pair) {
+  nic_->arrive(queue_pair, IBV_WC_RECV, 0, 0x01020304);
+}
+
+void FakeVerbs::refuse_receives() { nic_->refuses_receives = true; }
+
+}  // namespace heddle::datapath

@@ -1,0 +1,51 @@
+// FakeVerbs: libibverbs and one RDMA device for unit tests: queue pairs that record what is posted
+// on them, and completions that a test makes. No bytes move. One at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "datapath/verbs/device.h"
+#include "datapath/verbs/library.h"
+
+namespace heddle::datapath {
+
+class FakeVerbs {
+ public:
+  FakeVerbs();
+  ~FakeVerbs();
+  FakeVerbs(const FakeVerbs&) = delete;
+  FakeVerbs& operator=(const FakeVerbs&) = delete;
+
+  // Must end before this.
+  std::unique_ptr<VerbsDevice> open();
+
+  size_t made() const;   // queue pairs, so far
+  size_t alive() const;  // of them
+
+  // Posted on queue pairs that are alive and not completed, in order.
+  struct Write {
+    uint64_t id = 0;
+    const void* from = nullptr;
+    uint32_t bytes = 0;
+  };
+  std::vector<Write> writes() const;
+  // The oldest write ends well.
+  void complete_write();
+
+  // A receive of this queue pair ends well: a write with an immediate, or a plain send of the peer.
+  void arrive(uint32_t queue_pair, uint32_t immediate);
+  void arrive_without_immediate(uint32_t queue_pair);
+  // From now on no queue takes a receive.
+  void refuse_receives();
+
+ private:
+  struct Nic;
+  std::unique_ptr<Nic> nic_;
+  VerbsLibrary library_;
+};
+
+}  // namespace heddle::datapath
