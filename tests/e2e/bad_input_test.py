@@ -6,6 +6,7 @@ import os
 import pathlib
 import random
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -221,7 +222,7 @@ class ForeignPeers(unittest.TestCase):
         with program.server("--set", f"stranger_bytes={budget}",
                             "--set", "peer_dead_after_ms=600000") as (serving, port), \
                 contextlib.ExitStack() as strangers, \
-                program.started("perf", "127.0.0.1", "bw", "-p", port, "-t", "4", "-s", "64K",
+                program.started("perf", "127.0.0.1", "bw", "-p", port, "-t", "600", "-s", "64K",
                                 "--check") as client:
             client.wait_for(r"path")
             for most in (1 << 14, 1):  # what remains beside large ones is too little for a small one in the end
@@ -235,7 +236,10 @@ class ForeignPeers(unittest.TestCase):
             late = program.run("perf", "127.0.0.1", "bw", "-p", port, "-t", "0.1")
             self.assertEqual(late.returncode, 2, late.stdout)
             self.assertIn("raise stranger_bytes there", late.stderr)
-            self.assertEqual(client.wait(), 0, client.said())
+            self.assertIsNone(client.process.poll(), client.said())
+            client.signal(signal.SIGINT)  # the end of a client gives back what it held of the budget
+            self.assertEqual(client.wait(), 130, client.said())
+            self.assertRegex(client.said(), r"messages += [1-9]")
             status = pathlib.Path(f"/proc/{serving.process.pid}/status").read_text(encoding="ascii")
             resident = int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) * 1024
             self.assertLess(resident, budget)
