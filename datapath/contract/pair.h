@@ -5,6 +5,8 @@
 //                            testing::Values(Variant{"ipv4", make_pair_v4}, …), variant_name);
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <ostream>
@@ -42,6 +44,9 @@ class Pair {
   virtual bool reports_refused() const = 0;
   // True if wait() blocks the calling thread, so that another thread can end it by wake().
   virtual bool waits_block() const = 0;
+  // Datagrams that queues between the two hold and of which nothing is dropped, however late the
+  // receiver's host runs; the datapaths' own queues are not counted.
+  virtual size_t wire_datagrams() const { return SIZE_MAX; }
 };
 
 struct Variant {

@@ -56,6 +56,7 @@ class XdpPair final : public Pair {
   transport::Address nobody() override { return nobody_; }
   bool reports_refused() const override { return true; }
   bool waits_block() const override { return true; }
+  size_t wire_datagrams() const override { return 256; }  // a veth queue; the kernel's constant
 
  private:
   static Result<void> open(const std::string& bind, const XdpVariant& variant, bool udp,
