@@ -1,6 +1,8 @@
 // See plan_follower.h.
 #include "engine/plan_follower.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "engine/addresses.h"
 
@@ -11,6 +13,9 @@ constexpr std::string_view kPrefix = "plan:";
 // Switches may hash anew, and links fail: routes are discovered again after this time. Source: that
 // of automatic discovery. Range: 5 to 600 s.
 constexpr Nanos kLookInterval = seconds(60);
+// A look at routes that are being discovered copies all that was found. Chosen: a discovery takes
+// hundreds of milliseconds. Range: 1 to 100 ms.
+constexpr Nanos kFoundInterval = millis(10);
 
 }  // namespace
 
@@ -56,6 +61,7 @@ void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& fol
   if (followed.discovering || !endpoint.post_discovery(now, id)) return;
   followed.discovering = true;
   ++discovering_;
+  next_found_ = std::min(next_found_, now + kFoundInterval);
 }
 
 void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
@@ -63,7 +69,8 @@ void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
     next_look_ = connections_.empty() ? Nanos::never() : now + kLookInterval;
     for (auto& [id, followed] : connections_) discover(now, id, followed, endpoint);
   }
-  if (discovering_ == 0) return;
+  if (now < next_found_) return;
+  next_found_ = now + kFoundInterval;
   for (auto& [id, followed] : connections_) {
     transport::FabricRoutes found;
     if (!followed.discovering || !endpoint.routes(id, found) || found.under_way) continue;
@@ -71,6 +78,7 @@ void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
     --discovering_;
     fit(now, id, followed, found, endpoint);
   }
+  if (discovering_ == 0) next_found_ = Nanos::never();
 }
 
 void PlanFollower::fit(Nanos now, transport::ConnectionId id, Followed& followed,

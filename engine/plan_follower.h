@@ -28,7 +28,7 @@ class PlanFollower {
   // A connection opened, was accepted, or closed.
   void on_notice(Nanos now, const transport::Notice& notice, transport::Endpoint& endpoint);
   // Whether turn() is worth calling.
-  bool due(Nanos now) const { return discovering_ > 0 || next_look_ <= now; }
+  bool due(Nanos now) const { return next_found_ <= now || next_look_ <= now; }
   void turn(Nanos now, transport::Endpoint& endpoint);
 
  private:
@@ -48,6 +48,7 @@ class PlanFollower {
   std::optional<RoutePlan> plan_;
   std::map<transport::ConnectionId, Followed> connections_;
   uint32_t discovering_ = 0;
+  Nanos next_found_ = Nanos::never();  // while anything is being discovered
   Nanos next_look_ = Nanos::never();
 };
 
