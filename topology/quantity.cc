@@ -14,9 +14,16 @@ struct Unit {
   uint64_t factor;
 };
 
-constexpr std::array kRateUnits = {Unit{"bit/s", 1}, Unit{"kbit/s", 1'000},
-                                   Unit{"Mbit/s", 1'000'000}, Unit{"Gbit/s", 1'000'000'000},
-                                   Unit{"Tbit/s", 1'000'000'000'000}};
+constexpr std::array kRateUnits = {Unit{"bit/s", 1},
+                                   Unit{"kbit/s", 1'000},
+                                   Unit{"Mbit/s", 1'000'000},
+                                   Unit{"Gbit/s", 1'000'000'000},
+                                   Unit{"Tbit/s", 1'000'000'000'000},
+                                   Unit{"b/s", 1},
+                                   Unit{"kb/s", 1'000},
+                                   Unit{"Mb/s", 1'000'000},
+                                   Unit{"Gb/s", 1'000'000'000},
+                                   Unit{"Tb/s", 1'000'000'000'000}};
 constexpr std::array kByteUnits = {Unit{"B", 1},
                                    Unit{"KB", 1'000},
                                    Unit{"kB", 1'000},

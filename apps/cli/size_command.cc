@@ -24,7 +24,7 @@ constexpr const char* kExample = R"(Example:
   heddle size --validate
   heddle size cluster --model llama-3-8b --gpus 64 --gpu h100 --fabric roce-400g
   heddle size traffic --model llama-3-8b --gpus 64
-  heddle size overlap --parameters 1000000000 --backward 800ms --rate 100Gbit/s
+  heddle size overlap --parameters 1B --backward 800ms --rate 100Gbit/s
   heddle size distance --km 300 --rate 400Gbit/s --message 1M
   heddle size headroom --rate 400Gbit/s --meters 100
   heddle size messages --bucket 25M --gpus 16

@@ -14,7 +14,7 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
-  heddle size overlap --parameters 1000000000 --backward 800ms --rate 100Gbit/s
+  heddle size overlap --parameters 1B --backward 800ms --rate 100Gbit/s
   heddle size overlap --model llama-3-8b --backward 2s --gpus 64 --bucket 100M --json)";
 
 constexpr uint64_t kMostGpus = 1'000'000;
