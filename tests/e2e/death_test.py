@@ -101,7 +101,7 @@ class Interrupt(unittest.TestCase):
             self.assertEqual(client.wait(SAID_WITHIN_S), 130, client.said())
             self.assertTrue(any(re.search(r"goodput +=", line) for line in client.lines))
             for row in (r"paths += 16: [\d.]+ ", r"segments += [1-9][\d,]+ bytes, round trip ",
-                        r"repeated += [\d.]+ %"):
+                        r"retransmitted += [\d.]+ %"):
                 self.assertTrue(any(re.search(row, line) for line in client.lines), client.said())
             serving.wait_for(r"gone: ", SAID_WITHIN_S)
 
@@ -112,7 +112,7 @@ class Interrupt(unittest.TestCase):
             time.sleep(0.5)
             client.signal(program.INTERRUPT)
             self.assertEqual(client.wait(SAID_WITHIN_S), 130, client.said())
-            self.assertTrue(any(re.search(r"repeated += [\d.]+ %", line) for line in client.lines),
+            self.assertTrue(any(re.search(r"retransmitted += [\d.]+ %", line) for line in client.lines),
                             client.said())
 
     def test_ping_sums_up(self):

@@ -151,7 +151,7 @@ std::string bandwidth_text(const measure::Measurement& m) {
                                   size_text(m.options.message_bytes),
                                   duration_text(m.sent.ended - m.sent.began), m.options.window));
   if (heard_server(m) && m.server.contains("received")) text += row("longest gap", gap_text(m));
-  text += row("repeated", repeats_text(m));
+  text += row("retransmitted", repeats_text(m));
   text += row("paths", shares_text(m));
   if (pair_bytes(m).size() > 1) text += row("nics", nics_text(m));
   text += row("segments", segments_text(m));
@@ -171,7 +171,7 @@ std::string latency_text(const measure::Measurement& m) {
                                          duration_text(times.max() / 2)));
   text += row("rounds", fmt::format("{} of {}", count_text(times.count()),
                                     size_text(m.options.message_bytes)));
-  return text + row("repeated", repeats_text(m));
+  return text + row("retransmitted", repeats_text(m));
 }
 
 Json stream_json(const measure::StreamResult& result) {
@@ -242,7 +242,7 @@ std::string measurement_text(const measure::Measurement& measurement) {
 std::string sweep_head(const std::string& test) {
   if (test == "bw") {
     return fmt::format("bw:\n{:>10}  {:>10}  {:>10}  {:>12}  {:>9}  {:>14}\n", "size", "goodput",
-                       "", "messages/s", "repeated", "cpu here/there");
+                       "", "messages/s", "retransm.", "cpu here/there");
   }
   return fmt::format("lat: (half round trip)\n{:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", "size",
                      "p50 us", "p99 us", "p99.9 us", "rounds");

@@ -73,7 +73,7 @@ TEST(Report, CountersThatWereNotReadAreUnknownAndNotZero) {
   measure::Measurement m = bandwidth();
   m.counted = false;
   const std::string text = measurement_text(m);
-  for (const char* row : {"repeated", "paths", "segments"}) {
+  for (const char* row : {"retransmitted", "paths", "segments"}) {
     EXPECT_NE(text.find(fmt::format("{:<16} = unknown\n", row)), std::string::npos) << text;
   }
   EXPECT_NE(sweep_row(m).find("unknown"), std::string::npos);

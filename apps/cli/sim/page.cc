@@ -164,7 +164,7 @@ std::string sim_page(const FlowRun& run, const jobs::SimulatedJobs& jobs, const 
                      {"run",
                       {{"acked", bins["acked_bytes"]},
                        {"sent", bins["segments_sent"]},
-                       {"repeated", bins["segments_retransmitted"]},
+                       {"retransmitted", bins["segments_retransmitted"]},
                        {"drops", bins["drops"]},
                        {"marks", bins["marks"]}}},
                      {"links", links_of(bins)},
