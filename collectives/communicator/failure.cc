@@ -86,6 +86,7 @@ std::string Communicator::Body::waits_for() const {
   std::vector<uint32_t> missing = late_.missing(oldest->number);
   const bool late = !missing.empty();
   if (!late) missing = oldest->execution.waits_for();
+  if (missing.empty()) return signature.text() + " is under way and waits for no rank";
   std::string ranks;
   for (const uint32_t rank : missing) {
     ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);

@@ -146,6 +146,7 @@ static void times(void) {
   int32_t value = 1;
   /* Rank 0 and 1; rank 1 comes late, and then goes for good. */
   well(heddle_split(world, rank == 2 ? -1 : 0, 0, &pair), "split");
+  if (pair != NULL) well(heddle_barrier(pair, NULL), "a barrier of the pair");
   if (rank == 0) {
     well(heddle_receive(pair, &value, 1, HEDDLE_INT32, 1, &request), "receive");
     refused(heddle_wait(&request, 20), HEDDLE_TIMEOUT, "waits for rank 1");
