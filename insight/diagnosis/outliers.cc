@@ -114,10 +114,11 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
     outlier.errors = above / error;
     if (above < rule.threshold / 2 || outlier.errors < params::kLeastErrors) continue;
     if (!stands_out(std::move(levels), outlier, rule.threshold)) continue;
-    outlier.from_beginning = episode.begin <= blocks.size() / 20;
+    outlier.from_beginning = episode.begin <= std::max<size_t>(1, blocks.size() / 20);
     outlier.lasts = episode.end + std::max<size_t>(1, blocks.size() / 20) >= blocks.size();
-    // What is over and began with the job was its start.
-    if (outlier.from_beginning && !outlier.lasts && episode.begin == 0) continue;
+    // What is over and began with the job was its start, and so may be what is short.
+    const bool is_short = episode.length() < params::kLeastFromBeginning;
+    if (outlier.from_beginning && (!outlier.lasts || is_short)) continue;
     found.push_back(outlier);
   }
   return found;

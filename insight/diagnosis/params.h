@@ -34,6 +34,9 @@ inline constexpr int64_t kLeastBlockNs = 50'000'000;
 inline constexpr size_t kLeastBlocks = 8;
 // An episode has at least this many blocks. Range 4 to 10.
 inline constexpr size_t kLeastEpisode = 8;
+// And this many if it began with the job: first steps compile, fill caches and take up to 30 times as
+// long, each rank another time; some 5 steps of 4 operations. Range 16 to 50.
+inline constexpr size_t kLeastFromBeginning = 24;
 // And lasts this long, ns: a crowd on a host's cores, a garbage collection or a neighbor's burst is
 // shorter. Range 0.5 to 5 s.
 inline constexpr int64_t kLeastEpisodeNs = 2'000'000'000;
