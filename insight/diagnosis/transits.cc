@@ -97,20 +97,17 @@ class Transits {
   }
 
  private:
-  // Which of a rank's messages was its n-th follows from clocks of several hosts.
+  // Which of a rank's messages was its n-th follows from clocks of several hosts; rounds are not
+  // equally long.
   bool rounds_are_distinct() const {
-    int64_t first = std::numeric_limits<int64_t>::max();
-    int64_t last = std::numeric_limits<int64_t>::min();
+    int64_t began = std::numeric_limits<int64_t>::min();
+    int64_t ended = began;
     for (const Part& part : operation_.parts) {
-      for (const Inflow& inflow : part.inflows) {
-        for (const int64_t at : inflow.arrivals) {
-          first = std::min(first, at);
-          last = std::max(last, at);
-        }
-      }
+      began = std::max(began, part.started);
+      for (const Inflow& inflow : part.inflows) ended = std::max(ended, inflow.arrivals.back());
     }
     const auto rounds = static_cast<double>(operation_.parts.size() - 1);
-    return error_ns_ * rounds <= static_cast<double>(last) - static_cast<double>(first);
+    return 2 * error_ns_ * rounds <= static_cast<double>(ended) - static_cast<double>(began);
   }
 
   std::vector<Arrival> in_order() {
