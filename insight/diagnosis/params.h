@@ -6,16 +6,19 @@
 
 namespace heddle::insight::params {
 
+// A job's first operations, some 5 steps of 4: its ranks compile, load and fill caches, up to 30
+// times as long as later and each another time, so nothing that is over by then is slow. Range 16
+// to 50.
+inline constexpr size_t kFirstOperations = 20;
+
 // --- hangs ---
 
 // An operation hangs if it is open this long, ns: longer than a synchronous checkpoint of a small
 // model, and below the 15 s in which Mycroft (arXiv 2509.03018) reports 90% of its hangs. Range 2
 // to 60 s.
 inline constexpr int64_t kHangNs = 10'000'000'000;
-// Of a job's first operations, in which ranks compile and load, each another time, and a longest
-// pause is not known yet. Chosen. Range 30 to 600 s.
+// Of a job's first operations, where a longest pause is not known yet. Chosen. Range 30 to 600 s.
 inline constexpr int64_t kHangFirstNs = 60'000'000'000;
-inline constexpr size_t kFirstOperations = 8;
 // And this many times as long as the longest pause that the job has survived so far: a job that
 // writes checkpoints for 30 s is not reported while it writes one. Range 2 to 10.
 inline constexpr int64_t kHangPauses = 4;
@@ -38,9 +41,6 @@ inline constexpr int64_t kLeastBlockNs = 50'000'000;
 inline constexpr size_t kLeastBlocks = 8;
 // An episode has at least this many blocks. Range 4 to 10.
 inline constexpr size_t kLeastEpisode = 8;
-// And this many if it began with the job: first steps compile, fill caches and take up to 30 times
-// as long, each rank another time; some 5 steps of 4 operations. Range 16 to 50.
-inline constexpr size_t kLeastFromBeginning = 24;
 // And lasts this long, ns: a crowd on a host's cores, a garbage collection or a neighbor's burst is
 // shorter. Range 0.5 to 5 s.
 inline constexpr int64_t kLeastEpisodeNs = 2'000'000'000;

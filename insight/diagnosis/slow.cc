@@ -58,7 +58,9 @@ std::vector<std::vector<double>> surplus_of(const std::vector<std::vector<double
     for (const std::vector<double>& row : load) loads.push_back(row[block]);
     const double usual = median(std::move(loads));
     for (std::vector<double>& row : surplus) {
-      row[block] = usual > 0 ? row[block] / usual - 1 : 0;
+      // Without an all-to-all the work is that of the one before.
+      const double before = block > 0 ? row[block - 1] : 0;
+      row[block] = usual > 0 ? row[block] / usual - 1 : before;
     }
   }
   return surplus;
