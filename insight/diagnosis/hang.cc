@@ -20,13 +20,18 @@ struct Open {
   Processes absent;   // have not called it
 };
 
-// The longest that an operation of the job has taken so far, from its first call to its end.
-int64_t longest_pause(const JobFacts& facts) {
+// How long an operation may be open: longer than the longest that the job has had so far, from its
+// first call to its end.
+int64_t patience_of(const JobFacts& facts) {
   int64_t longest = 0;
+  size_t ended = 0;
   for (const auto& [key, operation] : facts.operations()) {
-    if (operation.ended != kNever) longest = std::max(longest, operation.ended - operation.began);
+    if (operation.ended == kNever) continue;
+    longest = std::max(longest, operation.ended - operation.began);
+    ++ended;
   }
-  return longest;
+  const int64_t least = ended < params::kFirstOperations ? params::kHangFirstNs : params::kHangNs;
+  return std::max(least, params::kHangPauses * longest);
 }
 
 class Hangs {
@@ -35,7 +40,7 @@ class Hangs {
       : facts_(facts), until_(until), diagnosis_(diagnosis) {}
 
   void find() {
-    patience_ = std::max(params::kHangNs, params::kHangPauses * longest_pause(facts_));
+    patience_ = patience_of(facts_);
     for (const auto& [key, operation] : facts_.operations()) collect(operation);
     for (const Open& open : open_) {
       for (const uint32_t process : open.waiting) waits_in_[process].push_back(&open);

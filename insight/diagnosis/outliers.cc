@@ -81,6 +81,9 @@ bool stands_out(std::vector<double> levels, const Outlier& outlier, double thres
 
 bool is_long_enough(const Episode& episode, const std::vector<Block>& blocks) {
   if (episode.length() < params::kLeastEpisode) return false;
+  size_t operations = 0;
+  for (size_t i = 0; i < episode.end; ++i) operations += blocks[i].operations;
+  if (operations <= params::kFirstOperations) return false;
   return blocks[episode.end - 1].end - blocks[episode.begin].begin >= params::kLeastEpisodeNs;
 }
 
@@ -114,10 +117,10 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
     outlier.errors = above / error;
     if (above < rule.threshold / 2 || outlier.errors < params::kLeastErrors) continue;
     if (!stands_out(std::move(levels), outlier, rule.threshold)) continue;
-    outlier.from_beginning = episode.begin <= blocks.size() / 20;
+    outlier.from_beginning = episode.begin <= std::max<size_t>(1, blocks.size() / 20);
     outlier.lasts = episode.end + std::max<size_t>(1, blocks.size() / 20) >= blocks.size();
     // What is over and began with the job was its start.
-    if (outlier.from_beginning && !outlier.lasts && episode.begin == 0) continue;
+    if (outlier.from_beginning && !outlier.lasts) continue;
     found.push_back(outlier);
   }
   return found;

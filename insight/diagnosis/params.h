@@ -6,12 +6,19 @@
 
 namespace heddle::insight::params {
 
+// A job's first operations, some 5 steps of 4: its ranks compile, load and fill caches, up to 30
+// times as long as later and each another time, so nothing that is over by then is slow. Range 16
+// to 50.
+inline constexpr size_t kFirstOperations = 20;
+
 // --- hangs ---
 
 // An operation hangs if it is open this long, ns: longer than a synchronous checkpoint of a small
 // model, and below the 15 s in which Mycroft (arXiv 2509.03018) reports 90% of its hangs. Range 2
 // to 60 s.
 inline constexpr int64_t kHangNs = 10'000'000'000;
+// Of a job's first operations, where a longest pause is not known yet. Chosen. Range 30 to 600 s.
+inline constexpr int64_t kHangFirstNs = 60'000'000'000;
 // And this many times as long as the longest pause that the job has survived so far: a job that
 // writes checkpoints for 30 s is not reported while it writes one. Range 2 to 10.
 inline constexpr int64_t kHangPauses = 4;

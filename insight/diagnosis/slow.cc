@@ -50,29 +50,60 @@ Verdict slow_rank(const JobFacts& facts, const BlockSeries& series, const Outlie
   return verdict;
 }
 
-// Delay that the ranks' work does not explain: all-to-alls of unequal sizes mean unequal work
-// between them. How much time a surplus of work costs is fitted over all ranks and blocks.
-std::vector<std::vector<double>> without_load(const BlockSeries& series) {
-  std::vector<std::vector<double>> surplus = series.load;
-  double products = 0;
-  double squares = 0;
-  for (size_t block = 0; block < series.blocks.size(); ++block) {
+// By how much a rank's work exceeds the median rank's, by rank and block.
+std::vector<std::vector<double>> surplus_of(const std::vector<std::vector<double>>& load) {
+  std::vector<std::vector<double>> surplus = load;
+  for (size_t block = 0; block < load.front().size(); ++block) {
     std::vector<double> loads;
-    for (const std::vector<double>& row : series.load) loads.push_back(row[block]);
+    for (const std::vector<double>& row : load) loads.push_back(row[block]);
     const double usual = median(std::move(loads));
-    for (size_t rank = 0; rank < surplus.size(); ++rank) {
-      double& value = surplus[rank][block];
-      value = usual > 0 ? value / usual - 1 : 0;
-      const double most = params::kMostNoise * params::kLeastLate;
-      products += value * std::clamp(series.late[rank][block], -most, most);
-      squares += value * value;
+    for (std::vector<double>& row : surplus) {
+      // Without an all-to-all the work is that of the one before.
+      const double before = block > 0 ? row[block - 1] : 0;
+      row[block] = usual > 0 ? row[block] / usual - 1 : before;
     }
   }
+  return surplus;
+}
+
+// The usual share of the time that is computation.
+double computing_share(const BlockSeries& series) {
+  std::vector<double> shares;
+  for (size_t block = 0; block < series.blocks.size(); ++block) {
+    const Block& facts = series.blocks[block];
+    const auto length = static_cast<double>(std::max<int64_t>(1, facts.end - facts.begin));
+    for (const std::vector<double>& row : series.computed_ns) shares.push_back(row[block] / length);
+  }
+  return std::clamp(median(std::move(shares)), 0.0, 1.0);
+}
+
+// Delay that the ranks' work does not explain: all-to-alls of unequal sizes mean unequal work
+// between them. How much time a surplus of work costs is a line through zero, fitted over all ranks
+// and blocks; what is far from it counts as if it were nearer (Huber), round by round. A tenth more
+// work costs a tenth more computation at most.
+std::vector<std::vector<double>> without_load(const BlockSeries& series) {
+  constexpr int kRounds = 20;
+  constexpr double kMost = params::kLeastLate;
+  const std::vector<std::vector<double>> surplus = surplus_of(series.load);
+  const double steepest = computing_share(series);
   std::vector<std::vector<double>> late = series.late;
-  if (squares <= 0 || products <= 0) return late;
-  for (size_t rank = 0; rank < late.size(); ++rank) {
-    for (size_t block = 0; block < late[rank].size(); ++block) {
-      late[rank][block] -= products / squares * surplus[rank][block];
+  double slope = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    double products = 0;
+    double squares = 0;
+    for (size_t rank = 0; rank < late.size(); ++rank) {
+      for (size_t block = 0; block < late[rank].size(); ++block) {
+        const double value = surplus[rank][block];
+        products += value * std::clamp(late[rank][block], -kMost, kMost);
+        squares += value * value;
+      }
+    }
+    if (squares <= 0) return late;
+    slope = std::clamp(slope + products / squares, 0.0, steepest);
+    for (size_t rank = 0; rank < late.size(); ++rank) {
+      for (size_t block = 0; block < late[rank].size(); ++block) {
+        late[rank][block] = series.late[rank][block] - slope * surplus[rank][block];
+      }
     }
   }
   return late;

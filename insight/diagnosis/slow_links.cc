@@ -17,16 +17,15 @@ namespace {
 
 constexpr OutlierRule kRule = {.threshold = params::kLeastDelay, .usual = params::kUsualLink};
 
-// A host's NICs in one direction, with its links' rows.
+// A rank's NIC in one direction, with its links' rows: of hosts with several ranks, many have a NIC
+// for each.
 struct NicSide {
-  std::string host;
   bool sends = true;
-  uint32_t process = 0;  // one of the host
+  uint32_t process = 0;
   std::vector<const std::vector<double>*> links;
 };
 
 struct HotNic {
-  std::string host;
   uint32_t process = 0;
   bool sends = false;
   bool receives = false;
@@ -35,21 +34,19 @@ struct HotNic {
 };
 
 std::vector<NicSide> sides_of(const JobFacts& facts, const BlockSeries& series) {
-  std::map<std::pair<std::string, bool>, NicSide> sides;
+  std::map<std::pair<uint32_t, bool>, NicSide> sides;
   for (const auto& [link, row] : series.delayed) {
     for (const bool sends : {true, false}) {
       const uint32_t rank = sends ? link.first : link.second;
       const uint32_t process = facts.process_of(series.communicator, rank);
       if (process == kNobody) return {};
-      const std::string& host = facts.processes()[process].party.host;
-      NicSide& side = sides[{host, sends}];
-      side.host = host;
+      NicSide& side = sides[{process, sends}];
       side.sends = sends;
       side.process = process;
       side.links.push_back(&row);
     }
   }
-  // With two hosts a sender is late exactly if its receiver is; with one link, it is the NIC's.
+  // With two ranks a sender is late exactly if its receiver is; with one link, it is the NIC's.
   constexpr size_t kLeastSides = 6;
   constexpr size_t kLeastLinks = 2;
   std::vector<NicSide> all;
@@ -74,8 +71,8 @@ std::vector<double> delay_of(const NicSide& side) {
 }
 
 // The worst, with the other side of it where that is late, too; nothing: none is.
-std::optional<HotNic> hot_nic(const std::vector<NicSide>& sides, const BlockSeries& series,
-                              std::vector<std::string>& evidence) {
+std::optional<HotNic> hot_nic(const JobFacts& facts, const std::vector<NicSide>& sides,
+                              const BlockSeries& series, std::vector<std::string>& evidence) {
   if (sides.empty()) return std::nullopt;
   std::vector<std::vector<double>> values;
   for (const NicSide& side : sides) values.push_back(delay_of(side));
@@ -84,17 +81,17 @@ std::optional<HotNic> hot_nic(const std::vector<NicSide>& sides, const BlockSeri
   const Outlier& worst =
       *std::max_element(outliers.begin(), outliers.end(),
                         [](const Outlier& a, const Outlier& b) { return a.level < b.level; });
-  HotNic hot{.host = sides[worst.candidate].host,
-             .process = sides[worst.candidate].process,
+  HotNic hot{.process = sides[worst.candidate].process,
              .values = values_in(values[worst.candidate], worst.episode),
              .outlier = worst};
   for (const Outlier& outlier : outliers) {
     const NicSide& side = sides[outlier.candidate];
     evidence.push_back(fmt::format(
-        "data {} {} is late by {:.0f}% of the operations' transfer, the usual host's by {:.0f}%",
-        side.sends ? "from" : "to", side.host, 100 * outlier.level, 100 * outlier.others));
+        "data {} {} is late by {:.0f}% of the operations' transfer, the usual rank's by {:.0f}%",
+        side.sends ? "from" : "to", full_name(facts.processes()[side.process].party),
+        100 * outlier.level, 100 * outlier.others));
     // A NIC that is slow both ways is about as slow both ways.
-    if (side.host != hot.host || outlier.level < worst.level / 2) continue;
+    if (side.process != hot.process || outlier.level < worst.level / 2) continue;
     (side.sends ? hot.sends : hot.receives) = true;
   }
   return hot;
@@ -174,11 +171,12 @@ Place place_of_links(const JobFacts& facts,
 
 void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis) {
   Verdict verdict;
-  const std::optional<HotNic> nic = hot_nic(sides_of(facts, series), series, verdict.evidence);
+  const std::optional<HotNic> nic =
+      hot_nic(facts, sides_of(facts, series), series, verdict.evidence);
   if (!nic) return find_by_links(facts, series, diagnosis);
   PlaceKind kind = nic->sends ? PlaceKind::kSenderNic : PlaceKind::kReceiverNic;
   if (nic->sends && nic->receives) kind = PlaceKind::kNic;
-  verdict.place = {kind, {nic->process}, nic->host};
+  verdict.place = {kind, {nic->process}, facts.processes()[nic->process].party.host};
   verdict.summary = "data is late on the " + place_text(diagnosis, verdict.place);
   take(series, nic->outlier, nic->values, verdict);
   diagnosis.verdicts.push_back(std::move(verdict));

@@ -7,6 +7,15 @@
 namespace heddle::insight {
 namespace {
 
+constexpr int64_t kBefore = std::numeric_limits<int64_t>::min();
+
+// When a message could travel. `receiver` and `link` are of the receiver's clock.
+struct Ready {
+  int64_t sender = 0;
+  int64_t receiver = 0;
+  int64_t link = kBefore;  // the message before arrived there
+};
+
 struct Arrival {
   int64_t at = 0;
   uint32_t to = 0;
@@ -48,12 +57,11 @@ class Transits {
     for (Part& part : operation_.parts) {
       Inflow& inflow = part.inflows[0];
       const Part& sender = operation_.parts[inflow.from];
-      int64_t received = part.started;
-      int64_t sendable = sender.started;
+      Ready ready{.sender = sender.started, .receiver = part.started};
       for (size_t i = 0; i < inflow.arrivals.size(); ++i) {
-        add(inflow, inflow.arrivals[i], received, sendable);
-        received = inflow.arrivals[i];
-        sendable = sender.inflows[0].arrivals[i];
+        add(inflow, inflow.arrivals[i], ready);
+        ready.link = ready.receiver = inflow.arrivals[i];
+        ready.sender = sender.inflows[0].arrivals[i];
       }
     }
   }
@@ -61,6 +69,7 @@ class Transits {
   // A rank's n-th message follows the one before in either direction.
   void measure_exchange() {
     const size_t ranks = operation_.parts.size();
+    if (!rounds_are_distinct()) return;
     std::vector<std::vector<int64_t>> received(ranks);  // by rank, in order
     std::vector<std::vector<int64_t>> sent(ranks);
     for (size_t rank = 0; rank < ranks; ++rank) {
@@ -74,16 +83,33 @@ class Transits {
       const uint32_t from = each.inflow->from;
       const size_t number_sent = sent[from].size();
       const size_t number_received = received[each.to].size();
-      const int64_t others =
-          std::max({before(sent[from], number_sent), before(received[from], number_sent),
-                    before(sent[each.to], number_received)});
-      add(*each.inflow, each.at, before(received[each.to], number_received), others);
+      Ready ready{
+          .sender = std::max(before(sent[from], number_sent), before(received[from], number_sent)),
+          .receiver = before(received[each.to], number_received)};
+      if (number_received > 1) {
+        ready.link = ready.receiver;
+        ready.sender = std::max(ready.sender, before(sent[each.to], number_received));
+      }
+      add(*each.inflow, each.at, ready);
       received[each.to].push_back(each.at);
       sent[from].push_back(each.at);
     }
   }
 
  private:
+  // Which of a rank's messages was its n-th follows from clocks of several hosts; rounds are not
+  // equally long.
+  bool rounds_are_distinct() const {
+    int64_t began = std::numeric_limits<int64_t>::min();
+    int64_t ended = began;
+    for (const Part& part : operation_.parts) {
+      began = std::max(began, part.started);
+      for (const Inflow& inflow : part.inflows) ended = std::max(ended, inflow.arrivals.back());
+    }
+    const auto rounds = static_cast<double>(operation_.parts.size() - 1);
+    return 2 * error_ns_ * rounds <= static_cast<double>(ended) - static_cast<double>(began);
+  }
+
   std::vector<Arrival> in_order() {
     std::vector<Arrival> all;
     for (uint32_t to = 0; to < operation_.parts.size(); ++to) {
@@ -96,15 +122,17 @@ class Transits {
     return all;
   }
 
-  // `received` is of the receiver's clock, `others` of others.
-  void add(Inflow& inflow, int64_t at, int64_t received, int64_t others) const {
-    const auto since = [at, received](double ready) {
-      ready = std::max(ready, static_cast<double>(received));
-      return std::max(0.0, static_cast<double>(at) - ready);
+  // It began when both were ready, or, where it may have waited for a receiver that had not
+  // started, already when its sender was.
+  void add(Inflow& inflow, int64_t at, const Ready& ready) const {
+    const auto since = [at](double first, double second) {
+      return std::max(0.0, static_cast<double>(at) - std::max(first, second));
     };
-    const auto own = static_cast<double>(others);
-    inflow.least_transit_ns = std::max(0.0, inflow.least_transit_ns) + since(own + error_ns_);
-    inflow.most_transit_ns = std::max(0.0, inflow.most_transit_ns) + since(own - error_ns_);
+    const auto sender = static_cast<double>(ready.sender);
+    inflow.least_transit_ns = std::max(0.0, inflow.least_transit_ns) +
+                              since(sender + error_ns_, static_cast<double>(ready.receiver));
+    inflow.most_transit_ns = std::max(0.0, inflow.most_transit_ns) +
+                             since(sender - error_ns_, static_cast<double>(ready.link));
   }
 
   // Of the difference of two ranks' times, at most; infinite where it is unknown.

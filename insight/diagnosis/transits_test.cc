@@ -82,9 +82,21 @@ TEST_F(TransitsTest, ALateRankMakesNoLinkOfARingSlow) {
   operation_.parts[2].started = 20'000;
   run_ring(kRanks);
   measure_transits(processes_, operation_);
-  for (uint32_t from = 0; from < kRanks; ++from) {
+  for (const uint32_t from : {0u, 2u, 3u}) {
     EXPECT_EQ(most(from, (from + 1) % kRanks), kRounds * kUsual) << from;
   }
+  EXPECT_EQ(least(1, 2), kRounds * kUsual);
+}
+
+// It came before its receiver started. Other links looked slow beside it.
+TEST_F(TransitsTest, AMessageThatWaitedForItsReceiverHasAnUnknownTransit) {
+  operation_.parts[2].started = 20'000;
+  run_ring(kRanks);
+  Inflow& inflow = operation_.parts[2].from(1);
+  inflow.arrivals[0] = 20'000;
+  measure_transits(processes_, operation_);
+  EXPECT_EQ(least(1, 2), kRounds * kUsual);
+  EXPECT_EQ(most(1, 2), kRounds * kUsual + 20'000);
 }
 
 TEST_F(TransitsTest, ASlowLinkOfARingMakesNoOtherSlow) {
