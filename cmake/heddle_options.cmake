@@ -32,6 +32,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 
+if(HEDDLE_REPRODUCIBLE)
+  # The build folder first: it is below the source folder, and the later option is tried first.
+  set(maps "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")
+  add_compile_options(${maps})
+  add_link_options(${maps})  # link-time optimization compiles once more
+  # What stays open to be written at run time is less, and it is what a distribution asks for.
+  add_link_options(LINKER:-z,relro LINKER:-z,now)
+endif()
+
 if(HEDDLE_SANITIZERS)
   add_compile_options(-fsanitize=${HEDDLE_SANITIZERS} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
