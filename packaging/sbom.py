@@ -44,6 +44,15 @@ def installed(name):
     return found
 
 
+def provider(name):
+    """The installed package that provides a virtual one, such as libspdlog1.10-fmt9."""
+    for row in output("dpkg-query", "-W", "-f", "${Package} ${Provides}\\n").splitlines():
+        package, _, provided = row.partition(" ")
+        if name in re.findall(r"[a-z0-9][a-z0-9+.-]+", provided):
+            return package
+    return name
+
+
 def license_of(package):
     """The licence of a Debian package's files, where its copyright file says it in a form for machines."""
     path = pathlib.Path(f"/usr/share/doc/{package}/copyright")
@@ -93,7 +102,8 @@ def document(folder, version, epoch):
         packages[package["SPDXID"]] = package
         relations.add(("SPDXRef-DOCUMENT", "DESCRIBES", package["SPDXID"]))
         for name in depends:
-            relations.add((package["SPDXID"], "DEPENDS_ON", identifier(name)))
+            real = name if installed(name) else provider(name)
+            relations.add((package["SPDXID"], "DEPENDS_ON", identifier(real)))
         if not path.name.startswith(("heddle-torch", "heddle_torch")) and "-dbgsym" not in path.name:
             relations |= {(identifier(name), "STATIC_LINK", package["SPDXID"])
                           for name in COMPILED_IN if name != "pybind11-dev"}
