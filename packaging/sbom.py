@@ -116,7 +116,8 @@ def document(folder, version, epoch):
             packages[reference] = system_package(found)
     known = set(packages) | {"SPDXRef-DOCUMENT"}
     relations = sorted(each for each in relations if each[0] in known and each[2] in known)
-    digests = "".join(package["checksums"][0]["checksumValue"] for package in packages.values() if "checksums" in package)
+    digests = "".join(package["checksums"][0]["checksumValue"] for package in packages.values()
+                      if "checksums" in package)
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
             "name": f"heddle-{version}",
             "documentNamespace": f"urn:heddle:spdx:{version}:{hashlib.sha256(digests.encode()).hexdigest()[:16]}",

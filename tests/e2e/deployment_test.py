@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What packaging/ has for clusters: manifests of Kubernetes, scripts of Slurm, an Ansible role. Read without a cluster,
-run where one process can stand in for it, and passed to their linters where these are installed."""
+run where processes of this host do, and passed to their linters where these are installed."""
 
 import os
 import pathlib
@@ -78,7 +78,8 @@ class Kubernetes(unittest.TestCase):
             self.assertNotIn("hostNetwork", pod)
             for container in pod["containers"]:
                 rights = container["securityContext"]
-                self.assertEqual((rights["capabilities"], rights["allowPrivilegeEscalation"]), ({"drop": ["ALL"]}, False))
+                self.assertEqual(rights["capabilities"], {"drop": ["ALL"]})
+                self.assertIs(rights["allowPrivilegeEscalation"], False)
                 self.assertEqual(container["resources"]["requests"], container["resources"]["limits"])
                 for each in container["env"]:
                     self.assertIsInstance(each.get("value", ""), str)
@@ -108,8 +109,8 @@ class Slurm(unittest.TestCase):
         return done.stdout
 
     def test_shell_is_clean(self):
-        lint(self, "shellcheck", *sorted(SLURM.iterdir()), *(ROOT / "scripts" / name for name in ("packages", "try_packages")),
-             PACKAGING / "archive")
+        lint(self, "shellcheck", *sorted(SLURM.iterdir()), PACKAGING / "archive",
+             *(ROOT / "scripts" / name for name in ("packages", "try_packages")))
 
     def test_a_job_has_a_folder_for_its_time(self):
         self.script("prolog")

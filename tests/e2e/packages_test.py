@@ -135,7 +135,7 @@ class Packages(unittest.TestCase):
             self.assertIn("Requires-Dist: torch >=", wheel.read(record.replace("RECORD", "METADATA")).decode())
 
     def import_wheel(self, name, built=None, torch=None):
-        """The last line of the error of importing the wheel's package, made for another Python or beside another torch."""
+        """The error's last line when the wheel's package, made for another Python or torch, is imported."""
         place = self.folder / name
         with zipfile.ZipFile(self.made_one(".whl")) as wheel:
             wheel.extractall(place)
@@ -152,11 +152,11 @@ class Packages(unittest.TestCase):
 
     def test_another_python_or_torch_is_named_at_import(self):
         self.assertRegex(self.import_wheel("python", built="3.8"),
-                         r"^ImportError: heddle_torch was built with Python 3\.8, this is 3\.\d+\.\d+: build it with this "
-                         r"Python \(make torch\), or use Python 3\.8$")
+                         r"^ImportError: heddle_torch was built with Python 3\.8, this is 3\.\d+\.\d+: build it with "
+                         r"this Python \(make torch\), or use Python 3\.8$")
         self.assertRegex(self.import_wheel("torch", torch="2.4.0+cpu"),
-                         r"^ImportError: heddle_torch was built with torch 1\.13, this is 2\.4\.0\+cpu: build it with this "
-                         r"torch \(make torch\), or use torch 1\.13$")
+                         r"^ImportError: heddle_torch was built with torch 1\.13, this is 2\.4\.0\+cpu: build it with "
+                         r"this torch \(make torch\), or use torch 1\.13$")
 
     def test_sums_and_sbom_cover_every_file(self):
         sums = dict(reversed(line.split("  ")) for line in (self.made / "SHA256SUMS").read_text().splitlines())

@@ -99,8 +99,8 @@ class Files(unittest.TestCase):
                 done = self.run_here("ping", f"127.0.0.1:{port}", "-C", 1,
                                      settings={"HEDDLE_PLAN": str(self.folder / "other.json")})
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertRegex(done.stderr, rf"^\S+ warn cannot follow the plan .*: its version is not {PLAN} \(make it with "
-                                          r"the 'heddle plan' of this build\); paths are chosen adaptively\n$")
+            self.assertRegex(done.stderr, rf"^\S+ warn cannot follow the plan .*: its version is not {PLAN} \(make it "
+                                          r"with the 'heddle plan' of this build\); paths are chosen adaptively\n$")
 
     def recorded(self):
         done = self.run_here("record", "-o", "job", "--", program.HEDDLE, "run", "-n", 2, "--", program.HEDDLE, "ranks")
