@@ -66,6 +66,13 @@ class Packages(unittest.TestCase):
         lines = run("dpkg-deb", "-c", self.packages[package]).splitlines()
         return [line.split(maxsplit=5)[5].split(" -> ")[0] for line in lines]
 
+    def unpacked(self):
+        """A folder with the files of the packages that have programs and libraries to run."""
+        tree = self.folder / "unpacked"
+        for package in ("heddle", "heddle-nccl", "libheddle0.1"):
+            run("dpkg-deb", "-x", self.packages[package], tree)
+        return tree
+
     def test_each_package_has_its_files(self):
         wanted = {
             "heddle": ("bin/heddle", "share/bash-completion/completions/heddle", "share/man/man1/heddle-ping.1.gz",
@@ -81,12 +88,20 @@ class Packages(unittest.TestCase):
                 self.assertIn(f"./usr/{name}", found)
 
     def test_programs_have_no_debug_information_inside(self):
-        tree = self.folder / "sections"
-        for package in ("heddle", "heddle-nccl", "libheddle0.1"):
-            run("dpkg-deb", "-x", self.packages[package], tree)
+        tree = self.unpacked()
         for name in ("bin/heddle", "lib/libnccl-net-heddle.so", "lib/libheddle.so.0.1"):
             self.assertNotIn(".debug_info", run("objdump", "-h", tree / "usr" / name))
         self.assertLess((tree / "usr/bin/heddle").stat().st_size, 16 << 20)
+
+    def test_binaries_need_no_newer_glibc_than_the_page_says(self):
+        page = (ROOT / "docs/how-to/packages.md").read_text(encoding="utf-8")
+        documented = dict(re.findall(r"(?m)^\| (?:the program, )?`(lib\S+\.so)`.* \| (2\.\d+) \|", page))
+        self.assertEqual(len(documented), 3)
+        tree = self.unpacked()
+        for name, glibc in documented.items():
+            symbols = run("objdump", "-T", tree / "usr/lib" / name.replace("libheddle.so", "libheddle.so.0.1"))
+            needed = max(tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_(2\.\d+)", symbols))
+            self.assertEqual(needed, tuple(map(int, glibc.split("."))), name)
 
     @unittest.skipUnless(os.geteuid() == 0, "dpkg needs root")
     def test_installs_runs_and_leaves_nothing_after_a_purge(self):
