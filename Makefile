@@ -7,7 +7,7 @@ PYTHON ?= /usr/bin/python3
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build test verify install uninstall asan tsan fuzz bench format tidy clean \
-        torch install-torch uninstall-torch
+        torch install-torch uninstall-torch packages try-packages
 
 help: ## list these commands
 	@echo "heddle: make COMMAND"
@@ -45,6 +45,15 @@ install-torch: torch ## put it where PYTHON finds it (make install-torch PYTHON=
 
 uninstall-torch: ## take it away again
 	@scripts/install_torch --remove --python "$(PYTHON)"
+
+packages: setup ## make Debian packages, a wheel and an archive in build/dist (docs/how-to/packages.md)
+	@scripts/setup --packages
+	@scripts/setup --torch || echo "warning: without PyTorch there is no heddle-torch and no wheel" >&2
+	@scripts/packages $(if $(PACKAGES_FROM),--from "$(PACKAGES_FROM)") --jobs $(JOBS)
+
+try-packages: ## install them in a bare root, run them there, remove them (as root, with Debian's archive)
+	@scripts/setup --packages
+	@scripts/try_packages
 
 asan: setup ## run all tests with the address and undefined-behaviour sanitizers
 	@scripts/build asan $(JOBS)

@@ -6,9 +6,10 @@ configure_file("${PROJECT_SOURCE_DIR}/cmake/version.h.in" "${HEDDLE_GENERATED_DI
 configure_file("${PROJECT_SOURCE_DIR}/cmake/revision.h.in" "${HEDDLE_GENERATED_DIR}/base/revision.h"
                COPYONLY)
 
+string(JOIN ", " heddle_build_type "${CMAKE_BUILD_TYPE}" ${HEDDLE_SANITIZERS})
 add_custom_target(heddle_write_revision
   COMMAND "${CMAKE_COMMAND}" "-DSOURCE_DIR=${PROJECT_SOURCE_DIR}"
-          "-DOUTPUT=${HEDDLE_GENERATED_DIR}/base/revision.cc"
+          "-DOUTPUT=${HEDDLE_GENERATED_DIR}/base/revision.cc" "-DBUILD_TYPE=${heddle_build_type}"
           -P "${PROJECT_SOURCE_DIR}/cmake/write_revision.cmake"
   BYPRODUCTS "${HEDDLE_GENERATED_DIR}/base/revision.cc"
   COMMENT "Reading the git revision"

@@ -37,8 +37,8 @@
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline_command.h"
 #include "apps/cli/tune_command.h"
+#include "apps/cli/version_text.h"
 #include "apps/cli/workload_command.h"
-#include "base/revision.h"
 #include "base/version.h"
 
 namespace heddle::cli {
@@ -109,8 +109,8 @@ int run_command(std::vector<std::string> words) {
   try {
     CLI::App root{"move data between GPU hosts over plain Ethernet, and see where it goes",
                   "heddle"};
-    root.set_version_flag("--version", fmt::format("heddle {} ({})", kVersion, git_revision()),
-                          "print the version");
+    root.set_version_flag("--version", std::string(kVersion),
+                          "print version, commit, build type and libraries");
     root.set_help_flag("-h,--help", "print this help");
     root.require_subcommand(1);
     root.footer(kFooter);
@@ -120,7 +120,7 @@ int run_command(std::vector<std::string> words) {
     CLI::App& command = *checked.command;
     if (checked.error) return wrong_line(command, *checked.error);
     if (checked.wants_version) {
-      print(root.version() + "\n");
+      print(version_text());
       return kDone;
     }
     const bool names_group = command.get_require_subcommand_min() > 0;

@@ -16,7 +16,12 @@ class Shell(unittest.TestCase):
     def test_version(self):
         done = program.run("--version")
         self.assertEqual(done.returncode, 0)
-        self.assertRegex(done.stdout, r"^heddle \d+\.\d+\.\d+ \(\w")
+        version, built, runs = done.stdout.splitlines()
+        self.assertRegex(version, r"^heddle \d+\.\d+\.\d+ \(\w+(\+changes)?, (Release|Debug)(, [a-z,]+)?\)$")
+        number = r"\d+(\.\d+)+"
+        self.assertRegex(built, rf"^built with (GCC|clang) {number}, fmt {number}, spdlog {number}, "
+                                rf"toml\+\+ {number}, OpenSSL {number}, glibc {number}$")
+        self.assertRegex(runs, rf"^runs with OpenSSL {number}, glibc {number}$")
 
     def test_help_has_an_example(self):
         for command in (("ping",), ("perf",), ("paths",), ("config", "show"), ("completion",)):

@@ -5,23 +5,32 @@ Endpoints take heddle's settings (HEDDLE_PATHS, HEDDLE_BIND, heddle.toml ...); s
 
 import atexit
 import inspect
+import sys
+
+from . import _built
+
+
+def _check_version(what, built, found):
+    """The extension is loaded by the Python, and calls into the torch, that it was built with and no other."""
+    if built.split(".") != found.split(".")[:2]:
+        raise ImportError(f"heddle_torch was built with {what} {built}, this is {found}: "
+                          f"build it with this {what} (make torch), or use {what} {built}")
+
+
+_check_version("Python", _built.PYTHON, ".".join(map(str, sys.version_info[:3])))
 
 import torch
 import torch.distributed as dist
 
-from . import _backend
+_check_version("torch", _built.TORCH, torch.__version__)
+
+try:
+    from . import _backend
+except ImportError as error:
+    raise ImportError(f"heddle_torch's extension does not load: {error}: it needs this system's OpenSSL 3 and "
+                      "glibc 2.35 or newer; build it on this system (make torch)") from error
 
 __version__ = _backend.heddle_version
-
-
-def _check_version():
-    """The extension calls into the torch that it was built with, and no other."""
-    built = _backend.torch_version.split("+")[0].split(".")[:2]
-    found = torch.__version__.split("+")[0].split(".")[:2]
-    if built != found:
-        raise ImportError(
-            f"heddle_torch was built with torch {'.'.join(built)}, this is {torch.__version__}: "
-            "build it again with this torch (make torch)")
 
 
 def _create(store, rank, size, timeout):
@@ -45,7 +54,6 @@ def _register():
     dist.Backend.register_backend("heddle", _create, **options)
 
 
-_check_version()
 _register()
 # A process that ends without a word is a rank that was lost, to those who are still at work.
 atexit.register(_backend.leave_all_groups)

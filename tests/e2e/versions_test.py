@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Where two versions meet: each format that leaves a process works with its own version, and a neighboring one gets
+one error that names what is of another version and what to do. docs/reference/compatibility.md has the same numbers."""
+
+import json
+import os
+import pathlib
+import re
+import socket
+import struct
+import tempfile
+import unittest
+
+import program
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+INIT, VERSION, INIT_BYTES = 1, 4, 512
+
+# Each format: the file that has its number, the constant, and its row in the table of compatibility.
+FORMATS = {
+    "wire protocol": ("transport/wire/packet.h", "kWireVersion"),
+    "recordings": ("events/recording/layout.h", "kVersion"),
+    "topology and workload files": ("topology/file.h", "kTopologyFileVersion"),
+    "plans": ("apps/cli/plan/plan_file.h", "kPlanFileVersion"),
+    "rendezvous of ranks": ("collectives/rendezvous/messages.h", "kRendezvousVersion"),
+}
+
+
+def number_in(path, name):
+    text = (ROOT / path).read_text(encoding="utf-8")
+    return int(re.search(rf"constexpr \w+ {name} = (\d+);", text).group(1))
+
+
+WIRE, RECORDING, TOPOLOGY, PLAN, _ = (number_in(*place) for place in FORMATS.values())
+FABRIC = """version = {}
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+"""
+WORKLOAD = 'version = {}\n[[job]]\nkind = "permutation"\nbytes = "100KB"\n'
+
+
+class Documented(unittest.TestCase):
+    def test_the_table_of_compatibility_has_the_numbers_of_the_code(self):
+        page = (ROOT / "docs/reference/compatibility.md").read_text(encoding="utf-8")
+        for row, place in FORMATS.items():
+            self.assertRegex(page, rf"(?m)^\| {row} \| {number_in(*place)} \|")
+        self.assertEqual(number_in("topology/workload_file.h", "kWorkloadFileVersion"), TOPOLOGY)
+        self.assertEqual(number_in("engine/route_plan.cc", "kVersion"), PLAN)
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        held = tempfile.TemporaryDirectory(prefix="heddle-versions-")
+        self.addCleanup(held.cleanup)
+        self.folder = pathlib.Path(held.name)
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text, encoding="utf-8")
+        return name
+
+    def run_here(self, *words, **options):
+        return program.run(*words, cwd=self.folder, **options)
+
+    def expect_one_error(self, done, *words, status=2):
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertRegex(done.stderr, r"^heddle: cannot .* \(.*\)$")
+        for word in words:
+            self.assertIn(word, done.stderr)
+
+    def simulate(self, topology=TOPOLOGY, workload=TOPOLOGY, *more):
+        self.write("fabric.toml", FABRIC.format(topology))
+        self.write("job.toml", WORKLOAD.format(workload))
+        return self.run_here("sim", "--topology", "fabric.toml", "--workload", "job.toml", *more)
+
+    def test_topologies_and_workloads(self):
+        self.assertEqual(self.simulate().returncode, 0)
+        for other in (TOPOLOGY - 1, TOPOLOGY + 1):
+            words = (f"the version of its schema is {other}, this heddle reads version {TOPOLOGY}",
+                     "use a heddle that reads it")
+            self.expect_one_error(self.simulate(topology=other), "fabric.toml:1", *words)
+            self.expect_one_error(self.simulate(workload=other), "job.toml:1", *words)
+
+    def test_plans(self):
+        self.simulate()
+        files = ("--topology", "fabric.toml", "--workload", "job.toml")
+        self.assertEqual(self.run_here("plan", *files, "-o", "plan.json").returncode, 0)
+        self.assertEqual(self.run_here("sim", *files, "--plan", "plan.json").returncode, 0)
+        plan = json.loads((self.folder / "plan.json").read_text(encoding="utf-8"))
+        for other in (PLAN - 1, PLAN + 1):
+            self.write("other.json", json.dumps({**plan, "version": other}))
+            done = self.run_here("sim", *files, "--plan", "other.json")
+            self.expect_one_error(done, f"its version is {other}, and this build reads version {PLAN}")
+            # A transport works without its plan, and logs why.
+            with program.server("--bind", "127.0.0.1") as (_, port):
+                done = self.run_here("ping", f"127.0.0.1:{port}", "-C", 1,
+                                     settings={"HEDDLE_PLAN": str(self.folder / "other.json")})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, rf"^\S+ warn cannot follow the plan .*: its version is not {PLAN} \(make it "
+                                          r"with the 'heddle plan' of this build\); paths are chosen adaptively\n$")
+
+    def recorded(self):
+        done = self.run_here("record", "-o", "job", "--", program.HEDDLE, "run", "-n", 2, "--", program.HEDDLE, "ranks")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return sorted((self.folder / "job").glob("*.heddle"))
+
+    def test_recordings(self):
+        files = self.recorded()
+        self.assertEqual(self.run_here("record", "info", "job").returncode, 0)
+        for other in (RECORDING - 1, RECORDING + 1):
+            for path in files:
+                with open(path, "r+b") as file:
+                    file.seek(8)  # behind the magic number
+                    file.write(struct.pack("<I", other))
+            done = self.run_here("record", "info", "job")
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            for line in done.stderr.splitlines()[:len(files)]:
+                self.assertRegex(line, rf"cannot read the recording .*: it is of version {other}, this program reads "
+                                       rf"{RECORDING} \(use the heddle that made it\)$")
+
+    def test_a_recording_with_an_event_that_is_not_known_is_read(self):
+        """A newer heddle records more: its file says what, and readers leave it out."""
+        path = self.recorded()[0]
+        data = bytearray(path.read_bytes())
+        header = struct.unpack_from("<8sIIIIII", data)
+        schema = data[64:64 + header[5]]
+        known = re.search(rb"message_completed", schema)
+        self.assertIsNotNone(known)
+        data[64 + known.start():64 + known.end()] = b"message_of_tomorrow"[:known.end() - known.start()]
+        path.write_bytes(data)
+        done = self.run_here("record", "info", "job")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class Wire(unittest.TestCase):
+    """Neighbors by hand: bad_input_test has versions far off, and packets that are none."""
+
+    def foreign(self):
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(made.close)
+        made.bind(("127.0.0.1", 0))
+        made.settimeout(program.PATIENCE_S)
+        return made
+
+    def test_a_client_names_an_older_and_a_newer_server(self):
+        for other in (WIRE - 1, WIRE + 1):
+            foreign = self.foreign()
+            with program.started("ping", "127.0.0.1", "-p", foreign.getsockname()[1]) as client:
+                init, sender = foreign.recvfrom(2048)
+                connection, nonce, _, reply_port = struct.unpack_from("<IQqH", init, 4)
+                answer = struct.pack("<BBHIQBB", other << 4 | VERSION, 0, 0, connection, nonce, other, other)
+                foreign.sendto(answer, (sender[0], reply_port))
+                self.assertEqual(client.wait(), 2)
+                [line] = client.errors
+                self.assertIn("the peer speaks another version of the wire protocol "
+                              "(install the same version of heddle on both sides)", line)
+
+    def test_a_server_answers_an_older_and_a_newer_client_with_its_versions(self):
+        with program.server("--bind", "127.0.0.1") as (_, port):
+            for other in (WIRE - 1, WIRE + 1):
+                foreign = self.foreign()
+                init = struct.pack("<BBHIQqH", other << 4 | INIT, 0, 0, 77, 0x1122334455667788, 0,
+                                   foreign.getsockname()[1])
+                foreign.sendto(init.ljust(INIT_BYTES, b"\0"), ("127.0.0.1", port))
+                answer = foreign.recv(2048)
+                self.assertEqual(answer[0] & 0x0f, VERSION)
+                self.assertEqual(struct.unpack_from("<IQ", answer, 4), (77, 0x1122334455667788))
+                self.assertTrue(answer[16] <= WIRE <= answer[17])
+            # And it serves its own version still.
+            done = program.run("ping", f"127.0.0.1:{port}", "-C", 1)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
