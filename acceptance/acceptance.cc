@@ -166,7 +166,7 @@ std::vector<std::string> stage_names() {
 }
 
 std::string_view own_topology() {
-  return R"(# Four hosts under two leaves, four spines; the leaves have half of their hosts' rate to the spines.
+  return R"(# Four hosts under two leaves, four spines; leaves have half of their hosts' rate upwards.
 version = 1
 
 [fabric]

@@ -19,7 +19,7 @@ namespace heddle::acceptance {
 struct CommandEnd {
   int exit_status = -1;  // 128 and the signal's number if one ended it
   bool late = false;     // it had to be ended
-  bool stopped = false;  // then, its process did not run: somebody stopped it
+  bool stopped = false;  // then, its process was stopped
   std::string output;
   std::string errors;  // of standard error
 };

@@ -60,7 +60,7 @@ std::vector<uint32_t> distances_to(const std::vector<std::vector<Hop>>& hops, ui
   return distance;
 }
 
-// A node on the way, with what reaches it.
+// A node of a route, with the share and the routes that reach it.
 struct Reached {
   double share = 0;
   uint64_t routes = 0;

@@ -21,7 +21,7 @@ struct FlowFigures {
 
 struct LatencyFigures {
   HostPair pair;
-  double us_min = 0;  // of half a round trip
+  double us_min = 0;  // one-way latency (RTT/2)
   double us_p50 = 0;
   double us_p99 = 0;
   std::string complaint;

@@ -1,4 +1,4 @@
-// Stage reach: checked payload from every host to every host, the MTU on the way, and the routes
+// Stage reach: checked payload from every host to every host, the MTU of the path, and the routes
 // between leaves.
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@ namespace heddle::acceptance {
 
 // Facts of hosts and ports beside the topology and beside each other: who differs.
 Result<void> run_inventory(Session& session, StageReport& report);
-// Checked payload from every host to every host, the MTU on the way, and the number of routes.
+// Checked payload from every host to every host, the MTU of the path, and the number of routes.
 Result<void> run_reach(Session& session, StageReport& report);
 // Rounds of disjoint pairs: goodput, one TCP flow beside it, latency; then every link's rate.
 Result<void> run_pairs(Session& session, StageReport& report);

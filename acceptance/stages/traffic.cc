@@ -1,5 +1,5 @@
-// Stage traffic: who sent how much to whom in the recorded all-reduces, beside the formulas of
-// their algorithms, and the diagnosis of the same recording.
+// Stage traffic: how much each rank sent to each other in the recorded all-reduces, beside the
+// formulas of their algorithms, and the diagnosis of the same recording.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -43,7 +43,8 @@ def verify(*words, **options):
 
 def wrong_rows(report):
     """(check, where) of the rows that failed."""
-    return {(row["check"], row["where"]) for stage in report["stages"] for row in stage["rows"] if row["grade"] == "fail"}
+    return {(row["check"], row["where"]) for stage in report["stages"] for row in stage["rows"]
+            if row["grade"] == "fail"}
 
 
 class Clean(unittest.TestCase):
@@ -104,8 +105,8 @@ class Refusals(unittest.TestCase):
     def test_ctrl_c_takes_the_fabric_down_and_keeps_what_there_is(self):
         with tempfile.TemporaryDirectory() as folder:
             target = pathlib.Path(folder, "report")
-            process = subprocess.Popen([program.HEDDLE, "verify", "--full", "--report", target],
-                                       env=program.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen([program.HEDDLE, "verify", "--full", "--report", target], text=True,
+                                       env=program.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             self.addCleanup(process.kill)
             while process.poll() is None and not self.is_measuring(process.pid):
                 time.sleep(0.05)
