@@ -79,7 +79,7 @@ std::vector<std::pair<std::string, std::string>> versions() {
   utsname system{};
   uname(&system);
   return {
-      {"heddle", kVersion},
+      {"heddle", std::string(kVersion)},
       {"kernel", fmt::format("{} {}", system.sysname, system.release)},
       {"machine", fmt::format("{}, {} processors", system.machine, sysconf(_SC_NPROCESSORS_ONLN))}};
 }
@@ -166,7 +166,7 @@ std::vector<std::string> stage_names() {
 }
 
 std::string_view own_topology() {
-  return R"(# Four hosts under two leaves, four spines; leaves have half of their hosts' rate upwards.
+  return R"(# Four hosts under two leaves and four spines; leaves have half of their hosts' rate up.
 version = 1
 
 [fabric]

@@ -19,6 +19,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/json.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/verify/report_files.h"
 #include "base/document.h"
