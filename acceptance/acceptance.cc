@@ -17,6 +17,7 @@
 #include "acceptance/session.h"
 #include "acceptance/stages/stages.h"
 #include "base/version.h"
+#include "lab/link_meter.h"
 #include "topology/names.h"
 
 namespace heddle::acceptance {
@@ -36,12 +37,6 @@ constexpr std::array kStages = {
     Stage{"stress", "Permutation and incast", run_stress},
     Stage{"traffic", "Traffic measured and expected", run_traffic},
 };
-
-Nanos steady_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return seconds(now.tv_sec) + nanos(now.tv_nsec);
-}
 
 std::string date_text() {
   const time_t now = time(nullptr);
@@ -90,9 +85,9 @@ bool is_chosen(const AcceptanceOptions& options, const char* name) {
 }
 
 void run_stage(const Stage& stage, Session& session, StageReport& report) {
-  const Nanos start = steady_now();
+  const Nanos start = lab::meter_now();
   const Result<void> ran = stage.run(session, report);
-  report.seconds = to_seconds(steady_now() - start);
+  report.seconds = to_seconds(lab::meter_now() - start);
   report.commands = session.commands().take_lines();
   if (session.interrupted()) {
     report.outcome = StageOutcome::kInterrupted;
@@ -209,7 +204,7 @@ Result<void> check_plan(const topology::Topology& plan, const topology::Topology
 }
 
 Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& options) {
-  const Nanos start = steady_now();
+  const Nanos start = lab::meter_now();
   const double busy = busy_seconds();
   const double own = own_seconds();
   Report report;
@@ -228,7 +223,7 @@ Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& opti
     add_fabric(**session, report);
     add_headlines(report);
   }  // its servers have ended: their processor time is known
-  report.seconds = to_seconds(steady_now() - start);
+  report.seconds = to_seconds(lab::meter_now() - start);
   const double all = report.seconds * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
   const double others = (busy_seconds() - busy) - (own_seconds() - own);
   report.others_busy_share = std::clamp(others / all, 0.0, 1.0);

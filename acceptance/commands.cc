@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +22,7 @@
 #include "base/document.h"
 #include "base/exec.h"
 #include "lab/exec.h"
+#include "lab/link_meter.h"
 #include "lab/worker.h"
 #include "launch/own_command.h"
 
@@ -30,12 +30,6 @@ namespace heddle::acceptance {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-
-Nanos steady_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return seconds(now.tv_sec) + nanos(now.tv_nsec);
-}
 
 void write_whole(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -166,7 +160,7 @@ void Commands::look_after(Child& child) {
 }
 
 void Commands::wait(const std::vector<Id>& ids, Nanos limit, const std::function<bool()>& pause) {
-  const Nanos end = steady_now() + limit;
+  const Nanos end = lab::meter_now() + limit;
   for (;;) {
     bool running = false;
     for (const Id id : ids) {
@@ -174,7 +168,7 @@ void Commands::wait(const std::vector<Id>& ids, Nanos limit, const std::function
       running = running || children_[id].running;
     }
     if (!running) return;
-    if (!pause() || steady_now() > end) break;
+    if (!pause() || lab::meter_now() > end) break;
   }
   for (const Id id : ids) {
     if (!children_[id].running) continue;
@@ -206,13 +200,14 @@ void Commands::kill_and_wait(Child& child) {
   look_after(child);
   if (!child.running) return;
   kill(child.process, SIGTERM);
-  const Nanos end = steady_now() + params::kTermGrace;
-  while (child.running && steady_now() < end) {
+  const Nanos end = lab::meter_now() + params::kTermGrace;
+  while (child.running && lab::meter_now() < end) {
     usleep(5'000);
     look_after(child);
   }
   if (!child.running) return;
-  kill(-child.process, SIGKILL);
+  kill(-child.process, SIGKILL);  // and what it started
+  kill(child.process, SIGKILL);
   int status = 0;
   while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) continue;
   child.running = false;

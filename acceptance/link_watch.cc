@@ -58,9 +58,11 @@ Result<void> LinkWatch::restart() {
 }
 
 Result<void> LinkWatch::look() {
+  if (!readings_.empty() && lab::meter_now() - readings_.back().at < params::kMeterInterval) {
+    return {};
+  }
   Result<lab::MeterReading> reading = meter_.read();
   if (!reading) return fail(std::move(reading).error());
-  if (!readings_.empty() && reading->at - readings_.back().at < params::kMeterInterval) return {};
   while (readings_.size() > 1 && reading->at - readings_[1].at >= params::kPeakSpan) {
     readings_.pop_front();
   }

@@ -30,10 +30,11 @@ inline constexpr Nanos kServerStart = seconds(10);
 // of the token buckets' bursts. Chosen. Range: 20 to 200 ms; 100 ms to 1 s.
 inline constexpr Nanos kMeterInterval = millis(50);
 inline constexpr Nanos kPeakSpan = millis(200);
-// Time of one call of the largest all-reduce at the fabric's bound, and bounds of its size. Chosen:
-// long against a round trip, short for a quick test. Range: 50 ms to 1 s; 1 MiB; 256 MiB to 1 GiB.
-inline constexpr Nanos kCallTime = millis(120);
-inline constexpr Bytes kLeastLargest = mebibytes(1);
+// Most time of one call of the largest all-reduce at the fabric's bound, and the smallest and the
+// largest of all sizes. Chosen: long against a round trip, short for a quick test. Range: 50 ms to
+// 1 s; 1 to 64 KiB; 32 MiB to 1 GiB.
+inline constexpr Nanos kCallTime = millis(300);
+inline constexpr Bytes kSmallest = kibibytes(64);
 inline constexpr Bytes kMostLargest = mebibytes(256);
 // Most time of a quick or normal run of all-reduces, and of reading a recording. Chosen. Range: 10
 // s to 2 min.

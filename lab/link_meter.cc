@@ -19,12 +19,6 @@ namespace {
 
 constexpr size_t kSentBytes = 8;  // column of /proc/net/dev
 
-Nanos steady_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return seconds(now.tv_sec) + nanos(now.tv_nsec);
-}
-
 Result<Descriptor> open_namespace(const std::string& path) {
   Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.valid()) return file;
@@ -33,6 +27,12 @@ Result<Descriptor> open_namespace(const std::string& path) {
 }
 
 }  // namespace
+
+Nanos meter_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return seconds(now.tv_sec) + nanos(now.tv_nsec);
+}
 
 Result<LinkMeter> LinkMeter::open(const Layout& layout) {
   LinkMeter meter(layout);
@@ -48,7 +48,7 @@ Result<LinkMeter> LinkMeter::open(const Layout& layout) {
 }
 
 Result<MeterReading> LinkMeter::read() const {
-  MeterReading reading{.at = steady_now()};
+  MeterReading reading{.at = meter_now()};
   reading.links.resize(layout_->topology.links.size());
   Result<void> result;
   for (size_t i = 0; i < namespaces_.size() && result; ++i) {

@@ -19,6 +19,9 @@ struct LinkBytes {
   uint64_t backward = 0;
 };
 
+// The clock of readings.
+Nanos meter_now();
+
 struct MeterReading {
   Nanos at;  // by a monotonic clock
   std::vector<LinkBytes> links;

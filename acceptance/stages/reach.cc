@@ -39,8 +39,9 @@ class Reach {
     if (!silent->empty()) return {};
     if (Result<void> ran = reach_pairs(); !ran) return ran;
     judge_pairs();
+    const Grade pairs_grade = grade_of(report_);  // hosts that do not answer have no routes
     for (const HostPair& pair : leaf_pairs()) {
-      if (session_.interrupted()) break;
+      if (session_.interrupted() || pairs_grade == Grade::kFail) break;
       if (Result<void> ran = find_routes(pair); !ran) return ran;
     }
     if (right_routes_ > 0) {

@@ -11,11 +11,15 @@
 namespace heddle::acceptance {
 namespace {
 
-// The largest size: one call of it takes about kCallTime at the bound.
+constexpr uint64_t kFactor = 8;  // from one size to the next
+
+// The largest size: one call of it takes at most about kCallTime at the bound.
 uint64_t largest_size(double bound) {
   const double bytes = bound / 8 * to_seconds(params::kCallTime);
-  uint64_t size = params::kLeastLargest.count;
-  while (size < params::kMostLargest.count && static_cast<double>(size) * 2 < bytes) size *= 2;
+  uint64_t size = params::kSmallest.count;
+  while (size < params::kMostLargest.count && static_cast<double>(size * kFactor) <= bytes) {
+    size *= kFactor;
+  }
   return size;
 }
 
@@ -72,11 +76,11 @@ Result<BenchResult> run_recorded_bench(Session& session) {
                                           "--hosts",
                                           host_list(session),
                                           "-b",
-                                          "64K",
+                                          std::to_string(params::kSmallest.count),
                                           "-e",
                                           std::to_string(largest),
                                           "-f",
-                                          full ? "2" : "8",
+                                          full ? "2" : std::to_string(kFactor),
                                           "-n",
                                           full ? "20" : "5",
                                           "--json"};
