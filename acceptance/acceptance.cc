@@ -2,18 +2,17 @@
 #include "acceptance/acceptance.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <utility>
 
 #include "acceptance/headlines.h"
 #include "acceptance/params.h"
+#include "acceptance/processor_time.h"
 #include "acceptance/session.h"
 #include "acceptance/stages/stages.h"
 #include "base/version.h"
@@ -47,29 +46,6 @@ std::string date_text() {
   return text.data();
 }
 
-// Processors' seconds since boot, of programs: in user mode and in the kernel, without interrupts.
-double busy_seconds() {
-  std::ifstream file("/proc/stat");
-  std::string word;
-  std::array<double, 3> ticks{};  // user, nice, system
-  file >> word;
-  for (double& each : ticks) file >> each;
-  return (ticks[0] + ticks[1] + ticks[2]) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-// Of this process and its children that have ended.
-double own_seconds() {
-  double sum = 0;
-  for (const auto whose : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    getrusage(whose, &usage);
-    for (const timeval& each : {usage.ru_utime, usage.ru_stime}) {
-      sum += static_cast<double>(each.tv_sec) + static_cast<double>(each.tv_usec) * 1e-6;
-    }
-  }
-  return sum;
-}
-
 std::vector<std::pair<std::string, std::string>> versions() {
   utsname system{};
   uname(&system);
@@ -86,6 +62,7 @@ bool is_chosen(const AcceptanceOptions& options, const char* name) {
 
 void run_stage(const Stage& stage, Session& session, StageReport& report) {
   const Nanos start = lab::meter_now();
+  session.restart_processor_time();
   const Result<void> ran = stage.run(session, report);
   report.seconds = to_seconds(lab::meter_now() - start);
   report.commands = session.commands().take_lines();
@@ -205,8 +182,7 @@ Result<void> check_plan(const topology::Topology& plan, const topology::Topology
 
 Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& options) {
   const Nanos start = lab::meter_now();
-  const double busy = busy_seconds();
-  const double own = own_seconds();
+  const ProcessorTime processors;
   Report report;
   report.fabric = lab.state.name;
   report.started = date_text();
@@ -224,9 +200,7 @@ Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& opti
     add_headlines(report);
   }  // its servers have ended: their processor time is known
   report.seconds = to_seconds(lab::meter_now() - start);
-  const double all = report.seconds * static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
-  const double others = (busy_seconds() - busy) - (own_seconds() - own);
-  report.others_busy_share = std::clamp(others / all, 0.0, 1.0);
+  report.others_busy_share = processors.others_share();
   if (report.others_busy_share > params::kDisturbed) {
     report.notes.push_back(
         fmt::format("disturbed: other programs used {:.0f}% of this machine's processors meanwhile",

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "acceptance/params.h"
@@ -54,6 +55,16 @@ std::string whole_text(const Descriptor& file) {
 
 std::string file_of(const std::vector<std::string>& words) {
   return words.front() == "heddle" ? launch::own_file() : std::string();
+}
+
+// /proc/PID/stat from the state on; the program's name before it may have anything in it.
+std::string stat_fields(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');
+  return name_end == std::string::npos || name_end + 2 > line.size() ? ""
+                                                                     : line.substr(name_end + 2);
 }
 
 bool needs_quotes(const std::string& word) {
@@ -184,11 +195,23 @@ bool Commands::is_running(Id id) {
 }
 
 bool Commands::is_stopped(Id id) const {
-  std::ifstream file(fmt::format("/proc/{}/stat", children_[id].process));
-  std::string line;
-  std::getline(file, line);
-  const size_t name_end = line.rfind(')');  // the program's name may have anything in it
-  return name_end != std::string::npos && line.size() > name_end + 2 && line[name_end + 2] == 'T';
+  return stat_fields(children_[id].process).rfind('T', 0) == 0;
+}
+
+double Commands::running_seconds() const {
+  constexpr int kBefore = 11;  // fields from the state to the first of four times (proc(5))
+  double sum = 0;
+  for (const Child& child : children_) {
+    if (!child.running) continue;
+    std::istringstream fields(stat_fields(child.process));
+    std::string skipped;
+    for (int i = 0; i < kBefore; ++i) fields >> skipped;
+    for (int i = 0; i < 4; ++i) {
+      double ticks = 0;
+      if (fields >> ticks) sum += ticks;
+    }
+  }
+  return sum / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 std::string Commands::output_of(Id id) const { return whole_text(children_[id].output); }

@@ -51,6 +51,8 @@ class Commands {
   // What it has written to standard output so far.
   std::string output_of(Id id) const;
   void end(Id id);
+  // Processor time that children used which still run.
+  double running_seconds() const;
   // Of one that has ended.
   CommandEnd result_of(Id id) const;
 

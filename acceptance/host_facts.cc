@@ -92,8 +92,9 @@ Result<std::vector<PortFacts>> ports_of(const std::string& document,
       const auto has = [&](const char* flag) {
         return std::find(flags.begin(), flags.end(), Json(flag)) != flags.end();
       };
-      // A veth has LOWER_UP for a while after its peer went down, then NO-CARRIER as well.
-      port.carrier = has("UP") && !has("NO-CARRIER");
+      // LOWER_UP is the carrier itself; ip derives NO-CARRIER from a state that may be a second
+      // old.
+      port.carrier = has("UP") && has("LOWER_UP");
     }
     ports.push_back(port);
   }
@@ -115,7 +116,8 @@ Result<std::vector<PlaceFacts>> read_facts(const lab::Lab& lab) {
         ports_of(found.value("links", ""), devices_of(lab.layout, place));
     if (!ports) return fail(std::move(ports).error());
     PlaceFacts facts{place.name, place.is_switch, std::move(*ports), {}};
-    for (const auto& [name, value] : found.value("facts", Json::object()).items()) {
+    const Json named = found.value("facts", Json::object());
+    for (const auto& [name, value] : named.items()) {
       facts.facts.emplace_back(name, value.get<std::string>());
     }
     places.push_back(std::move(facts));

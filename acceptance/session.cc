@@ -52,6 +52,15 @@ std::vector<double> Session::payload_rates(const std::vector<HostPair>& flows) c
   return rates;
 }
 
+void Session::restart_processor_time() { processors_ = ProcessorTime(commands_.running_seconds()); }
+
+Grade Session::grade_of_speed(double reached, double expected) const {
+  if (reached >= expected) return Grade::kOk;
+  if (reached >= expected * params::kWarnShare) return Grade::kWarn;
+  const double others = processors_.others_share(commands_.running_seconds());
+  return others > params::kDisturbed ? Grade::kWarn : Grade::kFail;
+}
+
 Result<std::vector<uint32_t>> Session::start_servers() {
   for (uint32_t i = 0; i < hosts(); ++i) {
     if (servers_[i] && commands_.is_running(*servers_[i])) continue;

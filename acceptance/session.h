@@ -13,6 +13,7 @@
 #include "acceptance/commands.h"
 #include "acceptance/fabric_bounds.h"
 #include "acceptance/link_watch.h"
+#include "acceptance/processor_time.h"
 
 namespace heddle::acceptance {
 
@@ -42,6 +43,11 @@ class Session {
   bool interrupted() const { return options_.interrupted(); }
   void progress(const std::string& text) const { options_.progress(text); }
 
+  // Called before each stage: what other programs use is counted from now on.
+  void restart_processor_time();
+  // The grade of a speed: a speed on a machine whose processors others use fails nothing.
+  Grade grade_of_speed(double reached, double expected) const;
+
   // Starts `heddle perf --listen` on each host that has none; hosts where it does not listen are
   // returned.
   Result<std::vector<uint32_t>> start_servers();
@@ -67,6 +73,7 @@ class Session {
   LinkWatch links_;
   std::vector<std::optional<Commands::Id>> servers_;  // by host
   std::vector<CarriedLoad> seen_;
+  ProcessorTime processors_;
 };
 
 // A document that a command printed; nothing if it printed none.

@@ -22,10 +22,7 @@ void add_rows(const Session& session, const BenchResult& result, double bound,
       row.measured += fmt::format(", {:.0f}% of the bound", size.bus_bits_per_s / bound * 100);
     if (largest && bound > 0) {
       row.expected = fmt::format("at least {} of {}", rate_text(bound * share), rate_text(bound));
-      const double reached = size.bus_bits_per_s / (bound * share);
-      row.grade = reached >= 1                    ? Grade::kOk
-                  : reached >= params::kWarnShare ? Grade::kWarn
-                                                  : Grade::kFail;
+      row.grade = session.grade_of_speed(size.bus_bits_per_s, bound * share);
       row.todo = row.grade == Grade::kOk
                      ? ""
                      : "pairs and links passed: look at processors and memory of the hosts, then "

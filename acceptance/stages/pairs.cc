@@ -89,18 +89,21 @@ class Pairs {
     return pairs;
   }
 
-  Grade grade_of_share(double share) const {
-    const double least = session_.expectations().pair_share;
-    if (share >= least) return Grade::kOk;
-    return share >= least * params::kWarnShare ? Grade::kWarn : Grade::kFail;
+  // Of a pair without a figure too: that is no speed.
+  Grade grade_of_pair(const Measured& each) const {
+    if (!each.flow.complaint.empty()) return Grade::kFail;
+    return session_.grade_of_speed(each.share(), session_.expectations().pair_share);
   }
 
   void judge_goodput() {
     std::vector<HostPair> slow;
+    Grade worst = Grade::kOk;
     double lowest = 1e9;
     double highest = 0;
     for (const Measured& each : measured_) {
-      if (grade_of_share(each.share()) != Grade::kOk) {
+      const Grade grade = grade_of_pair(each);
+      if (grade != Grade::kOk) {
+        worst = std::max(worst, grade);
         slow.push_back(each.pair);
         continue;
       }
@@ -110,12 +113,11 @@ class Pairs {
     const std::optional<uint32_t> host = host_behind(slow, all_pairs());
     if (host) {
       report_.rows.push_back(
-          {"goodput", session_.host(*host), "slow to and from every host", "as other hosts",
-           Grade::kFail,
+          {"goodput", session_.host(*host), "slow to and from every host", "as other hosts", worst,
            fmt::format("check {}'s port speed, cable and processors", session_.host(*host))});
     }
     for (const Measured& each : measured_) {
-      const Grade grade = grade_of_share(each.share());
+      const Grade grade = grade_of_pair(each);
       if (grade == Grade::kOk) continue;
       const std::string measured =
           each.flow.complaint.empty()

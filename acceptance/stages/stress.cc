@@ -96,10 +96,7 @@ class Stress {
       report_.rows.push_back({name, session_.pair_name(flow.pair), flow.complaint, "a figure",
                               Grade::kFail, "see what this pair does in the stage pairs"});
     }
-    const double reached = load.allowed == 0 ? 1 : load.sum() / load.allowed;
-    const Grade grade = reached >= share                        ? Grade::kOk
-                        : reached >= share * params::kWarnShare ? Grade::kWarn
-                                                                : Grade::kFail;
+    const Grade grade = session_.grade_of_speed(load.sum(), load.allowed * share);
     const auto [least, most] = std::minmax_element(
         load.flows.begin(), load.flows.end(),
         [](const FlowFigures& a, const FlowFigures& b) { return a.bits_per_s < b.bits_per_s; });
