@@ -37,6 +37,7 @@
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline_command.h"
 #include "apps/cli/tune_command.h"
+#include "apps/cli/verify_command.h"
 #include "apps/cli/version_text.h"
 #include "apps/cli/workload_command.h"
 #include "base/version.h"
@@ -65,8 +66,8 @@ struct CommandGroup {
 const std::vector<CommandGroup>& command_groups() {
   static const std::vector<CommandGroup> kGroups = {
       {"Measure",
-       {add_ping_command, add_perf_command, add_bench_command, add_tune_command,
-        add_paths_command}},
+       {add_ping_command, add_perf_command, add_bench_command, add_tune_command, add_paths_command,
+        add_verify_command}},
       {"Run", {add_run_command, add_ranks_command, add_workload_command, add_nccl_command}},
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,

@@ -11,6 +11,7 @@ namespace heddle::cli {
 extern const char* const kMatrixPage;
 extern const char* const kTimelinePage;
 extern const char* const kSimPage;
+extern const char* const kVerifyPage;
 
 // The page with `data` where it says "@DATA@" and `title` where it says "@TITLE@".
 std::string fill_page(const char* page, const std::string& title, const Json& data);

@@ -1,0 +1,212 @@
+// See acceptance.h.
+#include "acceptance/acceptance.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "acceptance/headlines.h"
+#include "acceptance/params.h"
+#include "acceptance/processor_time.h"
+#include "acceptance/session.h"
+#include "acceptance/stages/stages.h"
+#include "base/version.h"
+#include "lab/link_meter.h"
+#include "topology/names.h"
+
+namespace heddle::acceptance {
+namespace {
+
+struct Stage {
+  const char* name;
+  const char* title;
+  Result<void> (*run)(Session& session, StageReport& report);
+};
+
+constexpr std::array kStages = {
+    Stage{"inventory", "Hosts, ports and links", run_inventory},
+    Stage{"reach", "Every host to every host", run_reach},
+    Stage{"pairs", "Throughput and latency of pairs", run_pairs},
+    Stage{"collectives", "All-reduce", run_collectives},
+    Stage{"stress", "Permutation and incast", run_stress},
+    Stage{"traffic", "Traffic measured and expected", run_traffic},
+};
+
+std::string date_text() {
+  const time_t now = time(nullptr);
+  std::array<char, 64> text{};
+  tm parts{};
+  gmtime_r(&now, &parts);
+  strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+  return text.data();
+}
+
+std::vector<std::pair<std::string, std::string>> versions() {
+  utsname system{};
+  uname(&system);
+  return {
+      {"heddle", std::string(kVersion)},
+      {"kernel", fmt::format("{} {}", system.sysname, system.release)},
+      {"machine", fmt::format("{}, {} processors", system.machine, sysconf(_SC_NPROCESSORS_ONLN))}};
+}
+
+bool is_chosen(const AcceptanceOptions& options, const char* name) {
+  const auto& chosen = options.stages;
+  return chosen.empty() || std::find(chosen.begin(), chosen.end(), name) != chosen.end();
+}
+
+void run_stage(const Stage& stage, Session& session, StageReport& report) {
+  const Nanos start = lab::meter_now();
+  session.restart_processor_time();
+  const Result<void> ran = stage.run(session, report);
+  report.seconds = to_seconds(lab::meter_now() - start);
+  report.commands = session.commands().take_lines();
+  if (session.interrupted()) {
+    report.outcome = StageOutcome::kInterrupted;
+  } else if (!ran) {
+    report.outcome = StageOutcome::kBroken;
+    report.reason = ran.error().message();
+  } else {
+    report.outcome =
+        grade_of(report) == Grade::kFail ? StageOutcome::kFailed : StageOutcome::kPassed;
+  }
+}
+
+void run_stages(Session& session, Report& report) {
+  std::string stopped_by;
+  for (const Stage& stage : kStages) {
+    if (!is_chosen(session.options(), stage.name)) continue;
+    StageReport& made = report.stages.emplace_back();
+    made.name = stage.name;
+    made.title = stage.title;
+    if (!stopped_by.empty()) {
+      made.reason = stopped_by;
+      continue;
+    }
+    session.progress(fmt::format("{}: {}", stage.name, stage.title));
+    run_stage(stage, session, made);
+    if (made.outcome == StageOutcome::kInterrupted) stopped_by = "interrupted";
+    if (made.outcome == StageOutcome::kFailed || made.outcome == StageOutcome::kBroken) {
+      stopped_by = fmt::format("stage '{}' did not pass", stage.name);
+    }
+  }
+}
+
+// Whether a row that is not fine is about a place of this name.
+bool is_named(const Report& report, const std::string& name) {
+  for (const StageReport& stage : report.stages) {
+    for (const Row& row : stage.rows) {
+      if (row.grade != Grade::kOk && row.where == name) return true;
+    }
+  }
+  return false;
+}
+
+void add_fabric(const Session& session, Report& report) {
+  const topology::Topology& fabric = session.topology();
+  const std::vector<uint32_t> tiers = tiers_of(fabric);
+  for (uint32_t i = 0; i < tiers.size(); ++i) {
+    const std::string& name = i < fabric.hosts.size()
+                                  ? fabric.hosts[i].name
+                                  : fabric.switches[i - fabric.hosts.size()].name;
+    report.nodes.push_back({name, tiers[i], is_named(report, name)});
+  }
+  for (uint32_t i = 0; i < fabric.links.size(); ++i) {
+    const topology::Link& link = fabric.links[i];
+    const std::string a = topology::node_name(fabric, link.a);
+    const std::string b = topology::node_name(fabric, link.b);
+    const CarriedLoad& load = session.seen_loads()[i];
+    const std::string label = topology::link_label(fabric, i);
+    const bool named = is_named(report, label) || is_named(report, a + " to " + b) ||
+                       is_named(report, b + " to " + a);
+    report.links.push_back({a, b, label, static_cast<double>(link.shape.rate.count), load.forward,
+                            load.backward, named});
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> stage_names() {
+  std::vector<std::string> names;
+  for (const Stage& stage : kStages) names.emplace_back(stage.name);
+  return names;
+}
+
+std::string_view own_topology() {
+  return R"(# Four hosts under two leaves and four spines; leaves have half of their hosts' rate up.
+version = 1
+
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 4
+hosts_per_leaf = 2
+
+[host_link]
+rate = "200Mbit/s"
+queue = "125KB"  # 5 ms
+mtu = 1500
+
+[switch_link]
+rate = "50Mbit/s"
+queue = "62500B"  # 10 ms
+mtu = 1500
+)";
+}
+
+Result<void> check_plan(const topology::Topology& plan, const topology::Topology& lab) {
+  const auto ends = [](const topology::Topology& fabric, uint32_t link) {
+    return topology::link_label(fabric, link);
+  };
+  const auto wrong = [](const std::string& why) {
+    return fail(ErrorCode::kInvalid, "cannot verify the lab by this topology", why,
+                "give the plan of the same fabric: its links may differ in rate, queue and MTU");
+  };
+  if (plan.hosts.size() != lab.hosts.size() || plan.links.size() != lab.links.size()) {
+    return wrong(fmt::format("it has {} hosts and {} links, the lab has {} and {}",
+                             plan.hosts.size(), plan.links.size(), lab.hosts.size(),
+                             lab.links.size()));
+  }
+  for (uint32_t i = 0; i < plan.links.size(); ++i) {
+    if (ends(plan, i) == ends(lab, i)) continue;
+    return wrong(
+        fmt::format("its link {} is '{}', the lab's is '{}'", i, ends(plan, i), ends(lab, i)));
+  }
+  return {};
+}
+
+Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& options) {
+  const Nanos start = lab::meter_now();
+  const ProcessorTime processors;
+  Report report;
+  report.fabric = lab.state.name;
+  report.started = date_text();
+  report.depth = options.depth == Depth::kQuick  ? "quick"
+                 : options.depth == Depth::kFull ? "full"
+                                                 : "normal";
+  report.versions = versions();
+  report.notes = lab.state.notes;
+  {
+    Result<std::unique_ptr<Session>> session = Session::open(lab, options);
+    if (!session) return fail(std::move(session).error());
+    run_stages(**session, report);
+    static_cast<void>((*session)->take_loads());  // the last stage's; without them fewer figures
+    add_fabric(**session, report);
+    add_headlines(report);
+  }  // its servers have ended: their processor time is known
+  report.seconds = to_seconds(lab::meter_now() - start);
+  report.others_busy_share = processors.others_share();
+  if (report.others_busy_share > params::kDisturbed) {
+    report.notes.push_back(
+        fmt::format("disturbed: other programs used {:.0f}% of this machine's processors meanwhile",
+                    report.others_busy_share * 100));
+  }
+  return report;
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,45 @@
+// Acceptance: tests a fabric stage by stage, from "cables are in" to a report. `heddle verify`
+// calls it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "acceptance/expectations.h"
+#include "acceptance/report.h"
+#include "base/result.h"
+#include "lab/lab.h"
+
+namespace heddle::acceptance {
+
+enum class Depth : uint8_t { kQuick, kNormal, kFull };
+
+struct AcceptanceOptions {
+  Depth depth = Depth::kNormal;
+  std::vector<std::string> stages;  // by name; empty: all
+  Expectations expectations;
+  std::optional<topology::Topology> plan;  // as it should be; none: the lab's own file
+  std::string folder;                      // for recordings; exists
+  std::function<bool()> interrupted = [] { return false; };
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+// Names of the stages, in order.
+std::vector<std::string> stage_names();
+
+// The text of the topology that is tested without another: a leaf-spine fabric of four hosts with
+// links of 200 and 50 Mbit/s, which two cores emulate with time to spare.
+std::string_view own_topology();
+
+// Errors: kInvalid for a plan whose hosts, switches or cables are not the lab's.
+Result<void> check_plan(const topology::Topology& plan, const topology::Topology& lab);
+
+// Runs the stages on a lab that is up, each only if the one before passed; of an interrupted test
+// it returns what it has. Errors: kUnavailable, kSystem if it could not begin.
+Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& options);
+
+}  // namespace heddle::acceptance

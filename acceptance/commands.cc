@@ -1,0 +1,248 @@
+// See commands.h. A child leads a process group of its own: Ctrl-C reaches only this process, which
+// then ends its children in order.
+#include "acceptance/commands.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "acceptance/params.h"
+#include "base/document.h"
+#include "base/exec.h"
+#include "lab/exec.h"
+#include "lab/link_meter.h"
+#include "lab/worker.h"
+#include "launch/own_command.h"
+
+namespace heddle::acceptance {
+namespace {
+
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+void write_whole(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t wrote = write(descriptor, text.data(), text.size());
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) return;
+    text.remove_prefix(static_cast<size_t>(wrote));
+  }
+}
+
+std::string whole_text(const Descriptor& file) {
+  std::string text;
+  std::array<char, 16'384> piece{};
+  for (;;) {
+    const ssize_t got =
+        pread(file.number(), piece.data(), piece.size(), static_cast<off_t>(text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(piece.data(), static_cast<size_t>(got));
+  }
+}
+
+std::string file_of(const std::vector<std::string>& words) {
+  return words.front() == "heddle" ? launch::own_file() : std::string();
+}
+
+// /proc/PID/stat from the state on; the program's name before it may have anything in it.
+std::string stat_fields(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string line;
+  std::getline(file, line);
+  const size_t name_end = line.rfind(')');
+  return name_end == std::string::npos || name_end + 2 > line.size() ? ""
+                                                                     : line.substr(name_end + 2);
+}
+
+bool needs_quotes(const std::string& word) {
+  return word.empty() || word.find_first_not_of(
+                             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                             "-_=+./:,%@") != std::string::npos;
+}
+
+}  // namespace
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) {
+    if (!line.empty()) line += ' ';
+    line += needs_quotes(word) ? "'" + word + "'" : word;
+  }
+  return line;
+}
+
+Commands::~Commands() {
+  for (Child& child : children_) kill_and_wait(child);
+}
+
+Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
+                                           const std::string& what) {
+  Child child;
+  child.output = Descriptor(memfd_create("output", MFD_CLOEXEC));
+  child.errors = Descriptor(memfd_create("errors", MFD_CLOEXEC));
+  const bool ready = child.output.valid() && child.errors.valid();
+  const pid_t process = ready ? fork() : -1;
+  if (process < 0) {
+    return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -u` and `ulimit -n`");
+  }
+  if (process == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpgid(0, 0);
+    for (const int number : kSignals) signal(number, SIG_DFL);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    dup2(child.output.number(), STDOUT_FILENO);
+    dup2(child.errors.number(), STDERR_FILENO);
+    become();
+    _exit(kExecFailed);
+  }
+  child.process = process;
+  children_.push_back(std::move(child));
+  return children_.size() - 1;
+}
+
+Result<Commands::Id> Commands::start(const std::string& host,
+                                     const std::vector<std::string>& words) {
+  const auto become = [&] {
+    const ExecFailure failure = lab::exec_on_host(lab_, host, words, file_of(words));
+    write_whole(STDERR_FILENO, failure.error.message() + "\n");
+    _exit(failure.exit_status);
+  };
+  lines_.push_back(
+      fmt::format("heddle lab exec {} --lab {} -- {}", host, lab_.state.name, shell_line(words)));
+  return start_child(become, fmt::format("cannot run {} on {}", words.front(), host));
+}
+
+Result<Commands::Id> Commands::start_here(const std::vector<std::string>& words,
+                                          const std::vector<std::string>& settings) {
+  const auto become = [&] {
+    for (const std::string& setting : settings) {
+      const size_t at = setting.find('=');
+      setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
+    }
+    const ExecFailure failure = exec_program(words, file_of(words));
+    write_whole(STDERR_FILENO, failure.error.message() + "\n");
+    _exit(failure.exit_status);
+  };
+  std::string line;
+  for (const std::string& setting : settings) line += shell_line({setting}) + ' ';
+  lines_.push_back(line + shell_line(words));
+  return start_child(become, fmt::format("cannot run {}", words.front()));
+}
+
+Result<Commands::Id> Commands::start_function(const std::string& host,
+                                              std::function<Result<std::string>()> work) {
+  const auto place = std::find_if(lab_.layout.places.begin(), lab_.layout.places.end(),
+                                  [&](const lab::Place& each) { return each.name == host; });
+  const std::string what = "cannot measure on " + host;
+  if (place == lab_.layout.places.end()) {
+    return fail(ErrorCode::kInvalid, what, "the lab has no host of that name",
+                "see `heddle lab list` for its hosts");
+  }
+  const auto become = [&] {
+    Result<void> in = lab::enter_namespace(place->netns, false);
+    Result<std::string> done = in ? work() : fail(in.error());
+    if (done) write_whole(STDOUT_FILENO, *done);
+    if (!done) write_whole(STDERR_FILENO, done.error().message() + "\n");
+    _exit(done ? 0 : 2);
+  };
+  return start_child(become, what);
+}
+
+void Commands::look_after(Child& child) {
+  if (!child.running) return;
+  int status = 0;
+  if (waitpid(child.process, &status, WNOHANG) != child.process) return;
+  child.running = false;
+  child.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void Commands::wait(const std::vector<Id>& ids, Nanos limit, const std::function<bool()>& pause) {
+  const Nanos end = lab::meter_now() + limit;
+  for (;;) {
+    bool running = false;
+    for (const Id id : ids) {
+      look_after(children_[id]);
+      running = running || children_[id].running;
+    }
+    if (!running) return;
+    if (!pause() || lab::meter_now() > end) break;
+  }
+  for (const Id id : ids) {
+    if (!children_[id].running) continue;
+    children_[id].late = true;
+    children_[id].stopped = is_stopped(id);
+    kill_and_wait(children_[id]);
+  }
+}
+
+bool Commands::is_running(Id id) {
+  look_after(children_[id]);
+  return children_[id].running;
+}
+
+bool Commands::is_stopped(Id id) const {
+  return stat_fields(children_[id].process).rfind('T', 0) == 0;
+}
+
+double Commands::running_seconds() const {
+  constexpr int kBefore = 11;  // fields from the state to the first of four times (proc(5))
+  double sum = 0;
+  for (const Child& child : children_) {
+    if (!child.running) continue;
+    std::istringstream fields(stat_fields(child.process));
+    std::string skipped;
+    for (int i = 0; i < kBefore; ++i) fields >> skipped;
+    for (int i = 0; i < 4; ++i) {
+      double ticks = 0;
+      if (fields >> ticks) sum += ticks;
+    }
+  }
+  return sum / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+std::string Commands::output_of(Id id) const { return whole_text(children_[id].output); }
+
+void Commands::end(Id id) { kill_and_wait(children_[id]); }
+
+// A supervisor of ranks ends those first; a stopped process takes only SIGKILL.
+void Commands::kill_and_wait(Child& child) {
+  look_after(child);
+  if (!child.running) return;
+  kill(child.process, SIGTERM);
+  const Nanos end = lab::meter_now() + params::kTermGrace;
+  while (child.running && lab::meter_now() < end) {
+    usleep(5'000);
+    look_after(child);
+  }
+  if (!child.running) return;
+  kill(-child.process, SIGKILL);  // and what it started
+  kill(child.process, SIGKILL);
+  int status = 0;
+  while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) continue;
+  child.running = false;
+  child.exit_status = 128 + SIGKILL;
+}
+
+CommandEnd Commands::result_of(Id id) const {
+  const Child& child = children_[id];
+  return {child.exit_status, child.late, child.stopped, whole_text(child.output),
+          whole_text(child.errors)};
+}
+
+std::vector<std::string> Commands::take_lines() { return std::exchange(lines_, {}); }
+
+}  // namespace heddle::acceptance

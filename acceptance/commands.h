@@ -1,0 +1,86 @@
+// Commands: programs on hosts of a lab, and functions, as child processes whose output is kept. An
+// acceptance test measures with them, so that its report can name commands that repeat a figure.
+#pragma once
+
+#include <sys/types.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/nanos.h"
+#include "base/result.h"
+#include "lab/lab.h"
+
+namespace heddle::acceptance {
+
+// How a child ended.
+struct CommandEnd {
+  int exit_status = -1;  // 128 and the signal's number if one ended it
+  bool late = false;     // it had to be ended
+  bool stopped = false;  // then, its process was stopped
+  std::string output;
+  std::string errors;  // of standard error
+};
+
+class Commands {
+ public:
+  using Id = size_t;
+
+  // `lab` must outlive it.
+  explicit Commands(const lab::Lab& lab) : lab_(lab) {}
+  ~Commands();  // ends all of them
+  Commands(const Commands&) = delete;
+  Commands& operator=(const Commands&) = delete;
+
+  // Runs on a host; the first word "heddle" is this program, of whatever name. Errors: kSystem.
+  Result<Id> start(const std::string& host, const std::vector<std::string>& words);
+  // Runs on this machine, with `settings` ("NAME=value") added to the environment.
+  Result<Id> start_here(const std::vector<std::string>& words,
+                        const std::vector<std::string>& settings);
+  // Calls a function in a child process in the host's network; what it returns is the output.
+  Result<Id> start_function(const std::string& host, std::function<Result<std::string>()> work);
+
+  // Waits for these until `limit` has passed, then ends those that still run. `pause` is called
+  // repeatedly meanwhile, and should take a few milliseconds; it returns false to end them at once.
+  void wait(const std::vector<Id>& ids, Nanos limit, const std::function<bool()>& pause);
+  bool is_running(Id id);
+  // Whether its process exists and is stopped (SIGSTOP), as of a paused host.
+  bool is_stopped(Id id) const;
+  // What it has written to standard output so far.
+  std::string output_of(Id id) const;
+  void end(Id id);
+  // Processor time that children used which still run.
+  double running_seconds() const;
+  // Of one that has ended.
+  CommandEnd result_of(Id id) const;
+
+  // "heddle lab exec h0 -- heddle perf h2 bw": started since the last call, as a user may type
+  // them.
+  std::vector<std::string> take_lines();
+
+ private:
+  struct Child {
+    pid_t process = 0;
+    bool running = true;
+    bool late = false;
+    bool stopped = false;
+    int exit_status = -1;
+    Descriptor output;
+    Descriptor errors;
+  };
+
+  Result<Id> start_child(const std::function<void()>& become, const std::string& what);
+  void look_after(Child& child);
+  void kill_and_wait(Child& child);
+
+  const lab::Lab& lab_;
+  std::vector<Child> children_;
+  std::vector<std::string> lines_;
+};
+
+// The words as a user types them for a shell.
+std::string shell_line(const std::vector<std::string>& words);
+
+}  // namespace heddle::acceptance

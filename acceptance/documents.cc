@@ -1,0 +1,225 @@
+// See documents.h.
+#include "acceptance/documents.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/printable.h"
+
+namespace heddle::acceptance {
+namespace {
+
+const char* word_of(Grade grade) {
+  if (grade == Grade::kOk) return "pass";
+  return grade == Grade::kWarn ? "warn" : "fail";
+}
+
+// Of text and of attributes.
+std::string xml_text(const std::string& text) {
+  std::string safe;
+  for (const char each : printable(text)) {
+    if (each == '<') {
+      safe += "&lt;";
+    } else if (each == '>') {
+      safe += "&gt;";
+    } else if (each == '&') {
+      safe += "&amp;";
+    } else if (each == '"') {
+      safe += "&quot;";
+    } else {
+      safe += each;
+    }
+  }
+  return safe;
+}
+
+Json load_json(const LinkLoad& load) {
+  return {{"peak_bits_per_s", load.peak_bits_per_s},
+          {"bytes", load.bytes},
+          {"dropped", load.dropped},
+          {"errors", load.errors}};
+}
+
+Json stage_json(const StageReport& stage) {
+  Json rows = Json::array();
+  for (const Row& row : stage.rows) {
+    rows.push_back({{"check", row.check},
+                    {"where", row.where},
+                    {"measured", row.measured},
+                    {"expected", row.expected},
+                    {"grade", word_of(row.grade)},
+                    {"todo", row.todo.empty() ? Json() : Json(row.todo)}});
+  }
+  return {{"name", stage.name},
+          {"title", stage.title},
+          {"outcome", name_of(stage.outcome)},
+          {"reason", stage.reason.empty() ? Json() : Json(stage.reason)},
+          {"seconds", stage.seconds},
+          {"rows", rows},
+          {"commands", stage.commands},
+          {"data", stage.data}};
+}
+
+std::string rows_text(const StageReport& stage) {
+  size_t check = 0;
+  size_t where = 0;
+  for (const Row& row : stage.rows) {
+    check = std::max(check, row.check.size());
+    where = std::max(where, row.where.size());
+  }
+  std::string text;
+  for (const Row& row : stage.rows) {
+    text += fmt::format("  {:<4}  {:<{}}  {:<{}}  {}", word_of(row.grade), row.check, check,
+                        row.where, where, printable(row.measured));
+    if (!row.expected.empty()) text += fmt::format("  (expected: {})", printable(row.expected));
+    text += '\n';
+    if (row.grade != Grade::kOk) {
+      text += fmt::format("{:{}}do:  {}\n", "", 8, printable(row.todo));
+    }
+  }
+  return text;
+}
+
+std::string case_xml(const StageReport& stage, const Row& row) {
+  const std::string name = xml_text(row.check + ": " + row.where);
+  std::string text = fmt::format("    <testcase classname=\"heddle.verify.{}\" name=\"{}\">",
+                                 xml_text(stage.name), name);
+  if (row.grade == Grade::kFail) {
+    text +=
+        fmt::format("<failure message=\"{}\">{}</failure>", xml_text(row.measured),
+                    xml_text(row.measured + "; expected: " + row.expected + "; do: " + row.todo));
+  } else {
+    const std::string warning = row.grade == Grade::kWarn ? "warning; do: " + row.todo + "; " : "";
+    text += fmt::format("<system-out>{}</system-out>",
+                        xml_text(warning + "measured: " + row.measured +
+                                 (row.expected.empty() ? "" : "; expected: " + row.expected)));
+  }
+  return text + "</testcase>\n";
+}
+
+// Of a stage without an own row for it.
+std::string outcome_xml(const StageReport& stage) {
+  const std::string start = fmt::format(
+      "    <testcase classname=\"heddle.verify.{0}\" name=\"{0}\">", xml_text(stage.name));
+  if (stage.outcome == StageOutcome::kBroken) {
+    return start + fmt::format("<error message=\"{}\"/></testcase>\n", xml_text(stage.reason));
+  }
+  const std::string reason = stage.reason.empty() ? name_of(stage.outcome) : stage.reason;
+  return start + fmt::format("<skipped message=\"{}\"/></testcase>\n", xml_text(reason));
+}
+
+bool has_outcome_case(const StageReport& stage) {
+  return stage.outcome != StageOutcome::kPassed && stage.outcome != StageOutcome::kFailed;
+}
+
+}  // namespace
+
+std::string verdict_of(const Report& report) {
+  const Grade grade = grade_of(report);
+  if (grade == Grade::kFail) return "FAIL";
+  if (report.signal != 0) return "INCOMPLETE";
+  return grade == Grade::kWarn ? "WARN" : "PASS";
+}
+
+std::string summary_of(const Report& report) {
+  const auto passed = std::count_if(
+      report.stages.begin(), report.stages.end(),
+      [](const StageReport& stage) { return stage.outcome == StageOutcome::kPassed; });
+  return fmt::format("{} of {} stages passed; {} checks failed, {} warnings, {} passed", passed,
+                     report.stages.size(), count_rows(report, Grade::kFail),
+                     count_rows(report, Grade::kWarn), count_rows(report, Grade::kOk));
+}
+
+std::string text_of(const Report& report) {
+  std::string text =
+      fmt::format("fabric {} ({}), {}\n", report.fabric, report.topology, report.started);
+  int number = 0;
+  for (const StageReport& stage : report.stages) {
+    text +=
+        fmt::format("\n{} {}: {}, {}", ++number, stage.name, stage.title, name_of(stage.outcome));
+    if (!stage.reason.empty()) text += ": " + printable(stage.reason);
+    if (stage.seconds > 0) text += fmt::format(" in {:.1f} s", stage.seconds);
+    text += '\n' + rows_text(stage);
+  }
+  text += '\n';
+  for (const Headline& each : report.headlines) {
+    text += fmt::format("{:<14}{:<14}{}\n", each.label, each.value, each.note);
+  }
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", printable(note));
+  return text +
+         fmt::format("{}: {} ({:.0f} s)\n", verdict_of(report), summary_of(report), report.seconds);
+}
+
+Json json_of(const Report& report) {
+  Json headlines = Json::array();
+  for (const Headline& each : report.headlines) {
+    headlines.push_back({{"label", each.label}, {"value", each.value}, {"note", each.note}});
+  }
+  Json stages = Json::array();
+  for (const StageReport& stage : report.stages) stages.push_back(stage_json(stage));
+  Json nodes = Json::array();
+  for (const NodeReport& node : report.nodes) {
+    nodes.push_back({{"name", node.name}, {"tier", node.tier}, {"named", node.named}});
+  }
+  Json links = Json::array();
+  for (const LinkReport& link : report.links) {
+    links.push_back({{"a", link.a},
+                     {"b", link.b},
+                     {"label", link.label},
+                     {"rate_bits_per_s", link.rate_bits_per_s},
+                     {"named", link.named},
+                     {"forward", load_json(link.forward)},
+                     {"backward", load_json(link.backward)}});
+  }
+  Json versions = Json::object();
+  for (const auto& [name, value] : report.versions) versions[name] = value;
+  return {{"verdict", verdict_of(report)},
+          {"summary", summary_of(report)},
+          {"fabric", report.fabric},
+          {"topology", report.topology},
+          {"emulated", report.emulated},
+          {"depth", report.depth},
+          {"started", report.started},
+          {"seconds", report.seconds},
+          {"signal", report.signal},
+          {"others_busy_share", report.others_busy_share},
+          {"failed", count_rows(report, Grade::kFail)},
+          {"warnings", count_rows(report, Grade::kWarn)},
+          {"passed", count_rows(report, Grade::kOk)},
+          {"headlines", headlines},
+          {"stages", stages},
+          {"nodes", nodes},
+          {"links", links},
+          {"versions", versions},
+          {"notes", report.notes}};
+}
+
+std::string junit_of(const Report& report) {
+  std::string suites;
+  size_t all = 0;
+  for (const StageReport& stage : report.stages) {
+    std::string cases;
+    size_t failures = 0;
+    for (const Row& row : stage.rows) {
+      cases += case_xml(stage, row);
+      failures += row.grade == Grade::kFail ? 1 : 0;
+    }
+    const bool other = has_outcome_case(stage);
+    if (other) cases += outcome_xml(stage);
+    const bool broken = stage.outcome == StageOutcome::kBroken;
+    const size_t tests = stage.rows.size() + (other ? 1 : 0);
+    all += tests;
+    suites += fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" "
+        "time=\"{:.3f}\">\n{}  </testsuite>\n",
+        xml_text(stage.name), tests, failures, broken ? 1 : 0, other && !broken ? 1 : 0,
+        stage.seconds, cases);
+  }
+  return fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"heddle verify {}\" "
+      "tests=\"{}\" failures=\"{}\" time=\"{:.3f}\">\n{}</testsuites>\n",
+      xml_text(report.fabric), all, count_rows(report, Grade::kFail), report.seconds, suites);
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,21 @@
+// Documents: a report as text for a terminal, as JSON and as JUnit XML.
+#pragma once
+
+#include <string>
+
+#include "acceptance/report.h"
+
+namespace heddle::acceptance {
+
+// "PASS", "WARN", "FAIL", or "INCOMPLETE" for an interrupted test without a failure.
+std::string verdict_of(const Report& report);
+// A line that says what the verdict is of.
+std::string summary_of(const Report& report);
+
+std::string text_of(const Report& report);
+// docs/reference/json.md has its fields.
+Json json_of(const Report& report);
+// A test suite a stage, a test case a row; warnings are passed cases with a text.
+std::string junit_of(const Report& report);
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,207 @@
+// See fabric_bounds.h.
+#include "acceptance/fabric_bounds.h"
+
+#include <algorithm>
+#include <map>
+
+#include "acceptance/params.h"
+
+namespace heddle::acceptance {
+namespace {
+
+using topology::Link;
+using topology::Node;
+using topology::NodeKind;
+using topology::Topology;
+
+constexpr uint32_t kFar = UINT32_MAX;
+
+// NICs first, then switches.
+uint32_t index_of(const Topology& topology, const Node& node) {
+  const auto nics = static_cast<uint32_t>(topology.nics.size());
+  return node.kind == NodeKind::kNic ? node.index : nics + node.index;
+}
+
+uint32_t first_nic(const Topology& topology, uint32_t host) {
+  for (uint32_t nic = 0; nic < topology.nics.size(); ++nic) {
+    if (topology.nics[nic].host == host) return nic;
+  }
+  return kFar;
+}
+
+struct Hop {
+  LinkUse use;
+  uint32_t to = 0;
+};
+
+// By node, its links. NICs do not forward, but only switches and the ends are ever on a route.
+std::vector<std::vector<Hop>> hops_of(const Topology& topology) {
+  std::vector<std::vector<Hop>> hops(topology.nics.size() + topology.switches.size());
+  for (uint32_t i = 0; i < topology.links.size(); ++i) {
+    const uint32_t a = index_of(topology, topology.links[i].a);
+    const uint32_t b = index_of(topology, topology.links[i].b);
+    hops[a].push_back({{i, true}, b});
+    hops[b].push_back({{i, false}, a});
+  }
+  return hops;
+}
+
+std::vector<uint32_t> distances_to(const std::vector<std::vector<Hop>>& hops, uint32_t target) {
+  std::vector<uint32_t> distance(hops.size(), kFar);
+  std::vector<uint32_t> next = {target};
+  distance[target] = 0;
+  for (size_t at = 0; at < next.size(); ++at) {
+    for (const Hop& hop : hops[next[at]]) {
+      if (distance[hop.to] != kFar) continue;
+      distance[hop.to] = distance[next[at]] + 1;
+      next.push_back(hop.to);
+    }
+  }
+  return distance;
+}
+
+// A node of a route, with the share and the routes that reach it.
+struct Reached {
+  double share = 0;
+  uint64_t routes = 0;
+};
+
+// Walks all shortest routes, hop by hop; `visit` gets each link, what reaches its near end and its
+// part of that.
+template <typename Visit>
+uint64_t walk(const Topology& topology, const HostPair& pair, Visit visit) {
+  const uint32_t from = first_nic(topology, pair.from);
+  const uint32_t to = first_nic(topology, pair.to);
+  if (from == kFar || to == kFar || from == to) return 0;
+  const auto hops = hops_of(topology);
+  const std::vector<uint32_t> distance = distances_to(hops, to);
+  if (distance[from] == kFar) return 0;
+  std::map<uint32_t, Reached> front = {{from, {1, 1}}};
+  for (uint32_t left = distance[from]; left > 0; --left) {
+    std::map<uint32_t, Reached> next;
+    for (const auto& [node, reached] : front) {
+      std::vector<Hop> onward;
+      for (const Hop& hop : hops[node]) {
+        if (distance[hop.to] == left - 1) onward.push_back(hop);
+      }
+      for (const Hop& hop : onward) {
+        const double share = reached.share / static_cast<double>(onward.size());
+        visit(hop.use, share, distance[from] - left);
+        next[hop.to].share += share;
+        next[hop.to].routes += reached.routes;
+      }
+    }
+    front = std::move(next);
+  }
+  return front[to].routes;
+}
+
+}  // namespace
+
+std::vector<std::pair<LinkUse, double>> links_between(const Topology& topology,
+                                                      const HostPair& pair) {
+  std::vector<std::pair<LinkUse, double>> links;
+  walk(topology, pair,
+       [&](const LinkUse& use, double share, uint32_t /*hop*/) { links.emplace_back(use, share); });
+  return links;
+}
+
+std::vector<double> fluid_rates(const Topology& topology, const std::vector<HostPair>& flows) {
+  std::map<LinkUse, double> loads;
+  std::vector<std::vector<std::pair<LinkUse, double>>> used;
+  for (const HostPair& flow : flows) {
+    used.push_back(links_between(topology, flow));
+    for (const auto& [use, share] : used.back()) loads[use] += share;
+  }
+  std::vector<double> rates;
+  for (const auto& links : used) {
+    double rate = 0;
+    for (const auto& [use, share] : links) {
+      const auto capacity = static_cast<double>(topology.links[use.link].shape.rate.count);
+      if (capacity == 0) continue;
+      const double allowed = capacity / loads[use];
+      rate = rate == 0 ? allowed : std::min(rate, allowed);
+    }
+    rates.push_back(rate);
+  }
+  return rates;
+}
+
+RouteFacts routes_between(const Topology& topology, const HostPair& pair) {
+  RouteFacts facts;
+  std::map<uint32_t, Nanos> by_hop;
+  facts.routes = walk(topology, pair, [&](const LinkUse& use, double /*share*/, uint32_t hop) {
+    const topology::LinkShape& shape = topology.links[use.link].shape;
+    facts.mtu_bytes =
+        facts.mtu_bytes == 0 ? shape.mtu_bytes : std::min(facts.mtu_bytes, shape.mtu_bytes);
+    by_hop[hop] = std::max(by_hop[hop], transmit_time(shape.queue, shape.rate) + shape.delay);
+  });
+  for (const auto& [hop, time] : by_hop) facts.queues += time;
+  return facts;
+}
+
+double payload_share(uint32_t mtu_bytes) {
+  if (mtu_bytes <= params::kHeaderBytes) return 0;
+  return static_cast<double>(mtu_bytes - params::kHeaderBytes) /
+         static_cast<double>(mtu_bytes + params::kFrameBytes);
+}
+
+std::vector<uint32_t> tiers_of(const Topology& topology) {
+  const auto hosts = static_cast<uint32_t>(topology.hosts.size());
+  std::vector<uint32_t> tiers(hosts + topology.switches.size(), kFar);
+  const auto place = [&](const Node& node) {
+    return node.kind == NodeKind::kNic ? topology.nics[node.index].host : hosts + node.index;
+  };
+  std::fill_n(tiers.begin(), hosts, 0);
+  bool found = true;
+  for (uint32_t tier = 0; found; ++tier) {
+    found = false;
+    for (const Link& link : topology.links) {
+      for (const auto& [near, far] :
+           {std::pair(place(link.a), place(link.b)), std::pair(place(link.b), place(link.a))}) {
+        if (tiers[near] != tier || tiers[far] != kFar) continue;
+        tiers[far] = tier + 1;
+        found = true;
+      }
+    }
+  }
+  std::replace(tiers.begin(), tiers.end(), kFar, 0U);
+  return tiers;
+}
+
+uint32_t leaf_of(const Topology& topology, uint32_t host) {
+  const uint32_t nic = first_nic(topology, host);
+  for (const Link& link : topology.links) {
+    for (const auto& [near, far] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
+      const bool own = near.kind == NodeKind::kNic && near.index == nic;
+      if (own && far.kind == NodeKind::kSwitch) return far.index;
+    }
+  }
+  return kFar;
+}
+
+// The circle method: one host stays, the others move on by one place a round.
+std::vector<std::vector<HostPair>> rounds_of(uint32_t hosts, bool both) {
+  const uint32_t seats = hosts + hosts % 2;  // with an odd number one host rests in each round
+  std::vector<uint32_t> circle(seats);
+  for (uint32_t i = 0; i < seats; ++i) circle[i] = i;
+  std::vector<std::vector<HostPair>> rounds;
+  for (uint32_t round = 0; round + 1 < seats; ++round) {
+    std::vector<HostPair> there;
+    std::vector<HostPair> back;
+    for (uint32_t i = 0; i < seats / 2; ++i) {
+      uint32_t from = circle[i];
+      uint32_t to = circle[seats - 1 - i];
+      if (from >= hosts || to >= hosts) continue;
+      if (round % 2 == 1) std::swap(from, to);  // so that each host sends and receives
+      there.push_back({from, to});
+      back.push_back({to, from});
+    }
+    rounds.push_back(there);
+    if (both) rounds.push_back(back);
+    std::rotate(circle.begin() + 1, circle.end() - 1, circle.end());
+  }
+  return rounds;
+}
+
+}  // namespace heddle::acceptance

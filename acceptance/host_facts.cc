@@ -1,0 +1,158 @@
+// See host_facts.h.
+#include "acceptance/host_facts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "base/document.h"
+#include "lab/tool.h"
+#include "lab/worker.h"
+
+namespace heddle::acceptance {
+namespace {
+
+// What a process in this namespace finds; "unknown" where the kernel does not show it there.
+std::string kernel_value(const std::string& name) {
+  const Result<std::string> text = read_text_file("/proc/sys/" + name, "");
+  if (!text) return "unknown";
+  return text->substr(0, text->find_last_not_of(" \n\t") + 1);
+}
+
+Result<std::string> read_place(const lab::Place& place, const std::vector<std::string>& devices) {
+  if (Result<void> in = lab::enter_namespace(place.netns, false); !in) return fail(in.error());
+  const Result<std::string> links = lab::run_tool({"ip", "-j", "link", "show"});
+  if (!links) return fail(links.error());
+  Json facts = {{"links", *links}};
+  if (place.is_switch) return facts.dump();
+  std::string offloads;
+  for (const std::string& device : devices) {
+    const Result<std::string> features = lab::run_tool({"ethtool", "-k", device});
+    const std::string text = features ? offloads_of(*features) : "unknown";
+    if (offloads.empty() || offloads == text) {
+      offloads = text;
+    } else {
+      offloads += "; " + device + ": " + text;
+    }
+  }
+  facts["facts"] = {
+      {"offloads", offloads},
+      {"TCP congestion control", kernel_value("net/ipv4/tcp_congestion_control")},
+      {"largest receive buffer", kernel_value("net/core/rmem_max")},
+      {"path MTU discovery", kernel_value("net/ipv4/ip_no_pmtu_disc") == "0" ? "on" : "off"}};
+  return facts.dump();
+}
+
+std::vector<std::string> devices_of(const lab::Layout& layout, const lab::Place& place) {
+  std::vector<std::string> devices;
+  for (const uint32_t port : place.ports) devices.push_back(layout.ports[port].device);
+  return devices;
+}
+
+}  // namespace
+
+std::string offloads_of(const std::string& features) {
+  constexpr std::array<std::pair<const char*, const char*>, 4> kNames = {
+      {{"tcp-segmentation-offload", "tso"},
+       {"generic-segmentation-offload", "gso"},
+       {"generic-receive-offload", "gro"},
+       {"large-receive-offload", "lro"}}};
+  std::string text;
+  std::istringstream lines(features);
+  for (std::string line; std::getline(lines, line);) {
+    for (const auto& [name, word] : kNames) {
+      const std::string start = std::string(name) + ": ";
+      if (line.rfind(start, 0) != 0) continue;
+      const bool on = line.compare(start.size(), 2, "on") == 0;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", word, on ? "on" : "off");
+    }
+  }
+  return text;
+}
+
+Result<std::vector<PortFacts>> ports_of(const std::string& document,
+                                        const std::vector<std::string>& devices) {
+  const Json links = Json::parse(document, nullptr, false);
+  if (!links.is_array()) {
+    return fail(ErrorCode::kSystem, "cannot read the ports of a host", "`ip -j link` wrote no list",
+                "iproute2 must be able to write JSON");
+  }
+  std::vector<PortFacts> ports;
+  for (const std::string& device : devices) {
+    PortFacts port{.device = device};
+    for (const Json& link : links) {
+      if (link.value("ifname", "") != device) continue;
+      port.found = true;
+      port.mtu_bytes = link.value("mtu", 0U);
+      const Json flags = link.value("flags", Json::array());
+      const auto has = [&](const char* flag) {
+        return std::find(flags.begin(), flags.end(), Json(flag)) != flags.end();
+      };
+      // LOWER_UP is the carrier itself; ip derives NO-CARRIER from a state that may be a second
+      // old.
+      port.carrier = has("UP") && has("LOWER_UP");
+    }
+    ports.push_back(port);
+  }
+  return ports;
+}
+
+Result<std::vector<PlaceFacts>> read_facts(const lab::Lab& lab) {
+  lab::Workers workers;
+  for (const lab::Place& place : lab.layout.places) {
+    workers.start([&] { return read_place(place, devices_of(lab.layout, place)); });
+  }
+  const Result<std::vector<std::string>> texts = workers.finish();
+  if (!texts) return fail(texts.error());
+  std::vector<PlaceFacts> places;
+  for (size_t i = 0; i < texts->size(); ++i) {
+    const lab::Place& place = lab.layout.places[i];
+    const Json found = Json::parse((*texts)[i], nullptr, false);
+    Result<std::vector<PortFacts>> ports =
+        ports_of(found.value("links", ""), devices_of(lab.layout, place));
+    if (!ports) return fail(std::move(ports).error());
+    PlaceFacts facts{place.name, place.is_switch, std::move(*ports), {}};
+    const Json named = found.value("facts", Json::object());
+    for (const auto& [name, value] : named.items()) {
+      facts.facts.emplace_back(name, value.get<std::string>());
+    }
+    places.push_back(std::move(facts));
+  }
+  return places;
+}
+
+std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places) {
+  std::vector<std::string> names;  // in the order in which hosts list them
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>> by_fact;  // host, value
+  for (const PlaceFacts& place : places) {
+    for (const auto& [name, value] : place.facts) {
+      if (by_fact[name].empty()) names.push_back(name);
+      by_fact[name].emplace_back(place.name, value);
+    }
+  }
+  std::vector<Row> rows;
+  for (const std::string& name : names) {
+    const auto& hosts = by_fact[name];
+    std::map<std::string, size_t> votes;
+    for (const auto& [host, value] : hosts) ++votes[value];
+    const auto most =
+        std::max_element(votes.begin(), votes.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    rows.push_back({name, fmt::format("{} of {} hosts", most->second, hosts.size()), most->first,
+                    "the same on all", Grade::kOk, ""});
+    for (const auto& [host, value] : hosts) {
+      if (value == most->first) continue;
+      rows.push_back({name, host, value, most->first + ", as most hosts have", Grade::kWarn,
+                      fmt::format("set it on {} as on the other hosts: a job runs at the pace of "
+                                  "its slowest host",
+                                  host)});
+    }
+  }
+  return rows;
+}
+
+}  // namespace heddle::acceptance

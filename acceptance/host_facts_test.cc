@@ -1,0 +1,46 @@
+// Host facts: what is read from ip and ethtool, and who differs.
+#include "acceptance/host_facts.h"
+
+#include <gtest/gtest.h>
+
+namespace heddle::acceptance {
+namespace {
+
+TEST(HostFacts, ReadsPortsInTheOrderAskedFor) {
+  const char* const document =
+      R"([{"ifname":"lo","flags":["LOOPBACK","UP"],"mtu":65536},)"
+      R"({"ifname":"spine1","flags":["NO-CARRIER","BROADCAST","UP"],"mtu":1500},)"
+      R"({"ifname":"h0","flags":["BROADCAST","UP","LOWER_UP"],"mtu":9000}])";
+  const Result<std::vector<PortFacts>> ports = ports_of(document, {"h0", "spine1", "spine2"});
+  ASSERT_TRUE(ports);
+  ASSERT_EQ(ports->size(), 3u);
+  EXPECT_TRUE((*ports)[0].carrier);
+  EXPECT_EQ((*ports)[0].mtu_bytes, 9000u);
+  EXPECT_FALSE((*ports)[1].carrier);
+  EXPECT_FALSE((*ports)[2].found);
+  EXPECT_FALSE(ports_of("Device does not exist", {"h0"}));
+}
+
+TEST(HostFacts, ShortensOffloads) {
+  EXPECT_EQ(offloads_of("Features for nic0:\ntcp-segmentation-offload: off\n"
+                        "\ttx-tcp-segmentation: on\ngeneric-receive-offload: on [fixed]\n"),
+            "tso off, gro on");
+}
+
+TEST(HostFacts, NamesTheHostThatDiffers) {
+  std::vector<PlaceFacts> hosts;
+  for (const char* const name : {"h0", "h1", "h2", "h3"}) {
+    hosts.push_back({name, false, {}, {{"offloads", "gro on"}, {"TCP", "cubic"}}});
+  }
+  EXPECT_EQ(compare_facts(hosts).size(), 2u);
+  hosts[2].facts[0].second = "gro off";
+  const std::vector<Row> rows = compare_facts(hosts);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].where, "3 of 4 hosts");
+  EXPECT_EQ(rows[1].where, "h2");
+  EXPECT_EQ(rows[1].grade, Grade::kWarn);
+  EXPECT_EQ(rows[1].measured, "gro off");
+}
+
+}  // namespace
+}  // namespace heddle::acceptance

@@ -1,0 +1,154 @@
+// See link_verdicts.h.
+#include "acceptance/link_verdicts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "acceptance/fabric_bounds.h"
+#include "acceptance/params.h"
+#include "base/quantity.h"
+#include "topology/names.h"
+
+namespace heddle::acceptance {
+namespace {
+
+using topology::Topology;
+
+// Links that should carry alike: between the same tiers, in the same direction, of the same rate.
+using PeerGroup = std::tuple<uint32_t, uint32_t, uint64_t>;
+
+class Judge {
+ public:
+  Judge(const Topology& topology, const std::vector<CarriedLoad>& loads,
+        const Expectations& expectations)
+      : topology_(topology),
+        loads_(loads),
+        expectations_(expectations),
+        tiers_(tiers_of(topology)) {
+    for (uint32_t i = 0; i < topology_.links.size(); ++i) {
+      for (const bool forward : {true, false}) {
+        peaks_[group_of(i, forward)].push_back(load_of(i, forward).peak_bits_per_s);
+      }
+    }
+    for (auto& [group, peaks] : peaks_) std::sort(peaks.begin(), peaks.end());
+  }
+
+  LinkVerdicts judge() {
+    for (uint32_t i = 0; i < topology_.links.size(); ++i) {
+      const size_t before = verdicts_.rows.size();
+      for (const bool forward : {true, false}) {
+        judge_rate(i, forward);
+        judge_errors(i, forward);
+      }
+      if (verdicts_.rows.size() > before) verdicts_.named.push_back(i);
+    }
+    add_others();
+    return std::move(verdicts_);
+  }
+
+ private:
+  const LinkLoad& load_of(uint32_t link, bool forward) const {
+    return forward ? loads_[link].forward : loads_[link].backward;
+  }
+
+  uint32_t tier_of(const topology::Node& node) const {
+    const bool nic = node.kind == topology::NodeKind::kNic;
+    return tiers_[nic ? topology_.nics[node.index].host : topology_.hosts.size() + node.index];
+  }
+
+  PeerGroup group_of(uint32_t link, bool forward) const {
+    const topology::Link& each = topology_.links[link];
+    const uint32_t a = tier_of(each.a);
+    const uint32_t b = tier_of(each.b);
+    return {forward ? a : b, forward ? b : a, each.shape.rate.count};
+  }
+
+  std::string from_to(uint32_t link, bool forward) const {
+    const topology::Link& each = topology_.links[link];
+    const std::string a = topology::node_label(topology_, each.a);
+    const std::string b = topology::node_label(topology_, each.b);
+    return forward ? fmt::format("{} to {}", a, b) : fmt::format("{} to {}", b, a);
+  }
+
+  void judge_rate(uint32_t link, bool forward) {
+    const LinkLoad& load = load_of(link, forward);
+    const auto rate = static_cast<double>(topology_.links[link].shape.rate.count);
+    if (rate == 0) return;
+    const double least = rate * expectations_.link_share;
+    if (load.peak_bits_per_s > rate * params::kTooFast) {
+      verdicts_.rows.push_back({"link rate", from_to(link, forward),
+                                rate_text(load.peak_bits_per_s), "at most " + rate_text(rate),
+                                Grade::kFail,
+                                "it has another rate than the plan says: compare the port's speed "
+                                "and the cable with the plan; "
+                                "another link may have this one's"});
+      return;
+    }
+    if (load.peak_bits_per_s >= least) {
+      ++verdicts_.judged_directions;
+      return;
+    }
+    const std::vector<double>& peers = peaks_.at(group_of(link, forward));
+    const double median = peers[peers.size() / 2];
+    const bool below_peers = median >= least && load.peak_bits_per_s * params::kBelowPeers < median;
+    if (load.dropped == 0 && !below_peers) return;  // it had no more to carry
+    if (load.bytes == 0 && median < least) return;
+    ++verdicts_.judged_directions;
+    verdicts_.rows.push_back({"link rate", from_to(link, forward), rate_text(load.peak_bits_per_s),
+                              fmt::format("at least {} of {}", rate_text(least), rate_text(rate)),
+                              Grade::kFail,
+                              "it carries less than its rate: check the negotiated speed, lanes "
+                              "and optics at both ends, "
+                              "and rate limits of the port"});
+  }
+
+  void judge_errors(uint32_t link, bool forward) {
+    const LinkLoad& load = load_of(link, forward);
+    const uint64_t packets = forward ? loads_[link].forward_packets : loads_[link].backward_packets;
+    if (load.errors == 0 || packets < params::kLeastPackets) return;
+    const double per_million =
+        static_cast<double>(load.errors) * 1e6 / static_cast<double>(packets);
+    if (per_million <= expectations_.errors_per_million) return;
+    verdicts_.rows.push_back(
+        {"link errors", from_to(link, forward),
+         fmt::format("{:.3g}% of {} packets", per_million / 1e4, count_text(packets)),
+         fmt::format("at most {:g}%", expectations_.errors_per_million / 1e4), Grade::kFail,
+         "packets are lost or damaged on this cable: clean or replace cable and optics, then "
+         "compare "
+         "the error counters of both ports"});
+  }
+
+  void add_others() {
+    const auto links = static_cast<uint32_t>(topology_.links.size());
+    const auto fine = links - static_cast<uint32_t>(verdicts_.named.size());
+    if (fine == 0) return;
+    verdicts_.rows.push_back(
+        {"links", fmt::format("{} of {} links", fine, links),
+         fmt::format("{} of {} directions judged under load", verdicts_.judged_directions,
+                     2 * links),
+         fmt::format("{:g}% of their rate, errors at most {:g}%", expectations_.link_share * 100,
+                     expectations_.errors_per_million / 1e4),
+         Grade::kOk, ""});
+  }
+
+  const Topology& topology_;
+  const std::vector<CarriedLoad>& loads_;
+  const Expectations& expectations_;
+  std::vector<uint32_t> tiers_;
+  std::map<PeerGroup, std::vector<double>> peaks_;
+  LinkVerdicts verdicts_;
+};
+
+}  // namespace
+
+LinkVerdicts judge_links(const Topology& topology, const std::vector<CarriedLoad>& loads,
+                         const Expectations& expectations) {
+  return Judge(topology, loads, expectations).judge();
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,33 @@
+// Link verdicts: which links of a fabric are not as they should be, from what they carried under
+// load: their highest rates, drops by full queues, and errors. A pure function.
+#pragma once
+
+#include <vector>
+
+#include "acceptance/expectations.h"
+#include "acceptance/report.h"
+#include "topology/topology.h"
+
+namespace heddle::acceptance {
+
+// What a link carried, by direction.
+struct CarriedLoad {
+  LinkLoad forward;
+  LinkLoad backward;
+  uint64_t forward_packets = 0;
+  uint64_t backward_packets = 0;
+};
+
+struct LinkVerdicts {
+  std::vector<Row> rows;           // those that are wrong, and one of all others
+  std::vector<uint32_t> named;     // links, ascending
+  uint32_t judged_directions = 0;  // had enough load to judge their rate
+};
+
+// `loads` by link index. A direction is slow if its highest rate stayed below the expected share of
+// its rate although its queue was full, or although its peers (the same tiers, the same rate)
+// carried more.
+LinkVerdicts judge_links(const topology::Topology& topology, const std::vector<CarriedLoad>& loads,
+                         const Expectations& expectations);
+
+}  // namespace heddle::acceptance

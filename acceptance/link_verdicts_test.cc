@@ -1,0 +1,96 @@
+// Link verdicts: which link is named for which load, and that a clean fabric has none.
+#include "acceptance/link_verdicts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "topology/generators.h"
+
+namespace heddle::acceptance {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr topology::LeafSpineShape kShape = {
+    .leaves = 2,
+    .spines = 4,
+    .hosts_per_leaf = 2,
+    .host_link = {.rate = megabits_per_s(200), .mtu_bytes = 1500},
+    .spine_link = {.rate = megabits_per_s(50), .mtu_bytes = 1500}};
+
+class LinkVerdictsTest : public testing::Test {
+ protected:
+  LinkVerdictsTest() {
+    for (const topology::Link& link : fabric_.links) {
+      const LinkLoad full{.peak_bits_per_s = static_cast<double>(link.shape.rate.count) * 0.97,
+                          .bytes = 1'000'000,
+                          .dropped = 20};
+      loads_.push_back({full, full, 10'000, 10'000});
+    }
+  }
+
+  LinkVerdicts judge() const { return judge_links(fabric_, loads_, {}); }
+
+  topology::Topology fabric_ = topology::leaf_spine(kShape);
+  std::vector<CarriedLoad> loads_;
+  uint32_t uplink_ = topology::leaf_spine_link(kShape, 0, 1);
+};
+
+TEST_F(LinkVerdictsTest, ACleanFabricHasOneRowWithoutAName) {
+  const LinkVerdicts verdicts = judge();
+  EXPECT_THAT(verdicts.named, IsEmpty());
+  ASSERT_EQ(verdicts.rows.size(), 1u);
+  EXPECT_EQ(verdicts.rows[0].grade, Grade::kOk);
+  EXPECT_EQ(verdicts.judged_directions, 2 * fabric_.links.size());
+}
+
+TEST_F(LinkVerdictsTest, ASlowLinkIsNamedWithItsDirection) {
+  loads_[uplink_].backward.peak_bits_per_s = 12e6;
+  const LinkVerdicts verdicts = judge();
+  EXPECT_THAT(verdicts.named, ElementsAre(uplink_));
+  EXPECT_EQ(verdicts.rows[0].where, "spine1 to leaf0");
+  EXPECT_EQ(verdicts.rows[0].grade, Grade::kFail);
+  EXPECT_FALSE(verdicts.rows[0].todo.empty());
+}
+
+TEST_F(LinkVerdictsTest, AnIdleLinkIsNotSlowIfItsPeersAreIdleToo) {
+  for (CarriedLoad& load : loads_) {
+    load.forward.peak_bits_per_s = 1e6;
+    load.forward.dropped = 0;
+  }
+  EXPECT_THAT(judge().named, IsEmpty());
+  EXPECT_EQ(judge().judged_directions, fabric_.links.size());
+}
+
+TEST_F(LinkVerdictsTest, ALinkThatCarriesLessThanItsPeersIsSlowWithoutDrops) {
+  loads_[uplink_].forward = {.peak_bits_per_s = 12e6, .bytes = 100'000};
+  EXPECT_THAT(judge().named, ElementsAre(uplink_));
+}
+
+TEST_F(LinkVerdictsTest, ALinkAboveItsRateIsNamed) {
+  loads_[0].forward.peak_bits_per_s = 390e6;
+  const LinkVerdicts verdicts = judge();
+  EXPECT_THAT(verdicts.named, ElementsAre(0u));
+  EXPECT_THAT(verdicts.rows[0].todo, HasSubstr("another rate"));
+}
+
+TEST_F(LinkVerdictsTest, ErrorsAreNamedAboveTheirLimit) {
+  loads_[uplink_].forward.errors = 1;  // of 10,000: at the limit
+  EXPECT_THAT(judge().named, IsEmpty());
+  loads_[uplink_].forward.errors = 100;
+  const LinkVerdicts verdicts = judge();
+  EXPECT_THAT(verdicts.named, ElementsAre(uplink_));
+  EXPECT_EQ(verdicts.rows[0].check, "link errors");
+  EXPECT_EQ(verdicts.rows[0].where, "leaf0 to spine1");
+}
+
+TEST_F(LinkVerdictsTest, TooFewPacketsAreNotJudged) {
+  loads_[uplink_].forward.errors = 5;
+  loads_[uplink_].forward_packets = 20;
+  EXPECT_THAT(judge().named, IsEmpty());
+}
+
+}  // namespace
+}  // namespace heddle::acceptance

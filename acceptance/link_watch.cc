@@ -1,0 +1,88 @@
+// See link_watch.h.
+#include "acceptance/link_watch.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "acceptance/params.h"
+
+namespace heddle::acceptance {
+namespace {
+
+double rate_between(uint64_t before, uint64_t now, Nanos span) {
+  return now < before ? 0 : static_cast<double>(now - before) * 8 / to_seconds(span);
+}
+
+// Counters of a link whose ends were made anew begin at zero.
+uint64_t since(uint64_t before, uint64_t now) { return now < before ? now : now - before; }
+
+void set_totals(const lab::DirectionCounts& before, const lab::DirectionCounts& now, LinkLoad& load,
+                uint64_t& packets) {
+  load.bytes = since(before.bytes, now.bytes);
+  load.dropped = since(before.dropped, now.dropped);
+  load.errors = since(before.lost, now.lost) + since(before.corrupted, now.corrupted) +
+                since(before.swallowed, now.swallowed);
+  packets = since(before.packets, now.packets);
+}
+
+}  // namespace
+
+void raise_peaks(const lab::MeterReading& before, const lab::MeterReading& now,
+                 std::vector<CarriedLoad>& loads) {
+  const Nanos span = now.at - before.at;
+  if (span.count <= 0) return;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    double& forward = loads[i].forward.peak_bits_per_s;
+    double& backward = loads[i].backward.peak_bits_per_s;
+    const lab::LinkBytes& then = before.links[i];
+    forward = std::max(forward, rate_between(then.forward, now.links[i].forward, span));
+    backward = std::max(backward, rate_between(then.backward, now.links[i].backward, span));
+  }
+}
+
+Result<LinkWatch> LinkWatch::open(const lab::Lab& lab) {
+  Result<lab::LinkMeter> meter = lab::LinkMeter::open(lab.layout);
+  if (!meter) return fail(std::move(meter).error());
+  LinkWatch watch(lab, std::move(*meter));
+  if (Result<void> started = watch.restart(); !started) return fail(started.error());
+  return watch;
+}
+
+Result<void> LinkWatch::restart() {
+  Result<lab::Counts> counts = lab::read_counts(lab_->layout);
+  if (!counts) return fail(std::move(counts).error());
+  start_ = std::move(*counts);
+  readings_.clear();
+  loads_.assign(lab_->layout.topology.links.size(), {});
+  return look();
+}
+
+Result<void> LinkWatch::look() {
+  if (!readings_.empty() && lab::meter_now() - readings_.back().at < params::kMeterInterval) {
+    return {};
+  }
+  Result<lab::MeterReading> reading = meter_.read();
+  if (!reading) return fail(std::move(reading).error());
+  while (readings_.size() > 1 && reading->at - readings_[1].at >= params::kPeakSpan) {
+    readings_.pop_front();
+  }
+  if (!readings_.empty() && reading->at - readings_.front().at >= params::kPeakSpan) {
+    raise_peaks(readings_.front(), *reading, loads_);
+  }
+  readings_.push_back(std::move(*reading));
+  return {};
+}
+
+Result<std::vector<CarriedLoad>> LinkWatch::loads() {
+  const Result<lab::Counts> now = lab::read_counts(lab_->layout);
+  if (!now) return fail(now.error());
+  for (size_t i = 0; i < loads_.size(); ++i) {
+    set_totals(start_.links[i].forward, now->links[i].forward, loads_[i].forward,
+               loads_[i].forward_packets);
+    set_totals(start_.links[i].backward, now->links[i].backward, loads_[i].backward,
+               loads_[i].backward_packets);
+  }
+  return loads_;
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,78 @@
+// Constants of judgement of acceptance tests: unit, source, reasonable range. What a customer
+// may want to change is in expectations.h.
+#pragma once
+
+#include <cstdint>
+
+#include "base/nanos.h"
+#include "base/units.h"
+
+namespace heddle::acceptance::params {
+
+// --- measuring ---
+
+// Time of one bandwidth test of a pair by depth. Chosen: two hundred round trips of a full queue
+// of 5 ms. Range: 500 ms to 60 s.
+inline constexpr Nanos kQuickFlow = millis(1'000);
+inline constexpr Nanos kNormalFlow = seconds(2);
+inline constexpr Nanos kFullFlow = seconds(10);
+// Times that a measurement below its expectation is repeated; the best counts, because other
+// programs on the machine can only lower it. Chosen. Range: 1 to 5.
+inline constexpr int kRepeats = 2;
+// A child that has not ended this long after its measuring time is ended. It is above heddle's
+// time to find a dead peer, 5 s by default. Chosen. Range: 6 to 60 s.
+inline constexpr Nanos kChildGrace = seconds(8);
+// From SIGTERM to SIGKILL of a child. Chosen. Range: 100 ms to 5 s.
+inline constexpr Nanos kTermGrace = millis(1'000);
+// How long a server may take until it listens. Chosen. Range: 2 to 30 s.
+inline constexpr Nanos kServerStart = seconds(10);
+// How often counters of links are read, and over how long a link's highest rate is taken: several
+// of the token buckets' bursts. Chosen. Range: 20 to 200 ms; 100 ms to 1 s.
+inline constexpr Nanos kMeterInterval = millis(50);
+inline constexpr Nanos kPeakSpan = millis(200);
+// Most time of one call of the largest all-reduce at the fabric's bound, and the smallest and the
+// largest of all sizes. Chosen: long against a round trip, short for a quick test. Range: 50 ms to
+// 1 s; 1 to 64 KiB; 32 MiB to 1 GiB.
+inline constexpr Nanos kCallTime = millis(300);
+inline constexpr Bytes kSmallest = kibibytes(64);
+inline constexpr Bytes kMostLargest = mebibytes(256);
+// Most time of a quick or normal run of all-reduces, and of reading a recording. Chosen. Range: 10
+// s to 2 min.
+inline constexpr Nanos kBenchTime = seconds(30);
+inline constexpr Nanos kReadTime = seconds(30);
+// Hosts up to which quick tests measure every pair. Chosen. Range: 4 to 16.
+inline constexpr size_t kQuickHosts = 8;
+// Partners of each host where not every pair is measured. Chosen. Range: 2 to 8.
+inline constexpr size_t kQuickPartners = 4;
+
+// --- judging ---
+
+// IPv4 and UDP header and heddle's header of data; Ethernet header, which rates of a lab count.
+inline constexpr uint32_t kHeaderBytes = 28 + 40;
+inline constexpr uint32_t kFrameBytes = 14;
+// A figure below its least expectation but above this share of it is a warning. Chosen. Range:
+// 0.6 to 0.9.
+inline constexpr double kWarnShare = 0.75;
+// A link that carried more than this share of its rate has another rate than it should. Bursts of
+// a token bucket over kPeakSpan are a few percent. Chosen. Range: 1.1 to 1.5.
+inline constexpr double kTooFast = 1.25;
+// A link is slow without drops too where its peers' median peak is this many times its own.
+// Chosen. Range: 1.5 to 3.
+inline constexpr double kBelowPeers = 2.0;
+// The least latency of a pair may be this many times that of pairs with routes as long, and this
+// much more in microseconds: what a busy host adds. Chosen. Range: 1.5 to 4; 50 to 500.
+inline constexpr double kLatencyFactor = 2.0;
+inline constexpr double kLatencyExtraUs = 150;
+// What hosts add to the latency that queues make. Chosen, as lab's kStall: a sleeping thread woke
+// up to 11.6 ms late on two cores. Range: 1 to 30 ms.
+inline constexpr Nanos kHostTime = millis(10);
+// Bytes of a communication matrix that may be others than the formulas say. Measured: below 0.01%.
+// Range: 0.1% to 2%.
+inline constexpr double kMatrixShare = 0.01;
+// Packets on a link below which a share of errors is not judged. Chosen. Range: 100 to 10,000.
+inline constexpr uint64_t kLeastPackets = 500;
+// Above this share of the processors' time for other programs a report says so. Chosen. Range: 0.1
+// to 0.5.
+inline constexpr double kDisturbed = 0.25;
+
+}  // namespace heddle::acceptance::params

@@ -1,0 +1,52 @@
+// See report.h.
+#include "acceptance/report.h"
+
+#include <algorithm>
+
+namespace heddle::acceptance {
+
+const char* name_of(StageOutcome outcome) {
+  switch (outcome) {
+    case StageOutcome::kPassed:
+      return "passed";
+    case StageOutcome::kFailed:
+      return "failed";
+    case StageOutcome::kBroken:
+      return "could not measure";
+    case StageOutcome::kInterrupted:
+      return "interrupted";
+    case StageOutcome::kNotRun:
+      break;
+  }
+  return "not run";
+}
+
+Grade grade_of(const StageReport& stage) {
+  if (stage.outcome == StageOutcome::kBroken) return Grade::kFail;
+  Grade worst = Grade::kOk;
+  for (const Row& row : stage.rows) worst = std::max(worst, row.grade);
+  return worst;
+}
+
+Grade grade_of(const Report& report) {
+  Grade worst = Grade::kOk;
+  for (const StageReport& stage : report.stages) worst = std::max(worst, grade_of(stage));
+  return worst;
+}
+
+bool is_broken(const Report& report) {
+  return std::any_of(report.stages.begin(), report.stages.end(), [](const StageReport& stage) {
+    return stage.outcome == StageOutcome::kBroken;
+  });
+}
+
+size_t count_rows(const Report& report, Grade grade) {
+  size_t count = 0;
+  for (const StageReport& stage : report.stages) {
+    count += static_cast<size_t>(std::count_if(stage.rows.begin(), stage.rows.end(),
+                                               [&](const Row& row) { return row.grade == grade; }));
+  }
+  return count;
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,101 @@
+// Report of an acceptance test: stages in the order in which they ran, and in each one rows with a
+// figure, what was expected of it, the grade and what to do. Plain data: documents.h writes it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/finding.h"
+
+namespace heddle::acceptance {
+
+// Keeps the order in which fields are set.
+using Json = nlohmann::ordered_json;
+
+struct Row {
+  std::string check;     // "goodput", "MTU": the same word for the same check
+  std::string where;     // "h0 to h2", "leaf0 - spine1", "4 hosts"
+  std::string measured;  // with its unit
+  std::string expected;  // likewise; empty: shown for information
+  Grade grade = Grade::kOk;
+  std::string todo;  // kWarn, kFail
+};
+
+enum class StageOutcome : uint8_t {
+  kPassed,       // also with warnings
+  kFailed,       // a row failed
+  kBroken,       // it could not measure
+  kInterrupted,  // by a signal, with the rows so far
+  kNotRun,       // an earlier one did not pass
+};
+const char* name_of(StageOutcome outcome);  // "passed", "not run"
+
+struct StageReport {
+  std::string name;  // "reach", as --stage takes it
+  std::string title;
+  StageOutcome outcome = StageOutcome::kNotRun;
+  std::string reason;  // kBroken, kNotRun
+  double seconds = 0;
+  std::vector<Row> rows;
+  std::vector<std::string> commands;  // that a user can repeat
+  Json data = Json::object();         // raw results of the stage, for charts
+};
+
+// The highest and the mean rate of one direction of a link while stages ran, and what it lost.
+struct LinkLoad {
+  double peak_bits_per_s = 0;
+  uint64_t bytes = 0;
+  uint64_t dropped = 0;  // by a full queue
+  uint64_t errors = 0;   // lost or damaged on the cable
+};
+
+struct LinkReport {
+  std::string a;
+  std::string b;
+  std::string label;
+  double rate_bits_per_s = 0;  // 0: unlimited
+  LinkLoad forward;            // from a to b
+  LinkLoad backward;
+  bool named = false;  // a row that is not fine names it
+};
+
+struct NodeReport {
+  std::string name;
+  uint32_t tier = 0;  // 0: hosts
+  bool named = false;
+};
+
+struct Headline {
+  std::string label;
+  std::string value;
+  std::string note;
+};
+
+struct Report {
+  std::string fabric;  // the lab's name
+  std::string topology;
+  bool emulated = true;
+  std::string started;  // "2026-11-25 18:45:19 UTC"
+  double seconds = 0;
+  std::string depth;  // "quick", "normal", "full"
+  int signal = 0;     // that ended it
+  std::vector<Headline> headlines;
+  std::vector<StageReport> stages;
+  std::vector<NodeReport> nodes;
+  std::vector<LinkReport> links;
+  std::vector<std::pair<std::string, std::string>> versions;  // of programs and this machine
+  std::vector<std::string> notes;
+  double others_busy_share = 0;  // processors' time that other programs used meanwhile
+};
+
+// kFail if a row failed or a stage could not measure, kWarn if one is a warning.
+Grade grade_of(const StageReport& stage);
+// Of all stages that ran.
+Grade grade_of(const Report& report);
+// Whether any stage could not measure.
+bool is_broken(const Report& report);
+size_t count_rows(const Report& report, Grade grade);
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,129 @@
+// See session.h.
+#include "acceptance/session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "acceptance/params.h"
+
+namespace heddle::acceptance {
+
+Result<std::unique_ptr<Session>> Session::open(const lab::Lab& lab,
+                                               const AcceptanceOptions& options) {
+  Result<LinkWatch> links = LinkWatch::open(lab);
+  if (!links) return fail(std::move(links).error());
+  return std::unique_ptr<Session>(new Session(lab, options, std::move(*links)));
+}
+
+Session::Session(const lab::Lab& lab, const AcceptanceOptions& options, LinkWatch links)
+    : lab_(lab),
+      options_(options),
+      expected_(options.plan ? *options.plan : lab.layout.topology),
+      commands_(lab),
+      links_(std::move(links)),
+      servers_(expected_.hosts.size()),
+      seen_(expected_.links.size()) {}
+
+std::string Session::pair_name(const HostPair& pair) const {
+  return fmt::format("{} to {}", host(pair.from), host(pair.to));
+}
+
+std::vector<std::vector<HostPair>> Session::rounds(bool both) const {
+  std::vector<std::vector<HostPair>> rounds = rounds_of(hosts(), both);
+  const size_t most = params::kQuickPartners * (both ? 2 : 1);
+  const bool all = options_.depth != Depth::kQuick || hosts() <= params::kQuickHosts;
+  if (!all && rounds.size() > most) rounds.resize(most);
+  return rounds;
+}
+
+Nanos Session::flow_time() const {
+  if (options_.depth == Depth::kQuick) return params::kQuickFlow;
+  return options_.depth == Depth::kFull ? params::kFullFlow : params::kNormalFlow;
+}
+
+std::vector<double> Session::payload_rates(const std::vector<HostPair>& flows) const {
+  std::vector<double> rates = fluid_rates(expected_, flows);
+  for (size_t i = 0; i < flows.size(); ++i) {
+    rates[i] *= payload_share(routes_between(expected_, flows[i]).mtu_bytes);
+  }
+  return rates;
+}
+
+void Session::restart_processor_time() { processors_ = ProcessorTime(commands_.running_seconds()); }
+
+Grade Session::grade_of_speed(double reached, double expected) const {
+  if (reached >= expected) return Grade::kOk;
+  if (reached >= expected * params::kWarnShare) return Grade::kWarn;
+  const double others = processors_.others_share(commands_.running_seconds());
+  return others > params::kDisturbed ? Grade::kWarn : Grade::kFail;
+}
+
+Result<std::vector<uint32_t>> Session::start_servers() {
+  for (uint32_t i = 0; i < hosts(); ++i) {
+    if (servers_[i] && commands_.is_running(*servers_[i])) continue;
+    const Result<Commands::Id> server = commands_.start(host(i), {"heddle", "perf", "--listen"});
+    if (!server) return fail(server.error());
+    servers_[i] = *server;
+  }
+  std::vector<uint32_t> silent;
+  for (int64_t waited_ms = 0;; waited_ms += 5) {
+    silent.clear();
+    for (uint32_t i = 0; i < hosts(); ++i) {
+      if (commands_.output_of(*servers_[i]).find("listens on") == std::string::npos) {
+        silent.push_back(i);
+      }
+    }
+    if (silent.empty() || interrupted() || millis(waited_ms) > params::kServerStart) return silent;
+    usleep(5'000);
+  }
+}
+
+bool Session::server_is_stopped(uint32_t host) const {
+  return servers_[host] && commands_.is_stopped(*servers_[host]);
+}
+
+void Session::wait(const std::vector<Commands::Id>& ids, Nanos measuring) {
+  commands_.wait(ids, measuring + params::kChildGrace, [this] {
+    usleep(5'000);
+    static_cast<void>(links_.look());  // a peak less; loads() reports why
+    return !interrupted();
+  });
+}
+
+Result<std::vector<CarriedLoad>> Session::take_loads() {
+  Result<std::vector<CarriedLoad>> loads = links_.loads();
+  if (!loads) return loads;
+  const auto add = [](LinkLoad& seen, const LinkLoad& now) {
+    seen.peak_bits_per_s = std::max(seen.peak_bits_per_s, now.peak_bits_per_s);
+    seen.bytes += now.bytes;
+    seen.dropped += now.dropped;
+    seen.errors += now.errors;
+  };
+  for (size_t i = 0; i < seen_.size(); ++i) {
+    add(seen_[i].forward, (*loads)[i].forward);
+    add(seen_[i].backward, (*loads)[i].backward);
+  }
+  if (Result<void> again = links_.restart(); !again) return fail(again.error());
+  return loads;
+}
+
+std::optional<Json> document_of(const CommandEnd& end) {
+  Json document = Json::parse(end.output, nullptr, false);
+  if (document.is_discarded() || !document.is_object()) return std::nullopt;
+  return document;
+}
+
+std::string complaint_of(const CommandEnd& end) {
+  if (end.stopped) return "its process is stopped";
+  std::string text = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
+  text = text.substr(text.rfind('\n') + 1);
+  const std::string name = "heddle: ";
+  if (text.rfind(name, 0) == 0) text = text.substr(name.size());
+  if (!text.empty()) return text;
+  return end.late ? "no answer in time" : fmt::format("exit status {}", end.exit_status);
+}
+
+}  // namespace heddle::acceptance

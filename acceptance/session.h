@@ -1,0 +1,84 @@
+// Session: what the stages of an acceptance test share: the fabric, commands on its hosts, a server
+// on each host, and the counters of the links. acceptance.cc makes one; the stages in stages/ use
+// it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "acceptance/acceptance.h"
+#include "acceptance/commands.h"
+#include "acceptance/fabric_bounds.h"
+#include "acceptance/link_watch.h"
+#include "acceptance/processor_time.h"
+
+namespace heddle::acceptance {
+
+class Session {
+ public:
+  // Errors: as LinkWatch::open().
+  static Result<std::unique_ptr<Session>> open(const lab::Lab& lab,
+                                               const AcceptanceOptions& options);
+
+  const topology::Topology& topology() const { return expected_; }
+  const lab::Lab& lab() const { return lab_; }
+  const AcceptanceOptions& options() const { return options_; }
+  const Expectations& expectations() const { return options_.expectations; }
+  Commands& commands() { return commands_; }
+  LinkWatch& links() { return links_; }
+
+  uint32_t hosts() const { return static_cast<uint32_t>(expected_.hosts.size()); }
+  const std::string& host(uint32_t index) const { return expected_.hosts[index].name; }
+  std::string pair_name(const HostPair& pair) const;  // "h0 to h2"
+  // Pairs that this depth measures, in rounds.
+  std::vector<std::vector<HostPair>> rounds(bool both) const;
+  // Time of one bandwidth test.
+  Nanos flow_time() const;
+  // The payload's rate of each flow if all run at once; 0: unlimited.
+  std::vector<double> payload_rates(const std::vector<HostPair>& flows) const;
+
+  bool interrupted() const { return options_.interrupted(); }
+  void progress(const std::string& text) const { options_.progress(text); }
+
+  // Called before each stage: what other programs use is counted from now on.
+  void restart_processor_time();
+  // The grade of a speed: a speed on a machine whose processors others use fails nothing.
+  Grade grade_of_speed(double reached, double expected) const;
+
+  // Starts `heddle perf --listen` on each host that has none; hosts where it does not listen are
+  // returned.
+  Result<std::vector<uint32_t>> start_servers();
+  bool server_is_stopped(uint32_t host) const;
+  // Waits for children while it watches the links.
+  void wait(const std::vector<Commands::Id>& ids, Nanos measuring);
+  // Loads since the session began or links() was restarted, kept for the report's fabric.
+  Result<std::vector<CarriedLoad>> take_loads();
+  const std::vector<CarriedLoad>& seen_loads() const { return seen_; }
+
+  // Folder for recordings of this session.
+  const std::string& folder() const { return options_.folder; }
+  // The recording of the collectives; empty: there is none.
+  std::string recording;
+
+ private:
+  Session(const lab::Lab& lab, const AcceptanceOptions& options, LinkWatch links);
+
+  const lab::Lab& lab_;
+  const AcceptanceOptions& options_;
+  const topology::Topology& expected_;  // of the options, else the lab's
+  Commands commands_;
+  LinkWatch links_;
+  std::vector<std::optional<Commands::Id>> servers_;  // by host
+  std::vector<CarriedLoad> seen_;
+  ProcessorTime processors_;
+};
+
+// A document that a command printed; nothing if it printed none.
+std::optional<Json> document_of(const CommandEnd& end);
+// The last line that it wrote to standard error, without its name.
+std::string complaint_of(const CommandEnd& end);
+
+}  // namespace heddle::acceptance

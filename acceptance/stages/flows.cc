@@ -1,0 +1,149 @@
+// See flows.h.
+#include "acceptance/stages/flows.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+
+#include "lab/tcp_flow.h"
+
+namespace heddle::acceptance {
+namespace {
+
+constexpr uint16_t kTcpPort = 18'702;
+
+std::vector<std::string> perf_words(Session& session, const HostPair& pair, const char* test,
+                                    Nanos span) {
+  return {"heddle", "perf", session.host(pair.to),
+          test,     "-t",   fmt::format("{}ms", span / millis(1)),
+          "--json"};
+}
+
+// The only test of a document of `heddle perf`.
+std::optional<Json> test_of(const CommandEnd& end, std::string& complaint) {
+  const std::optional<Json> document = document_of(end);
+  if (document && !document->value("tests", Json::array()).empty()) {
+    return document->at("tests").front();
+  }
+  complaint = complaint_of(end);
+  return std::nullopt;
+}
+
+std::string first_address(Session& session, uint32_t host) {
+  const lab::Layout& layout = session.lab().layout;
+  return lab::nic_ipv4(layout, layout.ports[layout.places[host].ports.front()].nic);
+}
+
+FlowFigures tcp_figures(const HostPair& pair, const CommandEnd& receiver,
+                        const CommandEnd& sender) {
+  FlowFigures figures{.pair = pair};
+  const std::optional<Json> document = document_of(receiver);
+  const double span = document ? document->value("seconds", 0.0) : 0;
+  if (sender.exit_status != 0 || span <= 0) {
+    figures.complaint = complaint_of(sender.exit_status != 0 ? sender : receiver);
+    return figures;
+  }
+  figures.bits_per_s = document->value("bytes", 0.0) * 8 / span;
+  return figures;
+}
+
+}  // namespace
+
+Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span) {
+  return session.commands().start(session.host(pair.from), perf_words(session, pair, "bw", span));
+}
+
+FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id) {
+  FlowFigures figures{.pair = pair};
+  const std::optional<Json> test = test_of(session.commands().result_of(id), figures.complaint);
+  if (!test) return figures;
+  try {
+    figures.bits_per_s =
+        test->at("server").at("received").at("goodput_gbits_per_s").get<double>() * 1e9;
+    figures.segments = test->at("segments_sent").get<uint64_t>();
+    figures.retransmitted = test->at("segments_retransmitted").get<uint64_t>();
+  } catch (const Json::exception&) {
+    figures.complaint = "it received nothing";
+  }
+  return figures;
+}
+
+Result<Commands::Id> start_latency(Session& session, const HostPair& pair, Nanos span) {
+  return session.commands().start(session.host(pair.from), perf_words(session, pair, "lat", span));
+}
+
+LatencyFigures latency_figures(Session& session, const HostPair& pair, Commands::Id id) {
+  LatencyFigures figures{.pair = pair};
+  const std::optional<Json> test = test_of(session.commands().result_of(id), figures.complaint);
+  if (!test) return figures;
+  figures.us_min = test->value("half_round_trip_us_min", 0.0);
+  figures.us_p50 = test->value("half_round_trip_us_p50", 0.0);
+  figures.us_p99 = test->value("half_round_trip_us_p99", 0.0);
+  if (figures.us_min <= 0) figures.complaint = "no round was complete";
+  return figures;
+}
+
+Result<std::vector<FlowFigures>> run_flows(Session& session, const std::vector<HostPair>& pairs,
+                                           Nanos span) {
+  std::vector<Commands::Id> ids;
+  for (const HostPair& pair : pairs) {
+    const Result<Commands::Id> id = start_flow(session, pair, span);
+    if (!id) return fail(id.error());
+    ids.push_back(*id);
+  }
+  session.wait(ids, span);
+  std::vector<FlowFigures> figures;
+  for (size_t i = 0; i < pairs.size(); ++i)
+    figures.push_back(flow_figures(session, pairs[i], ids[i]));
+  return figures;
+}
+
+Result<std::vector<LatencyFigures>> run_latencies(Session& session,
+                                                  const std::vector<HostPair>& pairs, Nanos span) {
+  std::vector<Commands::Id> ids;
+  for (const HostPair& pair : pairs) {
+    const Result<Commands::Id> id = start_latency(session, pair, span);
+    if (!id) return fail(id.error());
+    ids.push_back(*id);
+  }
+  session.wait(ids, span);
+  std::vector<LatencyFigures> figures;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    figures.push_back(latency_figures(session, pairs[i], ids[i]));
+  }
+  return figures;
+}
+
+Result<std::vector<FlowFigures>> run_tcp(Session& session, const std::vector<HostPair>& pairs,
+                                         Nanos span) {
+  std::vector<Commands::Id> ids;  // receiver, sender, receiver, …
+  for (const HostPair& pair : pairs) {
+    const std::string address = first_address(session, pair.to);
+    const auto receive = [address, span]() -> Result<std::string> {
+      const auto figures = lab::receive_tcp(address, kTcpPort, 2 * span + seconds(5));
+      if (!figures) return fail(figures.error());
+      const Json document = {{"bytes", figures->received.count},
+                             {"seconds", to_seconds(figures->span)}};
+      return document.dump();
+    };
+    const auto send = [address, span]() -> Result<std::string> {
+      const Result<void> sent = lab::send_tcp(address, kTcpPort, span);
+      if (!sent) return fail(sent.error());
+      return std::string();
+    };
+    const auto receiver = session.commands().start_function(session.host(pair.to), receive);
+    if (!receiver) return fail(receiver.error());
+    const auto sender = session.commands().start_function(session.host(pair.from), send);
+    if (!sender) return fail(sender.error());
+    ids.insert(ids.end(), {*receiver, *sender});
+  }
+  session.wait(ids, span);
+  std::vector<FlowFigures> figures;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    figures.push_back(tcp_figures(pairs[i], session.commands().result_of(ids[2 * i]),
+                                  session.commands().result_of(ids[2 * i + 1])));
+  }
+  return figures;
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,45 @@
+// Flows: bandwidth and latency of pairs of hosts that measure at once, by `heddle perf`, and by one
+// TCP flow each. The stages pairs and stress use them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "acceptance/session.h"
+#include "base/result.h"
+
+namespace heddle::acceptance {
+
+struct FlowFigures {
+  HostPair pair;
+  double bits_per_s = 0;  // of payload
+  uint64_t segments = 0;
+  uint64_t retransmitted = 0;
+  std::string complaint;  // why there is no figure
+};
+
+struct LatencyFigures {
+  HostPair pair;
+  double us_min = 0;  // one-way latency (RTT/2)
+  double us_p50 = 0;
+  double us_p99 = 0;
+  std::string complaint;
+};
+
+// Starts `heddle perf … bw` for a pair. Errors: kSystem.
+Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span);
+FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id);
+Result<Commands::Id> start_latency(Session& session, const HostPair& pair, Nanos span);
+LatencyFigures latency_figures(Session& session, const HostPair& pair, Commands::Id id);
+
+// All flows at once, to their end.
+Result<std::vector<FlowFigures>> run_flows(Session& session, const std::vector<HostPair>& pairs,
+                                           Nanos span);
+Result<std::vector<LatencyFigures>> run_latencies(Session& session,
+                                                  const std::vector<HostPair>& pairs, Nanos span);
+// One flow of the kernel's TCP each.
+Result<std::vector<FlowFigures>> run_tcp(Session& session, const std::vector<HostPair>& pairs,
+                                         Nanos span);
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,129 @@
+// Stage inventory: facts of hosts, ports and links beside the topology and beside each other.
+#include <fmt/format.h>
+
+#include <set>
+
+#include "acceptance/host_facts.h"
+#include "acceptance/stages/stages.h"
+#include "topology/names.h"
+
+namespace heddle::acceptance {
+namespace {
+
+class Inventory {
+ public:
+  Inventory(Session& session, StageReport& report, const std::vector<PlaceFacts>& places)
+      : session_(session), report_(report), places_(places) {}
+
+  void check_ports() {
+    const lab::Layout& layout = session_.lab().layout;
+    for (size_t i = 0; i < places_.size(); ++i) {
+      for (size_t at = 0; at < places_[i].ports.size(); ++at) {
+        const lab::Port& port = layout.ports[layout.places[i].ports[at]];
+        check_carrier(port, places_[i].ports[at]);
+        check_mtu(port, places_[i], places_[i].ports[at]);
+      }
+    }
+    const size_t links = session_.topology().links.size();
+    if (down_.size() < links) {
+      add({"link state", fmt::format("{} of {} links", links - down_.size(), links), "up", "up"});
+    }
+    if (right_mtus_ > 0) {
+      add({"MTU", fmt::format("{} of {} ports", right_mtus_, 2 * links), mtu_text(), mtu_text()});
+    }
+  }
+
+  Json data() const {
+    Json places = Json::array();
+    for (const PlaceFacts& place : places_) {
+      Json ports = Json::array();
+      for (const PortFacts& port : place.ports) {
+        ports.push_back(
+            {{"device", port.device}, {"carrier", port.carrier}, {"mtu_bytes", port.mtu_bytes}});
+      }
+      Json facts = Json::object();
+      for (const auto& [name, value] : place.facts) facts[name] = value;
+      places.push_back(
+          {{"name", place.name}, {"switch", place.is_switch}, {"ports", ports}, {"facts", facts}});
+    }
+    return {{"places", places}};
+  }
+
+ private:
+  void add(Row row) { report_.rows.push_back(std::move(row)); }
+
+  void check_carrier(const lab::Port& port, const PortFacts& facts) {
+    if (facts.found && facts.carrier) return;
+    if (!down_.insert(port.link).second) return;  // the other end said it
+    add({"link state", topology::link_label(session_.topology(), port.link), "down", "up",
+         Grade::kFail,
+         "no carrier: plug the cable in, check its optics, and that both ports are enabled"});
+  }
+
+  void check_mtu(const lab::Port& port, const PlaceFacts& place, const PortFacts& facts) {
+    if (!facts.found) return;
+    const uint32_t planned = session_.topology().links[port.link].shape.mtu_bytes;
+    const uint32_t expected = session_.expectations().mtu_bytes.value_or(planned);
+    mtus_.insert(expected);
+    if (facts.mtu_bytes == expected) {
+      ++right_mtus_;
+      return;
+    }
+    const std::string where =
+        place.is_switch ? fmt::format("{} port {}", place.name, facts.device) : place.name;
+    add({"MTU", where, fmt::format("{} bytes on {}", facts.mtu_bytes, facts.device),
+         fmt::format("{} bytes", expected), Grade::kFail,
+         fmt::format("on {}: ip link set {} mtu {}; packets that do not fit are lost or cut",
+                     place.name, facts.device, expected)});
+  }
+
+  std::string mtu_text() const {
+    std::string text;
+    for (const uint32_t mtu : mtus_) text += fmt::format("{}{}", text.empty() ? "" : ", ", mtu);
+    return text + " bytes";
+  }
+
+  Session& session_;
+  StageReport& report_;
+  const std::vector<PlaceFacts>& places_;
+  std::set<uint32_t> down_;  // links
+  std::set<uint32_t> mtus_;  // expected
+  size_t right_mtus_ = 0;
+};
+
+// What `heddle doctor rdma` says on each host, as one more fact. Hosts without RDMA are as good:
+// then heddle uses UDP.
+Result<void> add_doctor(Session& session, std::vector<PlaceFacts>& places) {
+  std::vector<Commands::Id> ids;
+  for (uint32_t i = 0; i < session.hosts(); ++i) {
+    const auto id =
+        session.commands().start(session.host(i), {"heddle", "doctor", "rdma", "--json"});
+    if (!id) return fail(id.error());
+    ids.push_back(*id);
+  }
+  session.wait(ids, {});
+  for (uint32_t i = 0; i < session.hosts(); ++i) {
+    const std::optional<Json> found = document_of(session.commands().result_of(ids[i]));
+    std::string text = "unknown";
+    if (found && found->contains("findings") && !found->at("findings").empty()) {
+      text = found->at("findings").front().value("what", "unknown");
+    }
+    places[i].facts.emplace_back("RDMA", text);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_inventory(Session& session, StageReport& report) {
+  Result<std::vector<PlaceFacts>> places = read_facts(session.lab());
+  if (!places) return fail(std::move(places).error());
+  if (Result<void> asked = add_doctor(session, *places); !asked) return asked;
+  Inventory inventory(session, report, *places);
+  inventory.check_ports();
+  for (Row& row : compare_facts(*places)) report.rows.push_back(std::move(row));
+  report.data = inventory.data();
+  return {};
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,237 @@
+// Stage pairs: rounds of disjoint pairs. Each round measures latency while the fabric is idle, then
+// the goodput of all its pairs at once, then one TCP flow a pair. Under this load every link is
+// judged by its counters.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "acceptance/params.h"
+#include "acceptance/shared_cause.h"
+#include "acceptance/stages/flows.h"
+#include "acceptance/stages/stages.h"
+#include "base/quantity.h"
+
+namespace heddle::acceptance {
+namespace {
+
+struct Measured {
+  HostPair pair;
+  FlowFigures flow;
+  FlowFigures tcp;
+  LatencyFigures latency;
+  double allowed =
+      0;  // payload that the links can carry, with the round's other pairs; 0: no limit
+
+  double share() const { return allowed == 0 ? 1 : flow.bits_per_s / allowed; }
+};
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+class Pairs {
+ public:
+  Pairs(Session& session, StageReport& report) : session_(session), report_(report) {}
+
+  Result<void> run() {
+    const auto silent = session_.start_servers();
+    if (!silent) return fail(silent.error());
+    if (Result<void> restarted = session_.links().restart(); !restarted) return restarted;
+    for (const std::vector<HostPair>& round : session_.rounds(true)) {
+      if (session_.interrupted()) break;
+      if (Result<void> ran = measure(round); !ran) return ran;
+    }
+    add_data();
+    judge_goodput();
+    judge_latency();
+    compare_tcp();
+    return session_.interrupted() ? Result<void>() : judge_all_links();
+  }
+
+ private:
+  Result<void> measure(const std::vector<HostPair>& round) {
+    const Nanos short_time = session_.flow_time() / 5;
+    const auto latencies = run_latencies(session_, round, short_time);
+    if (!latencies) return fail(latencies.error());
+    Result<std::vector<FlowFigures>> flows = run_flows(session_, round, session_.flow_time());
+    if (!flows) return fail(std::move(flows).error());
+    const std::vector<double> allowed = session_.payload_rates(round);
+    for (int again = 0; again < params::kRepeats && !session_.interrupted(); ++again) {
+      if (!any_below(*flows, allowed)) break;
+      const auto repeated = run_flows(session_, round, session_.flow_time());
+      if (!repeated) return fail(repeated.error());
+      for (size_t i = 0; i < round.size(); ++i) {
+        if ((*repeated)[i].bits_per_s > (*flows)[i].bits_per_s) (*flows)[i] = (*repeated)[i];
+      }
+    }
+    const auto tcp = run_tcp(session_, round, session_.flow_time() / 2);
+    if (!tcp) return fail(tcp.error());
+    for (size_t i = 0; i < round.size(); ++i) {
+      measured_.push_back({round[i], (*flows)[i], (*tcp)[i], (*latencies)[i], allowed[i]});
+    }
+    return {};
+  }
+
+  bool any_below(const std::vector<FlowFigures>& flows, const std::vector<double>& allowed) const {
+    for (size_t i = 0; i < flows.size(); ++i) {
+      if (flows[i].bits_per_s < allowed[i] * session_.expectations().pair_share) return true;
+    }
+    return false;
+  }
+
+  std::vector<HostPair> all_pairs() const {
+    std::vector<HostPair> pairs;
+    for (const Measured& each : measured_) pairs.push_back(each.pair);
+    return pairs;
+  }
+
+  // Of a pair without a figure too: that is no speed.
+  Grade grade_of_pair(const Measured& each) const {
+    if (!each.flow.complaint.empty()) return Grade::kFail;
+    return session_.grade_of_speed(each.share(), session_.expectations().pair_share);
+  }
+
+  void judge_goodput() {
+    std::vector<HostPair> slow;
+    Grade worst = Grade::kOk;
+    double lowest = 1e9;
+    double highest = 0;
+    for (const Measured& each : measured_) {
+      const Grade grade = grade_of_pair(each);
+      if (grade != Grade::kOk) {
+        worst = std::max(worst, grade);
+        slow.push_back(each.pair);
+        continue;
+      }
+      lowest = std::min(lowest, each.share());
+      highest = std::max(highest, each.share());
+    }
+    const std::optional<uint32_t> host = host_behind(slow, all_pairs());
+    if (host) {
+      report_.rows.push_back(
+          {"goodput", session_.host(*host), "slow to and from every host", "as other hosts", worst,
+           fmt::format("check {}'s port speed, cable and processors", session_.host(*host))});
+    }
+    for (const Measured& each : measured_) {
+      const Grade grade = grade_of_pair(each);
+      if (grade == Grade::kOk) continue;
+      const std::string measured =
+          each.flow.complaint.empty()
+              ? fmt::format("{}, {:.0f}% of what the links carry", rate_text(each.flow.bits_per_s),
+                            each.share() * 100)
+              : each.flow.complaint;
+      report_.rows.push_back({"goodput", session_.pair_name(each.pair), measured,
+                              least_text(each.allowed), grade,
+                              "see the links and hosts that this stage names; else repeat it with "
+                              "--full on an idle fabric"});
+    }
+    const size_t fine = measured_.size() - slow.size();
+    if (fine == 0) return;
+    report_.rows.push_back(
+        {"goodput", fmt::format("{} of {} pairs", fine, measured_.size()),
+         fmt::format("{:.0f}% to {:.0f}% of what the links carry", lowest * 100, highest * 100),
+         fmt::format("at least {:.0f}%", session_.expectations().pair_share * 100)});
+  }
+
+  std::string least_text(double allowed) const {
+    return fmt::format("at least {}", rate_text(allowed * session_.expectations().pair_share));
+  }
+
+  // Of pairs with as many hops: a longer route takes longer.
+  double typical_latency(const Measured& like) const {
+    const size_t links = links_between(session_.topology(), like.pair).size();
+    std::vector<double> values;
+    for (const Measured& each : measured_) {
+      if (!each.latency.complaint.empty()) continue;
+      if (links_between(session_.topology(), each.pair).size() == links) {
+        values.push_back(each.latency.us_min);
+      }
+    }
+    return median(values);
+  }
+
+  void judge_latency() {
+    size_t fine = 0;
+    std::vector<double> medians;
+    for (const Measured& each : measured_) {
+      if (!each.latency.complaint.empty()) {
+        report_.rows.push_back({"latency", session_.pair_name(each.pair), each.latency.complaint,
+                                "a figure", Grade::kFail, "see the stage reach for this pair"});
+        continue;
+      }
+      medians.push_back(each.latency.us_p50);
+      const double typical = typical_latency(each);
+      const double most = typical * params::kLatencyFactor + params::kLatencyExtraUs;
+      if (each.latency.us_min <= most) {
+        ++fine;
+        continue;
+      }
+      report_.rows.push_back(
+          {"latency", session_.pair_name(each.pair),
+           fmt::format("{:.0f} us at best", each.latency.us_min),
+           fmt::format("at most {:.0f} us; other pairs: {:.0f} us", most, typical), Grade::kWarn,
+           "look for a longer route, a full queue, or power saving on one of the "
+           "two hosts"});
+    }
+    if (fine == 0) return;
+    report_.rows.push_back(
+        {"latency", fmt::format("{} of {} pairs", fine, measured_.size()),
+         fmt::format("{:.0f} us, half a round trip of 64 B, median", median(medians)),
+         "pairs alike"});
+  }
+
+  void compare_tcp() {
+    std::vector<double> gains;
+    std::vector<double> rates;
+    for (const Measured& each : measured_) {
+      if (each.tcp.bits_per_s <= 0 || each.flow.bits_per_s <= 0) continue;
+      gains.push_back(each.flow.bits_per_s / each.tcp.bits_per_s);
+      rates.push_back(each.tcp.bits_per_s);
+    }
+    if (gains.empty()) return;
+    report_.rows.push_back(
+        {"one TCP flow", fmt::format("{} of {} pairs", gains.size(), measured_.size()),
+         fmt::format("{} (median); heddle {:.2f}x", rate_text(median(rates)), median(gains)), ""});
+  }
+
+  Result<void> judge_all_links() {
+    const Result<std::vector<CarriedLoad>> loads = session_.take_loads();
+    if (!loads) return fail(loads.error());
+    LinkVerdicts verdicts = judge_links(session_.topology(), *loads, session_.expectations());
+    for (Row& row : verdicts.rows) report_.rows.push_back(std::move(row));
+    return {};
+  }
+
+  void add_data() {
+    Json pairs = Json::array();
+    for (const Measured& each : measured_) {
+      pairs.push_back({{"from", session_.host(each.pair.from)},
+                       {"to", session_.host(each.pair.to)},
+                       {"goodput_bits_per_s", each.flow.bits_per_s},
+                       {"allowed_bits_per_s", each.allowed},
+                       {"tcp_bits_per_s", each.tcp.bits_per_s},
+                       {"segments", each.flow.segments},
+                       {"retransmitted", each.flow.retransmitted},
+                       {"half_round_trip_us_min", each.latency.us_min},
+                       {"half_round_trip_us_p50", each.latency.us_p50},
+                       {"half_round_trip_us_p99", each.latency.us_p99}});
+    }
+    report_.data["pairs"] = std::move(pairs);
+  }
+
+  Session& session_;
+  StageReport& report_;
+  std::vector<Measured> measured_;
+};
+
+}  // namespace
+
+Result<void> run_pairs(Session& session, StageReport& report) {
+  return Pairs(session, report).run();
+}
+
+}  // namespace heddle::acceptance

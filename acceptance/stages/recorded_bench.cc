@@ -1,0 +1,101 @@
+// See recorded_bench.h.
+#include "acceptance/stages/recorded_bench.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "acceptance/params.h"
+
+namespace heddle::acceptance {
+namespace {
+
+constexpr uint64_t kFactor = 8;  // from one size to the next
+
+// The largest size: one call of it takes at most about kCallTime at the bound.
+uint64_t largest_size(double bound) {
+  const double bytes = bound / 8 * to_seconds(params::kCallTime);
+  uint64_t size = params::kSmallest.count;
+  while (size < params::kMostLargest.count && static_cast<double>(size * kFactor) <= bytes) {
+    size *= kFactor;
+  }
+  return size;
+}
+
+std::string host_list(const Session& session) {
+  std::string list;
+  for (uint32_t i = 0; i < session.hosts(); ++i) list += (i == 0 ? "" : ",") + session.host(i);
+  return list;
+}
+
+std::vector<BenchSize> sizes_of(const Json& document) {
+  std::vector<BenchSize> sizes;
+  const Json own = document.value("heddle", Json::object()).value("results", Json::array());
+  for (const Json& row : document.value("results", Json::array())) {
+    const Json& side = row.at("out_of_place");
+    BenchSize size{.bytes = row.value("size", uint64_t{0}),
+                   .time_us = side.value("time", 0.0),
+                   .bus_bits_per_s = side.value("bus_bw", 0.0) * 8e9};
+    for (const char* const each : {"out_of_place", "in_place"}) {
+      size.wrong += static_cast<uint64_t>(row.at(each).value("nwrong", 0.0));
+    }
+    if (sizes.size() < own.size()) size.algorithm = own[sizes.size()].value("algorithm", "");
+    sizes.push_back(size);
+  }
+  return sizes;
+}
+
+// A folder that does not exist yet.
+std::string new_recording(const Session& session) {
+  std::string path = session.folder() + "/recording";
+  for (int number = 2; access(path.c_str(), F_OK) == 0; ++number) {
+    path = fmt::format("{}/recording-{}", session.folder(), number);
+  }
+  return path;
+}
+
+}  // namespace
+
+double bus_bound(const Session& session) {
+  std::vector<HostPair> ring;
+  for (uint32_t i = 0; i < session.hosts(); ++i) ring.push_back({i, (i + 1) % session.hosts()});
+  const std::vector<double> rates = session.payload_rates(ring);
+  return *std::min_element(rates.begin(), rates.end());
+}
+
+Result<BenchResult> run_recorded_bench(Session& session) {
+  BenchResult result{.recording = new_recording(session)};
+  const uint64_t largest = largest_size(bus_bound(session));
+  const bool full = session.options().depth == Depth::kFull;
+  const std::vector<std::string> words = {"heddle",
+                                          "bench",
+                                          "allreduce",
+                                          "--lab",
+                                          session.lab().state.name,
+                                          "--hosts",
+                                          host_list(session),
+                                          "-b",
+                                          std::to_string(params::kSmallest.count),
+                                          "-e",
+                                          std::to_string(largest),
+                                          "-f",
+                                          full ? "2" : std::to_string(kFactor),
+                                          "-n",
+                                          full ? "20" : "5",
+                                          "--json"};
+  const auto id = session.commands().start_here(words, {"HEDDLE_RECORD=" + result.recording});
+  if (!id) return fail(id.error());
+  session.wait({*id}, params::kBenchTime * (full ? 20 : 1));
+  const CommandEnd end = session.commands().result_of(*id);
+  const std::optional<Json> document = document_of(end);
+  try {
+    if (document) result.sizes = sizes_of(*document);
+  } catch (const Json::exception& error) {
+    result.complaint = error.what();
+  }
+  if (result.sizes.empty() && result.complaint.empty()) result.complaint = complaint_of(end);
+  return result;
+}
+
+}  // namespace heddle::acceptance

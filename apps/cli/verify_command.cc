@@ -1,0 +1,227 @@
+// `heddle verify`: see verify_command.h. Here are the options, the lab and the report's files; what
+// is tested is in acceptance/.
+#include "apps/cli/verify_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "acceptance/acceptance.h"
+#include "acceptance/documents.h"
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/json.h"
+#include "apps/cli/terminal.h"
+#include "apps/cli/verify/report_files.h"
+#include "base/document.h"
+#include "lab/lab.h"
+#include "lab/rights.h"
+#include "lab/run.h"
+#include "topology/file.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle verify --quick
+  heddle verify --report rack7
+  heddle verify --topology fabric.toml --expect rack7.toml --report rack7
+  heddle lab up fabric.toml --lab rack7; heddle verify --lab rack7 --stage pairs
+
+Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, traffic.
+Without --lab a fabric of network namespaces is made for the test and removed afterwards. The
+report's folder gets report.html, report.txt, report.json, junit.xml and the recordings.)";
+
+struct VerifyOptions {
+  std::string lab;
+  std::string topology;
+  std::vector<std::string> stages;
+  std::string expect;
+  std::string report;
+  bool quick = false;
+  bool full = false;
+  bool json = false;
+};
+
+bool stopped() { return lab::noted_signal() != 0; }
+
+int could_not(const Error& error) {
+  if (stopped()) return 128 + lab::noted_signal();
+  print_error(error);
+  return kCouldNotRun;
+}
+
+// A folder that is removed with all in it.
+class PassingFolder {
+ public:
+  static Result<std::unique_ptr<PassingFolder>> make() {
+    std::string path = std::filesystem::temp_directory_path() / "heddle-verify-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) {
+      return fail(ErrorCode::kSystem, "cannot make a folder for the test", "mkdtemp failed",
+                  "set TMPDIR to a folder that can be written");
+    }
+    return std::unique_ptr<PassingFolder>(new PassingFolder(path));
+  }
+  ~PassingFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PassingFolder(const PassingFolder&) = delete;
+  PassingFolder& operator=(const PassingFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit PassingFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// The lab that is tested; one of our own is taken down in the end.
+class TestedLab {
+ public:
+  static Result<TestedLab> open(const VerifyOptions& options, const std::string& folder) {
+    if (!options.lab.empty()) {
+      Result<lab::Lab> lab = lab::open_lab(options.lab);
+      if (!lab) return fail(std::move(lab).error());
+      return TestedLab(std::move(*lab), false);
+    }
+    if (Result<void> rights = lab::get_rights(); !rights) return fail(rights.error());
+    lab::UpOptions up{.topology_file = options.topology,
+                      .name = fmt::format("verify-{}", getpid()),
+                      .owned = true};
+    if (up.topology_file.empty()) {
+      up.topology_file = folder + "/topology.toml";
+      const std::string text(acceptance::own_topology());
+      if (auto written = write_text_file(up.topology_file, text); !written) {
+        return fail(written.error());
+      }
+    }
+    Result<lab::Lab> lab = lab::bring_up(up, stopped);
+    if (!lab) return fail(std::move(lab).error());
+    return TestedLab(std::move(*lab), true);
+  }
+  TestedLab(TestedLab&& other) noexcept
+      : lab_(std::move(other.lab_)), own_(std::exchange(other.own_, false)) {}
+  TestedLab& operator=(TestedLab&&) = delete;
+  ~TestedLab() { static_cast<void>(close()); }
+
+  const lab::Lab& lab() const { return lab_; }
+  Result<void> close() {
+    return std::exchange(own_, false) ? lab::take_down(lab_.state.name) : Result<void>();
+  }
+
+ private:
+  TestedLab(lab::Lab lab, bool own) : lab_(std::move(lab)), own_(own) {}
+  lab::Lab lab_;
+  bool own_;
+};
+
+Result<acceptance::AcceptanceOptions> acceptance_options(const VerifyOptions& options,
+                                                         const lab::Lab& lab) {
+  acceptance::AcceptanceOptions made{.stages = options.stages, .interrupted = stopped};
+  if (options.quick) made.depth = acceptance::Depth::kQuick;
+  if (options.full) made.depth = acceptance::Depth::kFull;
+  if (!options.expect.empty()) {
+    Result<acceptance::Expectations> read = acceptance::read_expectations(options.expect);
+    if (!read) return fail(std::move(read).error());
+    made.expectations = *read;
+  }
+  if (options.lab.empty() || options.topology.empty()) return made;
+  Result<topology::Topology> plan = topology::read_topology_file(options.topology);
+  if (!plan) return fail(std::move(plan).error());
+  if (auto same = acceptance::check_plan(*plan, lab.layout.topology); !same) {
+    return fail(same.error());
+  }
+  made.plan = std::move(*plan);
+  return made;
+}
+
+int exit_status(const acceptance::Report& report) {
+  if (report.signal != 0) return 128 + report.signal;
+  if (acceptance::is_broken(report)) return kCouldNotRun;
+  return grade_of(report) == Grade::kFail ? kFoundWrong : kDone;
+}
+
+// Runs the test and takes the lab down, whatever happened.
+Result<acceptance::Report> test_lab(const VerifyOptions& options, const std::string& folder) {
+  Result<TestedLab> tested = TestedLab::open(options, folder);
+  if (!tested) return fail(std::move(tested).error());
+  Result<acceptance::AcceptanceOptions> made = acceptance_options(options, tested->lab());
+  if (!made) return fail(std::move(made).error());
+  made->folder = folder;
+  ProgressLine line;
+  made->progress = [&line](const std::string& text) { line.show(text); };
+  Result<acceptance::Report> report = acceptance::run_acceptance(tested->lab(), *made);
+  line.clear();
+  if (!report) return report;
+  report->signal = lab::noted_signal();
+  report->topology = !options.topology.empty() ? options.topology
+                     : !options.lab.empty()    ? tested->lab().state.source
+                                               : "four hosts, two leaves, four spines";
+  if (Result<void> down = tested->close(); !down) return fail(down.error());
+  return report;
+}
+
+int run_verify(const VerifyOptions& options) {
+  lab::note_signals();
+  std::unique_ptr<PassingFolder> passing;
+  std::string folder = options.report;
+  if (folder.empty()) {
+    Result<std::unique_ptr<PassingFolder>> made = PassingFolder::make();
+    if (!made) return could_not(made.error());
+    passing = std::move(*made);
+    folder = passing->path();
+  } else {
+    if (Result<void> made = make_report_folder(folder); !made) return could_not(made.error());
+    folder = std::filesystem::absolute(folder).string();
+  }
+  const Result<acceptance::Report> report = test_lab(options, folder);
+  if (!report) return could_not(report.error());
+  print(options.json
+            ? acceptance::json_of(*report).dump(2, ' ', false, Json::error_handler_t::replace) +
+                  "\n"
+            : acceptance::text_of(*report));
+  if (!options.report.empty()) {
+    if (auto written = write_report(*report, folder); !written) return could_not(written.error());
+    if (!options.json) print(fmt::format("report: {}/report.html\n", options.report));
+  }
+  return exit_status(*report);
+}
+
+}  // namespace
+
+void add_verify_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const command = root.add_subcommand(
+      "verify", "test a fabric stage by stage, from cables to collectives, with a report");
+  command->footer(kExample + exit_status_help("a check failed", "a stage could not measure"));
+  const auto options = std::make_shared<VerifyOptions>();
+  add_lab_option(*command, options->lab)->default_str("a new one, for the test");
+  add_topology_option(*command, options->topology,
+                      "the fabric to make; with --lab, what that lab should be");
+  command->add_option("--stage", options->stages, "run only this stage; may be given several times")
+      ->type_name("NAME")
+      ->check(one_of(acceptance::stage_names()))
+      ->default_str("all");
+  auto* const quick =
+      command->add_flag("--quick", options->quick, "short measurements, a minute in all");
+  command->add_flag("--full", options->full, "long measurements")->excludes(quick);
+  command->add_option("--expect", options->expect, "read what the fabric must reach from this file")
+      ->type_name("FILE")
+      ->default_str("shares of the links' rates");
+  command->add_option("--report", options->report, "write the report to this new folder")
+      ->type_name("FOLDER");
+  add_json_option(*command, options->json);
+  command->callback(
+      [options, &invocation] { invocation.run = [options] { return run_verify(*options); }; });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""heddle verify: a clean fabric passes, and what is wrong with another one is named at its place.
+
+Needs root and network namespaces; skipped where they are not allowed: exit status 77.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+import lab_fabric
+import program
+from lab_fabric import Lab, heddle
+
+# Small, so that a test of it is short.
+FABRIC = """version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 1
+[host_link]
+rate = "40Mbit/s"
+queue = "50KB"
+mtu = 1500
+[switch_link]
+rate = "10Mbit/s"
+queue = "25KB"
+mtu = 1500
+"""
+
+
+def verify(*words, **options):
+    return program.run("verify", "--quick", *words, **options)
+
+
+def wrong_rows(report):
+    """(check, where) of the rows that failed."""
+    return {(row["check"], row["where"]) for stage in report["stages"] for row in stage["rows"]
+            if row["grade"] == "fail"}
+
+
+class Clean(unittest.TestCase):
+    def test_a_clean_fabric_passes_and_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            topology = pathlib.Path(folder, "clean.toml")
+            topology.write_text(FABRIC, encoding="utf-8")
+            target = pathlib.Path(folder, "report")
+            done = verify("--topology", topology, "--report", target, "--json")
+            report = json.loads(done.stdout)
+            self.assertEqual(wrong_rows(report), set())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 6)
+            self.assertEqual(json.loads((target / "report.json").read_text(encoding="utf-8")), report)
+            self.assertEqual(program.page_data(target / "report.html"), report)
+            suites = xml.etree.ElementTree.parse(target / "junit.xml").getroot()
+            self.assertEqual(suites.get("failures"), "0")
+            self.assertIn(report["summary"], (target / "report.txt").read_text(encoding="utf-8"))
+        self.assertEqual([name for name in os.listdir("/run/heddle/labs") if name.startswith("verify-")], [])
+
+
+class Faults(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.lab = Lab(folder.name, FABRIC, "faulty")
+        self.addCleanup(self.lab.close)
+
+    def report_of(self, *words):
+        done = verify("--lab", self.lab.name, "--json", *words)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_an_mtu_and_a_link_are_named_and_later_stages_do_not_run(self):
+        heddle("lab", "exec", "--lab", self.lab.name, "h1", "--", "ip", "link", "set", "nic0", "mtu", "1400")
+        heddle("lab", "fault", "--lab", self.lab.name, "down", "leaf0", "spine1")
+        report = self.report_of()
+        self.assertEqual(wrong_rows(report), {("MTU", "h1"), ("link state", "leaf0 - spine1")})
+        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["failed"] + ["not run"] * 5)
+
+    def test_a_slow_link_is_named_with_its_direction(self):
+        heddle("lab", "fault", "--lab", self.lab.name, "rate", "leaf0", "spine1", "2Mbit/s", "--one-way")
+        report = self.report_of("--stage", "pairs")
+        self.assertIn(("link rate", "leaf0 to spine1"), wrong_rows(report))
+        self.assertEqual({link["label"] for link in report["links"] if link["named"]}, {"leaf0 - spine1"})
+
+
+class Refusals(unittest.TestCase):
+    def test_what_cannot_run_has_status_2(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "report.json").write_text("{}", encoding="utf-8")
+            done = verify("--report", folder)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("there is a report already", done.stderr)
+        self.assertEqual(verify("--lab", "no-such-lab").returncode, 2)
+        self.assertEqual(verify("--stage", "training").returncode, 2)
+
+    def test_ctrl_c_takes_the_fabric_down_and_keeps_what_there_is(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = pathlib.Path(folder, "report")
+            process = subprocess.Popen([program.HEDDLE, "verify", "--full", "--report", target], text=True,
+                                       env=program.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            while process.poll() is None and not self.is_measuring(process.pid):
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            output, _ = process.communicate(timeout=program.PATIENCE_S)
+            self.assertEqual(process.returncode, 130)
+            self.assertIn("INCOMPLETE", output)
+            report = json.loads((target / "report.json").read_text(encoding="utf-8"))
+            self.assertEqual(report["signal"], signal.SIGINT)
+            self.assertEqual(report["stages"][0]["outcome"], "passed")
+            self.assertFalse(os.path.exists(f"/run/heddle/labs/verify-{process.pid}"))
+
+    @staticmethod
+    def is_measuring(verifier):
+        """Whether one of its children is a client of heddle perf."""
+        children = subprocess.run(["ps", "--ppid", str(verifier), "-o", "args="], capture_output=True, text=True,
+                                  check=False).stdout
+        return "perf h" in children
+
+
+if __name__ == "__main__":
+    WHY = lab_fabric.missing()
+    if WHY:
+        print(f"skipped: {WHY}")
+        sys.exit(77)
+    unittest.main()
