@@ -75,36 +75,63 @@ class Judge {
     return forward ? fmt::format("{} to {}", a, b) : fmt::format("{} to {}", b, a);
   }
 
-  void judge_rate(uint32_t link, bool forward) {
-    const LinkLoad& load = load_of(link, forward);
-    const auto rate = static_cast<double>(topology_.links[link].shape.rate.count);
-    if (rate == 0) return;
-    const double least = rate * expectations_.link_share;
-    if (load.peak_bits_per_s > rate * params::kTooFast) {
-      verdicts_.rows.push_back({"link rate", from_to(link, forward),
-                                rate_text(load.peak_bits_per_s), "at most " + rate_text(rate),
-                                Grade::kFail,
-                                "it has another rate than the plan says: compare the port's speed "
-                                "and the cable with the plan; "
-                                "another link may have this one's"});
-      return;
-    }
-    if (load.peak_bits_per_s >= least) {
-      ++verdicts_.judged_directions;
-      return;
-    }
+  double rate_of(uint32_t link) const {
+    return static_cast<double>(topology_.links[link].shape.rate.count);
+  }
+
+  bool is_below(uint32_t link, bool forward) const {
+    const double least = rate_of(link) * expectations_.link_share;
+    return rate_of(link) > 0 && load_of(link, forward).peak_bits_per_s < least;
+  }
+
+  // It had more to carry than it did.
+  bool is_saturated(uint32_t link, bool forward) const {
+    return is_below(link, forward) && load_of(link, forward).dropped > 0;
+  }
+
+  bool is_below_peers(uint32_t link, bool forward) const {
     const std::vector<double>& peers = peaks_.at(group_of(link, forward));
     const double median = peers[peers.size() / 2];
-    const bool below_peers = median >= least && load.peak_bits_per_s * params::kBelowPeers < median;
-    if (load.dropped == 0 && !below_peers) return;  // it had no more to carry
-    if (load.bytes == 0 && median < least) return;
+    return median >= rate_of(link) * expectations_.link_share &&
+           load_of(link, forward).peak_bits_per_s * params::kBelowPeers < median;
+  }
+
+  // What a saturated link lets through is all that the links behind and before it carry.
+  bool is_beside_saturated(uint32_t link) const {
+    const topology::Link& own = topology_.links[link];
+    for (uint32_t i = 0; i < topology_.links.size(); ++i) {
+      if (i == link || !(is_saturated(i, true) || is_saturated(i, false))) continue;
+      const topology::Link& other = topology_.links[i];
+      if (own.a == other.a || own.a == other.b || own.b == other.a || own.b == other.b) return true;
+    }
+    return false;
+  }
+
+  void judge_rate(uint32_t link, bool forward) {
+    const double peak = load_of(link, forward).peak_bits_per_s;
+    const double rate = rate_of(link);
+    if (rate == 0) return;
+    const double least = rate * expectations_.link_share;
+    if (peak > rate * params::kTooFast) {
+      add("link rate", from_to(link, forward), rate_text(peak), "at most " + rate_text(rate),
+          "it has another rate than the plan says: compare the port's speed and the cable with the "
+          "plan; another link may have this one's");
+    } else if (is_saturated(link, forward) ||
+               (is_below(link, forward) && is_below_peers(link, forward) &&
+                !is_beside_saturated(link))) {
+      add("link rate", from_to(link, forward), rate_text(peak),
+          fmt::format("at least {} of {}", rate_text(least), rate_text(rate)),
+          "it carries less than its rate: check the negotiated speed, lanes and optics at both "
+          "ends, and rate limits of the port");
+    } else if (is_below(link, forward)) {
+      return;  // it had no more to carry
+    }
     ++verdicts_.judged_directions;
-    verdicts_.rows.push_back({"link rate", from_to(link, forward), rate_text(load.peak_bits_per_s),
-                              fmt::format("at least {} of {}", rate_text(least), rate_text(rate)),
-                              Grade::kFail,
-                              "it carries less than its rate: check the negotiated speed, lanes "
-                              "and optics at both ends, "
-                              "and rate limits of the port"});
+  }
+
+  void add(const std::string& check, const std::string& where, const std::string& measured,
+           const std::string& expected, const std::string& todo) {
+    verdicts_.rows.push_back({check, where, measured, expected, Grade::kFail, todo});
   }
 
   void judge_errors(uint32_t link, bool forward) {
@@ -114,13 +141,12 @@ class Judge {
     const double per_million =
         static_cast<double>(load.errors) * 1e6 / static_cast<double>(packets);
     if (per_million <= expectations_.errors_per_million) return;
-    verdicts_.rows.push_back(
-        {"link errors", from_to(link, forward),
-         fmt::format("{:.3g}% of {} packets", per_million / 1e4, count_text(packets)),
-         fmt::format("at most {:g}%", expectations_.errors_per_million / 1e4), Grade::kFail,
-         "packets are lost or damaged on this cable: clean or replace cable and optics, then "
-         "compare "
-         "the error counters of both ports"});
+    add("link errors", from_to(link, forward),
+        fmt::format("{:.3g}% of {} packets", per_million / 1e4, count_text(packets)),
+        fmt::format("at most {:g}%", expectations_.errors_per_million / 1e4),
+        "packets are lost or damaged on this cable: clean or replace cable and optics, then "
+        "compare "
+        "the error counters of both ports");
   }
 
   void add_others() {

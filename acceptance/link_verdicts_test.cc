@@ -69,6 +69,13 @@ TEST_F(LinkVerdictsTest, ALinkThatCarriesLessThanItsPeersIsSlowWithoutDrops) {
   EXPECT_THAT(judge().named, ElementsAre(uplink_));
 }
 
+TEST_F(LinkVerdictsTest, LinksThatASlowOneFeedsAreNotNamed) {
+  loads_[uplink_].forward.peak_bits_per_s = 12e6;
+  const uint32_t fed = topology::leaf_spine_link(kShape, 1, 1);
+  loads_[fed].backward = {.peak_bits_per_s = 12e6, .bytes = 100'000};
+  EXPECT_THAT(judge().named, ElementsAre(uplink_));
+}
+
 TEST_F(LinkVerdictsTest, ALinkAboveItsRateIsNamed) {
   loads_[0].forward.peak_bits_per_s = 390e6;
   const LinkVerdicts verdicts = judge();

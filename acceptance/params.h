@@ -19,6 +19,9 @@ inline constexpr Nanos kFullFlow = seconds(10);
 // Times that a measurement below its expectation is repeated; the best counts, because other
 // programs on the machine can only lower it. Chosen. Range: 1 to 5.
 inline constexpr int kRepeats = 2;
+// Quick tests repeat nothing after this time: they shall end within a minute. Chosen. Range: 15 to
+// 40 s.
+inline constexpr Nanos kQuickRepeats = seconds(20);
 // A child that has not ended this long after its measuring time is ended. It is above heddle's
 // time to find a dead peer, 5 s by default. Chosen. Range: 6 to 60 s.
 inline constexpr Nanos kChildGrace = seconds(8);
@@ -46,6 +49,9 @@ inline constexpr size_t kQuickHosts = 8;
 inline constexpr size_t kQuickPartners = 4;
 
 // --- judging ---
+
+// Slow pairs that have a row of their own. Chosen. Range: 3 to 20.
+inline constexpr size_t kMostPairRows = 4;
 
 // IPv4 and UDP header and heddle's header of data; Ethernet header, which rates of a lab count.
 inline constexpr uint32_t kHeaderBytes = 28 + 40;

@@ -57,8 +57,17 @@ void Session::restart_processor_time() { processors_ = ProcessorTime(commands_.r
 Grade Session::grade_of_speed(double reached, double expected) const {
   if (reached >= expected) return Grade::kOk;
   if (reached >= expected * params::kWarnShare) return Grade::kWarn;
-  const double others = processors_.others_share(commands_.running_seconds());
-  return others > params::kDisturbed ? Grade::kWarn : Grade::kFail;
+  return disturbed() ? Grade::kWarn : Grade::kFail;
+}
+
+bool Session::disturbed() const {
+  return processors_.others_share(commands_.running_seconds()) > params::kDisturbed;
+}
+
+bool Session::may_repeat(int repeats_done) const {
+  if (interrupted() || repeats_done >= params::kRepeats) return false;
+  const bool quick = options_.depth == Depth::kQuick;
+  return !quick || lab::meter_now() - start_ < params::kQuickRepeats;
 }
 
 Result<std::vector<uint32_t>> Session::start_servers() {

@@ -48,6 +48,11 @@ class Session {
   // The grade of a speed: a speed on a machine whose processors others use fails nothing.
   Grade grade_of_speed(double reached, double expected) const;
 
+  // Whether other programs use so much that a speed says little of the fabric.
+  bool disturbed() const;
+  // Whether there is time to measure once more what was below its expectation.
+  bool may_repeat(int repeats_done) const;
+
   // Starts `heddle perf --listen` on each host that has none; hosts where it does not listen are
   // returned.
   Result<std::vector<uint32_t>> start_servers();
@@ -62,6 +67,7 @@ class Session {
   const std::string& folder() const { return options_.folder; }
   // The recording of the collectives; empty: there is none.
   std::string recording;
+  bool recording_disturbed = false;  // see disturbed(), when it was made
 
  private:
   Session(const lab::Lab& lab, const AcceptanceOptions& options, LinkWatch links);
@@ -74,6 +80,7 @@ class Session {
   std::vector<std::optional<Commands::Id>> servers_;  // by host
   std::vector<CarriedLoad> seen_;
   ProcessorTime processors_;
+  Nanos start_ = lab::meter_now();
 };
 
 // A document that a command printed; nothing if it printed none.

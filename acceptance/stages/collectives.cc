@@ -48,8 +48,8 @@ bool is_below(const Session& session, const BenchResult& result, double bound) {
 Result<void> run_collectives(Session& session, StageReport& report) {
   const double bound = bus_bound(session);
   Result<BenchResult> best = run_recorded_bench(session);
-  for (int again = 0; again < params::kRepeats && best && !session.interrupted(); ++again) {
-    if (!is_below(session, *best, bound)) break;
+  for (int again = 0; best && is_below(session, *best, bound) && session.may_repeat(again);
+       ++again) {
     Result<BenchResult> next = run_recorded_bench(session);
     if (!next) return fail(std::move(next).error());
     if (next->sizes.empty()) continue;
@@ -67,6 +67,7 @@ Result<void> run_collectives(Session& session, StageReport& report) {
   }
   add_rows(session, *best, bound, report);
   session.recording = best->recording;
+  session.recording_disturbed = session.disturbed();
   Json sizes = Json::array();
   for (const BenchSize& size : best->sizes) {
     sizes.push_back({{"bytes", size.bytes},

@@ -60,8 +60,7 @@ class Pairs {
     Result<std::vector<FlowFigures>> flows = run_flows(session_, round, session_.flow_time());
     if (!flows) return fail(std::move(flows).error());
     const std::vector<double> allowed = session_.payload_rates(round);
-    for (int again = 0; again < params::kRepeats && !session_.interrupted(); ++again) {
-      if (!any_below(*flows, allowed)) break;
+    for (int again = 0; any_below(*flows, allowed) && session_.may_repeat(again); ++again) {
       const auto repeated = run_flows(session_, round, session_.flow_time());
       if (!repeated) return fail(repeated.error());
       for (size_t i = 0; i < round.size(); ++i) {
@@ -116,25 +115,46 @@ class Pairs {
           {"goodput", session_.host(*host), "slow to and from every host", "as other hosts", worst,
            fmt::format("check {}'s port speed, cable and processors", session_.host(*host))});
     }
-    for (const Measured& each : measured_) {
-      const Grade grade = grade_of_pair(each);
-      if (grade == Grade::kOk) continue;
-      const std::string measured =
-          each.flow.complaint.empty()
-              ? fmt::format("{}, {:.0f}% of what the links carry", rate_text(each.flow.bits_per_s),
-                            each.share() * 100)
-              : each.flow.complaint;
-      report_.rows.push_back({"goodput", session_.pair_name(each.pair), measured,
-                              least_text(each.allowed), grade,
-                              "see the links and hosts that this stage names; else repeat it with "
-                              "--full on an idle fabric"});
-    }
+    add_slow_pairs();
     const size_t fine = measured_.size() - slow.size();
     if (fine == 0) return;
     report_.rows.push_back(
         {"goodput", fmt::format("{} of {} pairs", fine, measured_.size()),
          fmt::format("{:.0f}% to {:.0f}% of what the links carry", lowest * 100, highest * 100),
          fmt::format("at least {:.0f}%", session_.expectations().pair_share * 100)});
+  }
+
+  // The slowest first; the others in one row.
+  void add_slow_pairs() {
+    std::vector<const Measured*> slow;
+    for (const Measured& each : measured_) {
+      if (grade_of_pair(each) != Grade::kOk) slow.push_back(&each);
+    }
+    std::sort(slow.begin(), slow.end(),
+              [](const Measured* a, const Measured* b) { return a->share() < b->share(); });
+    const std::string todo =
+        session_.disturbed() ? "other programs use this machine's processors: repeat it when it "
+                               "is idle"
+                             : "see the links and hosts that this stage names; else repeat it "
+                               "with --full";
+    const size_t shown = std::min(slow.size(), params::kMostPairRows);
+    for (size_t i = 0; i < shown; ++i) {
+      const Measured& each = *slow[i];
+      const std::string measured =
+          each.flow.complaint.empty()
+              ? fmt::format("{}, {:.0f}% of what the links carry", rate_text(each.flow.bits_per_s),
+                            each.share() * 100)
+              : each.flow.complaint;
+      report_.rows.push_back({"goodput", session_.pair_name(each.pair), measured,
+                              least_text(each.allowed), grade_of_pair(each), todo});
+    }
+    if (shown == slow.size()) return;
+    report_.rows.push_back(
+        {"goodput", fmt::format("{} more pairs", slow.size() - shown),
+         fmt::format("{:.0f}% to {:.0f}% of what the links carry", slow[shown]->share() * 100,
+                     slow.back()->share() * 100),
+         fmt::format("at least {:.0f}%", session_.expectations().pair_share * 100),
+         grade_of_pair(*slow[shown]), todo});
   }
 
   std::string least_text(double allowed) const {

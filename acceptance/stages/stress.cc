@@ -78,8 +78,8 @@ class Stress {
   Result<void> load(const std::string& name, const std::vector<HostPair>& pairs, double share,
                     std::optional<HostPair> victim) {
     Result<Load> best = measure(pairs, victim);
-    for (int again = 0; again < params::kRepeats && best && !session_.interrupted(); ++again) {
-      if (best->sum() >= best->allowed * share) break;
+    for (int again = 0; best && best->sum() < best->allowed * share && session_.may_repeat(again);
+         ++again) {
       Result<Load> next = measure(pairs, victim);
       if (!next || next->sum() > best->sum()) best = std::move(next);
     }
