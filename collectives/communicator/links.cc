@@ -23,6 +23,7 @@ struct Links::Stranger {
   engine::Operation receive;
   Slot slot;
   std::optional<Hello> hello;
+  bool kept = false;  // messages of its last communicator may precede the hello
 };
 
 Links::Links(engine::Endpoint& endpoint)
@@ -33,6 +34,11 @@ Links::Links(engine::Endpoint& endpoint)
 Links::~Links() {
   CHECK(users_.empty());
   for (const auto& stranger : strangers_) endpoint_.abort(stranger->connection);
+  for (const auto& [peer, kept] : kept_) {
+    endpoint_.forget(kept.receive);
+    endpoint_.abort(kept.connection);
+  }
+  for (const KeptConnection& each : returned_) endpoint_.forget(each.receive);
 }
 
 void Links::add(uint64_t communicator, LinkUser& user) {
@@ -43,6 +49,10 @@ void Links::add(uint64_t communicator, LinkUser& user) {
 
 void Links::remove(uint64_t communicator) {
   users_.erase(communicator);
+  refuse(communicator);
+}
+
+void Links::refuse(uint64_t communicator) {
   if (ended_.size() == params::kEndedCommunicators) ended_.pop_front();
   ended_.push_back(communicator);
   std::erase_if(strangers_, [this](const auto& stranger) { return hand_over(*stranger); });
@@ -55,8 +65,51 @@ bool Links::has_ended(uint64_t communicator) const {
   return false;
 }
 
+void Links::return_later(engine::Operation operation, const Slot& slot) {
+  returned_.push_back({0, operation, slot});
+}
+
+void Links::keep(const KeptConnection& kept, const transport::Address& peer, bool peer_connects) {
+  if (!peer_connects) {
+    kept_.emplace(peer, kept);
+    return;
+  }
+  auto stranger = std::make_unique<Stranger>();
+  stranger->connection = kept.connection;
+  stranger->receive = kept.receive;
+  stranger->slot = kept.slot;
+  stranger->kept = true;
+  strangers_.push_back(std::move(stranger));
+}
+
+std::optional<KeptConnection> Links::take_kept(const transport::Address& peer) {
+  drop_closed();
+  const auto found = kept_.find(peer);
+  if (found == kept_.end()) return std::nullopt;
+  const KeptConnection kept = found->second;
+  kept_.erase(found);
+  return kept;
+}
+
+void Links::drop_closed() {
+  std::erase_if(returned_, [this](KeptConnection& each) {
+    if (!endpoint_.peek(each.receive).done) return false;
+    slots_->give_back(each.slot);
+    return true;
+  });
+  std::erase_if(kept_, [this](const auto& each) {
+    const KeptConnection& kept = each.second;
+    const engine::ConnectionStatus status = endpoint_.status(kept.connection);
+    if (status.state != engine::ConnectionState::kClosed) return false;
+    endpoint_.abort(kept.connection);
+    return_later(kept.receive, kept.slot);
+    return true;
+  });
+}
+
 bool Links::poll() {
   bool moved = false;
+  if (!kept_.empty() || !returned_.empty()) drop_closed();
   while (const std::optional<engine::Connection> accepted = endpoint_.take_accepted()) {
     moved = true;
     auto stranger = std::make_unique<Stranger>();
@@ -85,6 +138,14 @@ bool Links::look_at(Stranger& stranger) {
   const engine::Outcome outcome = endpoint_.peek(stranger.receive);
   if (!outcome.done) return false;
   if (outcome.ok) stranger.hello = read_hello({stranger.slot.start, outcome.bytes});
+  if (outcome.ok && !stranger.hello && stranger.kept) {
+    const Result<engine::Operation> next =
+        endpoint_.receive(stranger.connection, kControlChannel, stranger.slot.place);
+    if (next) {
+      stranger.receive = *next;
+      return false;
+    }
+  }
   slots_->give_back(stranger.slot);
   if (!stranger.hello) {
     endpoint_.abort(stranger.connection);
