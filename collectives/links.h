@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/ring.h"
+#include "collectives/execution/hello.h"
 #include "collectives/execution/slots.h"
 #include "engine/endpoint.h"
 
 namespace heddle::collectives {
 
-struct Hello;
 class SharedMemoryNegotiation;
 
 // What a communicator is to its links.
@@ -25,11 +25,13 @@ class LinkUser {
   virtual void handle_link(const Hello& hello, engine::Connection connection) = 0;
 };
 
-// A connection to a rank that no communicator uses, with the receive of its next control message.
+// A connection to a rank that no communicator uses, with the receive of its next control message,
+// or with that message where it has come.
 struct KeptConnection {
   engine::Connection connection = 0;
   engine::Operation receive;
   Slot slot;
+  std::optional<Hello> hello;
 };
 
 class Links {

@@ -28,7 +28,6 @@ bool Communicator::Body::advance_failing() {
     case State::kSettling:
       if (endpoint_.now() >= give_up_at_) drop_unsettled();
       if (!settle()) return moved;
-      resources_->mesh.begin_keeping();
       state_ = State::kFailed;
       return true;
     default:
@@ -50,6 +49,7 @@ void Communicator::Body::withdraw() {
     if (message->busy) message->execution.withdraw();
   }
   resources_->buffered_sends.withdraw();
+  resources_->mesh.begin_keeping();
   give_up_at_ = endpoint_.now() + params::kWithdrawTime;
 }
 

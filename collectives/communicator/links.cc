@@ -66,7 +66,7 @@ bool Links::has_ended(uint64_t communicator) const {
 }
 
 void Links::return_later(engine::Operation operation, const Slot& slot) {
-  returned_.push_back({0, operation, slot});
+  returned_.push_back({0, operation, slot, std::nullopt});
 }
 
 void Links::keep(const KeptConnection& kept, const transport::Address& peer, bool peer_connects) {
@@ -78,8 +78,9 @@ void Links::keep(const KeptConnection& kept, const transport::Address& peer, boo
   stranger->connection = kept.connection;
   stranger->receive = kept.receive;
   stranger->slot = kept.slot;
+  stranger->hello = kept.hello;
   stranger->kept = true;
-  strangers_.push_back(std::move(stranger));
+  if (!hand_over(*stranger)) strangers_.push_back(std::move(stranger));
 }
 
 std::optional<KeptConnection> Links::take_kept(const transport::Address& peer) {

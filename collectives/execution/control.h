@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "collectives/call.h"
+#include "collectives/execution/hello.h"
 #include "collectives/execution/stream_counts.h"
 #include "collectives/membership/membership_agreement.h"
 #include "collectives/shared_memory/negotiation.h"
@@ -18,15 +19,6 @@
 namespace heddle::collectives {
 
 inline constexpr size_t kControlBytes = 512;
-
-// The first message of the rank that connected.
-struct Hello {
-  uint64_t communicator = 0;
-  uint32_t rank = 0;
-  uint32_t size = 0;
-  std::optional<MemoryOffer> memory;  // nothing: the network it is
-  bool operator==(const Hello&) const = default;
-};
 
 // Why the communicator cannot go on, in words that every rank may show.
 struct Failure {

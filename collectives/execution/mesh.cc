@@ -203,6 +203,11 @@ bool Mesh::receive_control(uint32_t rank) {
   const engine::Outcome outcome = endpoint_.peek(peer.receive);
   if (!outcome.done) return false;
   peer.receive = {};
+  if (outcome.ok && keeping_) peer.kept.hello = read_hello({peer.slot.start, outcome.bytes});
+  if (peer.kept.hello) {  // what follows is for another communicator
+    slots_.give_back(peer.slot);
+    return true;
+  }
   if (outcome.ok) handle_control(rank, {peer.slot.start, outcome.bytes});
   slots_.give_back(peer.slot);
   if (!outcome.ok || !listen(rank)) note_gone(rank);

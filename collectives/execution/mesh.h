@@ -78,7 +78,7 @@ class Mesh final : public LinkUser {
 
   // No other process reads this one's memory any more.
   void shut_memory();
-  // This rank's calls have ended: connections to ranks that live are to be kept.
+  // This rank has withdrawn its calls: connections to ranks that live are to be kept.
   void begin_keeping();
   // Whether both sides are ready to use the connection for another communicator, and that it is
   // handed to links for one.
@@ -124,6 +124,7 @@ class Mesh final : public LinkUser {
       bool aligned = false;  // both are
       StreamCounts posted;
       std::optional<StreamCounts> theirs;
+      std::optional<Hello> hello;  // of the peer's next communicator, which is first to know it
     } kept;
   };
   struct ControlSend {

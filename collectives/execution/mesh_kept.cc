@@ -1,5 +1,5 @@
-// Mesh, third part: after a failure. Connections between ranks that live are kept: when the calls
-// on both sides have ended, each side posts the messages that it is short of, so that the next ones
+// Mesh, third part: after a failure. Connections between ranks that live are kept: when both sides
+// have withdrawn their calls, each posts the messages that it is short of, so that the next ones
 // meet, and another communicator uses the connection.
 #include <algorithm>
 
@@ -36,7 +36,8 @@ void Mesh::handle_kept(uint32_t rank, const StreamCounts& posted) {
 }
 
 // What is posted here ends by itself: the messages that it meets were withdrawn, or came before
-// their receive.
+// their receive. A send that came early ends only with its receive, so this does not wait for the
+// end of calls.
 void Mesh::align(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (!peer.kept.offered || !peer.kept.theirs || peer.kept.aligned || peer.gone) return;
@@ -67,8 +68,8 @@ bool Mesh::kept(uint32_t rank) const { return peers_[rank].kept.aligned && !peer
 
 void Mesh::release(uint32_t rank) {
   Peer& peer = peers_[rank];
-  if (!kept(rank) || !peer.receive) return;
-  links_.keep({peer.connection, peer.receive, peer.slot}, members_.addresses[rank],
+  if (!kept(rank) || (!peer.receive && !peer.kept.hello)) return;
+  links_.keep({peer.connection, peer.receive, peer.slot, peer.kept.hello}, members_.addresses[rank],
               rank > members_.rank);
   std::erase(connected_, rank);
   peer = {};
