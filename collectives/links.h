@@ -71,6 +71,7 @@ class Links {
   // Whether it needs no more looks.
   bool look_at(Stranger& stranger);
   bool hand_over(Stranger& stranger);
+  bool refuse_wanted(Stranger& stranger);
   bool has_ended(uint64_t communicator) const;
   void drop_closed();
 

@@ -73,9 +73,9 @@ inline constexpr Nanos kStalledAfter = seconds(1);
 // A failure is sent to all ranks within this; a rank that does not get it notices the closed
 // connection. 10 ms to 1 s: the limit of 1 s on a killed process (tests/e2e/death_test.py).
 inline constexpr Nanos kFailureNoticeTime = millis(200);
-// After a failure, calls with ranks that live are withdrawn; a connection on which that takes longer
-// is closed. Above some round trips, and with kFailureNoticeTime below the limit of 1 s: 10 to 700
-// ms; chosen.
+// After a failure, calls with ranks that live are withdrawn; a connection on which that takes
+// longer is closed. Above some round trips, and with kFailureNoticeTime below the limit of 1 s: 10
+// to 700 ms; chosen.
 inline constexpr Nanos kWithdrawTime = millis(500);
 // Ranks that are left wait this long until their connections can be used again; others are made
 // anew. As above.

@@ -12,18 +12,13 @@
 #include "collectives/params.h"
 
 namespace heddle::collectives {
-namespace {
-
-constexpr engine::Channel kControlChannel = 0;
-
-}  // namespace
-
 struct Links::Stranger {
   engine::Connection connection = 0;
   engine::Operation receive;
   Slot slot;
   std::optional<Hello> hello;
-  bool kept = false;  // messages of its last communicator may precede the hello
+  std::optional<uint64_t> wanted;  // it asks only about that communicator
+  bool kept = false;               // messages of its last communicator may precede the hello
 };
 
 Links::Links(engine::Endpoint& endpoint)
@@ -136,15 +131,19 @@ bool Links::poll() {
 
 bool Links::look_at(Stranger& stranger) {
   if (stranger.hello) return false;  // waits for its communicator
+  if (stranger.wanted) return refuse_wanted(stranger);
   const engine::Outcome outcome = endpoint_.peek(stranger.receive);
   if (!outcome.done) return false;
   if (outcome.ok) stranger.hello = read_hello({stranger.slot.start, outcome.bytes});
-  if (outcome.ok && !stranger.hello && stranger.kept) {
+  if (outcome.ok && !stranger.hello) {
+    stranger.wanted = read_wanted({stranger.slot.start, outcome.bytes});
+  }
+  if (outcome.ok && !stranger.hello && (stranger.kept || stranger.wanted)) {
     const Result<engine::Operation> next =
         endpoint_.receive(stranger.connection, kControlChannel, stranger.slot.place);
     if (next) {
       stranger.receive = *next;
-      return false;
+      return stranger.wanted && refuse_wanted(stranger);
     }
   }
   slots_->give_back(stranger.slot);
@@ -153,6 +152,16 @@ bool Links::look_at(Stranger& stranger) {
     return true;
   }
   return hand_over(stranger);
+}
+
+// Whether it is over: its communicator has ended here, or the peer waits no more.
+bool Links::refuse_wanted(Stranger& stranger) {
+  const engine::Outcome outcome = endpoint_.peek(stranger.receive);
+  if (!outcome.done && !has_ended(*stranger.wanted)) return false;
+  endpoint_.abort(stranger.connection);
+  if (outcome.done) slots_->give_back(stranger.slot);
+  if (!outcome.done) return_later(stranger.receive, stranger.slot);
+  return true;
 }
 
 bool Links::hand_over(Stranger& stranger) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "collectives/execution/control.h"
 #include "collectives/params.h"
 
 namespace heddle::collectives {
@@ -56,17 +57,28 @@ Nanos AbsentRanks::looks_again_at() const {
 
 // What shows that its process is gone; empty: nothing does.
 std::string AbsentRanks::silence_of(Awaited& awaited, Nanos now) {
-  if (awaited.probe == 0) {
-    const Result<engine::Connection> made = endpoint_.connect(members_.addresses[awaited.rank]);
-    if (!made) return made.error().message();
-    awaited.probe = *made;
-    return "";
-  }
+  if (awaited.probe == 0) return ask(awaited);
   const engine::ConnectionStatus status = endpoint_.status(awaited.probe);
   if (status.state == engine::ConnectionState::kClosed) return status.error.message();
   const bool late =
       now - awaited.since >= params::kProbeUnconnectedAfter + params::kProbeAnswerWithin;
   if (status.state == engine::ConnectionState::kOpening && late) return "it does not answer";
+  return "";
+}
+
+std::string AbsentRanks::ask(Awaited& awaited) {
+  const Result<engine::Connection> made = endpoint_.connect(members_.addresses[awaited.rank]);
+  if (!made) return made.error().message();
+  awaited.probe = *made;
+  Result<Slot> slot = links_.control_slots().lend();
+  if (!slot) return "";  // whether its process lives is known all the same
+  const size_t bytes = write_wanted(members_.communicator, slot->start);
+  const Result<engine::Operation> sent = endpoint_.send(*made, kControlChannel, slot->first(bytes));
+  if (sent) {
+    links_.return_later(*sent, *slot);
+  } else {
+    links_.control_slots().give_back(*slot);
+  }
   return "";
 }
 

@@ -1,6 +1,6 @@
 // AbsentRanks: ranks that should connect to this one and have not. After a while each is asked by a
-// connection of its own, which its process accepts even where it makes no calls; so one that is
-// gone is not waited for.
+// connection of its own, which its process accepts even where it makes no calls, and closes if the
+// communicator has ended there. So one that is gone is not waited for.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/links.h"
 #include "collectives/members.h"
 #include "engine/endpoint.h"
 
@@ -16,8 +17,8 @@ namespace heddle::collectives {
 class AbsentRanks {
  public:
   // Both must outlive it.
-  AbsentRanks(engine::Endpoint& endpoint, const Members& members)
-      : endpoint_(endpoint), members_(members) {}
+  AbsentRanks(Links& links, const Members& members)
+      : links_(links), endpoint_(links.endpoint()), members_(members) {}
 
   void await(uint32_t rank);
   // It has connected, or is known to be gone.
@@ -40,7 +41,9 @@ class AbsentRanks {
     engine::Connection probe = 0;
   };
   std::string silence_of(Awaited& awaited, Nanos now);
+  std::string ask(Awaited& awaited);
 
+  Links& links_;
   engine::Endpoint& endpoint_;
   const Members& members_;
   std::vector<Awaited> awaited_;

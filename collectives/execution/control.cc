@@ -14,6 +14,7 @@ constexpr size_t kFailureHead = 2 + 1 + 4;
 constexpr size_t kAnswerHead = 2 + 1 + 1;
 constexpr size_t kStalledBytes = 2 + Signature::kBytes;
 constexpr size_t kLateBytes = 2 + 8 + 4 + 1;
+constexpr size_t kWantedBytes = 2 + 8;
 constexpr size_t kKeptBytes = 2 + 2 * 4 * StreamCounts::kChannels;
 constexpr size_t kMembershipHead = 2 + 8 + 1 + 2 * 8;
 
@@ -86,6 +87,12 @@ size_t write_late(const Late& late, std::byte* bytes) {
   return writer.written();
 }
 
+size_t write_wanted(uint64_t communicator, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kWanted);
+  writer.put(communicator, 8);
+  return writer.written();
+}
+
 size_t write_kept(const StreamCounts& posted, std::byte* bytes) {
   Writer writer(bytes, ControlKind::kKept);
   for (const uint32_t count : posted.sends) writer.put(count, 4);
@@ -116,7 +123,7 @@ size_t write_answer(const MemoryAnswer& answer, std::byte* bytes) {
 std::optional<ControlKind> control_kind(std::span<const std::byte> bytes) {
   for (const ControlKind kind :
        {ControlKind::kHello, ControlKind::kFailure, ControlKind::kStalled, ControlKind::kLate,
-        ControlKind::kAnswer, ControlKind::kKept, ControlKind::kMembership}) {
+        ControlKind::kAnswer, ControlKind::kKept, ControlKind::kMembership, ControlKind::kWanted}) {
     if (is(bytes, kind, 2)) return kind;
   }
   return std::nullopt;
@@ -155,6 +162,11 @@ std::optional<Late> read_late(std::span<const std::byte> bytes) {
   return Late{.number = take(bytes, 2, 8),
               .rank = static_cast<uint32_t>(take(bytes, 10, 4)),
               .came = take(bytes, 14, 1) != 0};
+}
+
+std::optional<uint64_t> read_wanted(std::span<const std::byte> bytes) {
+  if (!is(bytes, ControlKind::kWanted, kWantedBytes)) return std::nullopt;
+  return take(bytes, 2, 8);
 }
 
 std::optional<StreamCounts> read_kept(std::span<const std::byte> bytes) {

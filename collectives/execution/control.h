@@ -19,6 +19,7 @@
 namespace heddle::collectives {
 
 inline constexpr size_t kControlBytes = 512;
+inline constexpr engine::Channel kControlChannel = 0;
 
 // Why the communicator cannot go on, in words that every rank may show.
 struct Failure {
@@ -37,6 +38,7 @@ enum class ControlKind : uint8_t {
   kAnswer = 5,
   kKept = 6,
   kMembership = 7,
+  kWanted = 8,
 };
 
 // The answer to a rank that waits in a call: a rank that has not posted the call yet, either the
@@ -60,6 +62,9 @@ size_t write_kept(const StreamCounts& posted, std::byte* bytes);
 // Of that communicator, since another may have its connections by now. 0: its ranks do not fit.
 size_t write_membership(uint64_t communicator, const MembershipMessage& message, std::byte* bytes);
 
+// The first message of a connection that only asks: whether that communicator may still come here.
+size_t write_wanted(uint64_t communicator, std::byte* bytes);
+
 // To an offer of memory. Its reason is cut to fit.
 size_t write_answer(const MemoryAnswer& answer, std::byte* bytes);
 
@@ -69,6 +74,7 @@ std::optional<Hello> read_hello(std::span<const std::byte> bytes);
 std::optional<Failure> read_failure(std::span<const std::byte> bytes);
 std::optional<Signature> read_stalled(std::span<const std::byte> bytes);
 std::optional<Late> read_late(std::span<const std::byte> bytes);
+std::optional<uint64_t> read_wanted(std::span<const std::byte> bytes);
 std::optional<StreamCounts> read_kept(std::span<const std::byte> bytes);
 // Nothing, too, of another communicator than this of `size` ranks.
 std::optional<MembershipMessage> read_membership(std::span<const std::byte> bytes,

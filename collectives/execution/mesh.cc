@@ -11,8 +11,6 @@
 namespace heddle::collectives {
 namespace {
 
-constexpr engine::Channel kControlChannel = 0;
-
 std::string rank_text(uint32_t rank) { return "rank " + std::to_string(rank); }
 
 }  // namespace
@@ -27,7 +25,7 @@ Mesh::Mesh(Links& links, const Members& members, SlotPool& small, BufferedSends&
       options_(options),
       slots_(links.control_slots()),
       peers_(members.size()),
-      absent_(links.endpoint(), members_) {
+      absent_(links, members_) {
   links_.add(members_.communicator, *this);
 }
 
