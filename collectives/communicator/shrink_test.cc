@@ -139,6 +139,26 @@ TEST_P(Shrink, OfACommunicatorWhosePartsWorkLeavesThemAlone) {
   });
 }
 
+// Its process lives, but will not take part: as after a shrink() that ended with an error there.
+TEST(Refused, ARankThatRefusesTheCommunicatorIsNotWaitedFor) {
+  LocalRanks ranks({.ranks = 2});
+  std::atomic<bool> ended = false;
+  ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {
+    if (rank == 1) {
+      links->refuse(ranks.members(0).communicator);
+      while (!ended) {
+        links->endpoint().progress(millis(5));
+        links->poll();
+      }
+      return;
+    }
+    auto communicator = make(ranks, rank, links, SharedMemory::kNever);
+    const std::string text = failure_of(*communicator, communicator->barrier());
+    EXPECT_TRUE(contains(text, "rank 1 is gone")) << text;
+    ended = true;
+  });
+}
+
 TEST(ShrinkOfTwo, EndsOnTheRankThatIsNoMajority) {
   LocalRanks ranks({.ranks = 2});
   ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {

@@ -25,7 +25,7 @@ bool Survivors::advance() {
   const Nanos now = links_.endpoint().now();
   bool moved = pass_on();
   agreement_->advance(now);
-  if (agreement_->leads()) expect_pending();
+  if (agreement_->leads() && !agreement_->outcome()) expect_pending();
   MembershipAgreement::Sending sending;
   while (agreement_->poll_send(sending)) moved |= send(sending);
   if (abort_at_ && (now >= *abort_at_ || mesh_.all_sent())) {
