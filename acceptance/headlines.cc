@@ -59,7 +59,7 @@ Headline latency(const Report& report) {
   std::vector<double> medians;
   for (const Json& pair : *pairs) medians.push_back(pair.value("half_round_trip_us_p50", 0.0));
   std::sort(medians.begin(), medians.end());
-  made.value = fmt::format("{:.0f} us", medians[medians.size() / 2]);
+  made.value = duration_text(nanos(static_cast<int64_t>(medians[medians.size() / 2] * 1e3)));
   made.note = "half a round trip of 64 B on the idle fabric, median of all pairs";
   const Json* const victim = data_of(report, "stress", "victim");
   if (victim != nullptr) {

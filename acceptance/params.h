@@ -2,6 +2,7 @@
 // may want to change is in expectations.h.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/nanos.h"

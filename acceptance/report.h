@@ -2,6 +2,7 @@
 // figure, what was expected of it, the grade and what to do. Plain data: documents.h writes it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>

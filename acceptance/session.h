@@ -48,7 +48,7 @@ class Session {
   // The grade of a speed: a speed on a machine whose processors others use fails nothing.
   Grade grade_of_speed(double reached, double expected) const;
 
-  // Whether other programs use the processors to an extent that a speed says little of the fabric.
+  // Whether other programs use more of the processors than kDisturbed: then a speed says little.
   bool disturbed() const;
   // Whether there is time to measure once more what was below its expectation.
   bool may_repeat(int repeats_done) const;

@@ -198,10 +198,10 @@ class Pairs {
            "two hosts"});
     }
     if (fine == 0) return;
-    report_.rows.push_back(
-        {"latency", fmt::format("{} of {} pairs", fine, measured_.size()),
-         fmt::format("{:.0f} us, half a round trip of 64 B, median", median(medians)),
-         "pairs alike"});
+    report_.rows.push_back({"latency", fmt::format("{} of {} pairs", fine, measured_.size()),
+                            duration_text(nanos(static_cast<int64_t>(median(medians) * 1e3))) +
+                                ", half a round trip of 64 B, median",
+                            "pairs alike"});
   }
 
   void compare_tcp() {

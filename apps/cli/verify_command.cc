@@ -164,6 +164,10 @@ Result<acceptance::Report> test_lab(const VerifyOptions& options, const std::str
   line.clear();
   if (!report) return report;
   report->signal = lab::noted_signal();
+  if (options.lab.empty()) {
+    report->fabric = options.topology.empty() ? "an emulated leaf-spine fabric"
+                                              : lab::name_after(options.topology);
+  }
   report->topology = !options.topology.empty() ? options.topology
                      : !options.lab.empty()    ? tested->lab().state.source
                                                : "four hosts, two leaves, four spines";
