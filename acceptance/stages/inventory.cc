@@ -77,11 +77,7 @@ class Inventory {
                      place.name, facts.device, expected)});
   }
 
-  std::string mtu_text() const {
-    std::string text;
-    for (const uint32_t mtu : mtus_) text += fmt::format("{}{}", text.empty() ? "" : ", ", mtu);
-    return text + " bytes";
-  }
+  std::string mtu_text() const { return fmt::format("{} bytes", fmt::join(mtus_, ", ")); }
 
   Session& session_;
   StageReport& report_;
