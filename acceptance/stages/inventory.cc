@@ -115,6 +115,7 @@ Result<void> run_inventory(Session& session, StageReport& report) {
   Result<std::vector<PlaceFacts>> places = read_facts(session.lab());
   if (!places) return fail(std::move(places).error());
   if (Result<void> asked = add_doctor(session, *places); !asked) return asked;
+  if (session.interrupted()) return {};
   Inventory inventory(session, report, *places);
   inventory.check_ports();
   for (Row& row : compare_facts(*places)) report.rows.push_back(std::move(row));

@@ -96,6 +96,7 @@ class Reach {
       if (session_.interrupted()) return {};
       Result<std::vector<PairResult>> results = reach_round(round);
       if (!results) return fail(std::move(results).error());
+      if (session_.interrupted()) return {};  // its commands were ended
       for (PairResult& result : *results) {
         const bool stopped = session_.server_is_stopped(result.pair.to);
         if (!result.reached && !stopped && !session_.interrupted()) {
