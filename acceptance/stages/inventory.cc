@@ -77,11 +77,7 @@ class Inventory {
                      place.name, facts.device, expected)});
   }
 
-  std::string mtu_text() const {
-    std::string text;
-    for (const uint32_t mtu : mtus_) text += fmt::format("{}{}", text.empty() ? "" : ", ", mtu);
-    return text + " bytes";
-  }
+  std::string mtu_text() const { return fmt::format("{} bytes", fmt::join(mtus_, ", ")); }
 
   Session& session_;
   StageReport& report_;
@@ -119,6 +115,7 @@ Result<void> run_inventory(Session& session, StageReport& report) {
   Result<std::vector<PlaceFacts>> places = read_facts(session.lab());
   if (!places) return fail(std::move(places).error());
   if (Result<void> asked = add_doctor(session, *places); !asked) return asked;
+  if (session.interrupted()) return {};
   Inventory inventory(session, report, *places);
   inventory.check_ports();
   for (Row& row : compare_facts(*places)) report.rows.push_back(std::move(row));

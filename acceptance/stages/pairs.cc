@@ -69,6 +69,7 @@ class Pairs {
     }
     const auto tcp = run_tcp(session_, round, session_.flow_time() / 2);
     if (!tcp) return fail(tcp.error());
+    if (session_.interrupted()) return {};  // its commands were ended
     for (size_t i = 0; i < round.size(); ++i) {
       measured_.push_back({round[i], (*flows)[i], (*tcp)[i], (*latencies)[i], allowed[i]});
     }

@@ -45,8 +45,9 @@ class Reach {
       if (Result<void> ran = find_routes(pair); !ran) return ran;
     }
     if (right_routes_ > 0) {
-      report_.rows.push_back(
-          {"routes", fmt::format("{} pairs of leaves", right_routes_), routes_text_, routes_text_});
+      report_.rows.push_back({"routes", fmt::format("{} pairs of leaves", right_routes_),
+                              fmt::format("{} routes work", fmt::join(right_counts_, ", ")),
+                              "as the topology has them"});
     }
     return {};
   }
@@ -95,6 +96,7 @@ class Reach {
       if (session_.interrupted()) return {};
       Result<std::vector<PairResult>> results = reach_round(round);
       if (!results) return fail(std::move(results).error());
+      if (session_.interrupted()) return {};  // its commands were ended
       for (PairResult& result : *results) {
         const bool stopped = session_.server_is_stopped(result.pair.to);
         if (!result.reached && !stopped && !session_.interrupted()) {
@@ -194,10 +196,9 @@ class Reach {
       ++right;
     }
     if (right == 0) return;
-    std::string text;
-    for (const uint32_t size : sizes) text += fmt::format("{}{}", text.empty() ? "" : ", ", size);
     report_.rows.push_back({"MTU end to end", fmt::format("{} of {} pairs", right, all.size()),
-                            text + " bytes", "as the ports on the way"});
+                            fmt::format("{} bytes", fmt::join(sizes, ", ")),
+                            "as the ports on the way"});
   }
 
   void add_data() {
@@ -286,7 +287,7 @@ class Reach {
     const std::string measured = fmt::format("{} routes work", found);
     if (found >= expected) {
       ++right_routes_;
-      routes_text_ = measured;
+      right_counts_.insert(found);
       return;
     }
     const std::vector<LinkUse> lost = links_behind(session_.topology(), pair, routes);
@@ -310,7 +311,7 @@ class Reach {
   std::vector<PairResult> results_;
   std::set<std::string> lost_links_;
   size_t right_routes_ = 0;
-  std::string routes_text_;
+  std::set<uint64_t> right_counts_;
 };
 
 }  // namespace
