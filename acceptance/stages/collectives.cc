@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "acceptance/params.h"
-#include "acceptance/stages/recorded_bench.h"
+#include "acceptance/stages/recorded_allreduces.h"
 #include "acceptance/stages/stages.h"
 #include "base/quantity.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "acceptance/params.h"
-#include "acceptance/stages/recorded_bench.h"
+#include "acceptance/stages/recorded_allreduces.h"
 #include "acceptance/stages/stages.h"
 
 namespace heddle::acceptance {

@@ -1,5 +1,5 @@
-// See recorded_bench.h.
-#include "acceptance/stages/recorded_bench.h"
+// See recorded_allreduces.h.
+#include "acceptance/stages/recorded_allreduces.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
