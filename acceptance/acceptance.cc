@@ -71,6 +71,9 @@ void run_stage(const Stage& stage, Session& session, StageReport& report) {
   } else if (!ran) {
     report.outcome = StageOutcome::kBroken;
     report.reason = ran.error().message();
+  } else if (report.rows.empty()) {
+    report.outcome = StageOutcome::kBroken;
+    report.reason = "it measured nothing";
   } else {
     report.outcome =
         grade_of(report) == Grade::kFail ? StageOutcome::kFailed : StageOutcome::kPassed;
@@ -182,6 +185,10 @@ Result<void> check_plan(const topology::Topology& plan, const topology::Topology
 
 Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& options) {
   const Nanos start = lab::meter_now();
+  if (lab.layout.topology.hosts.size() < 2) {
+    return fail(ErrorCode::kInvalid, "cannot verify this fabric", "it has fewer than two hosts",
+                "give a topology with two hosts or more");
+  }
   const ProcessorTime processors;
   Report report;
   report.fabric = lab.state.name;

@@ -73,13 +73,20 @@ bool needs_quotes(const std::string& word) {
                              "-_=+./:,%@") != std::string::npos;
 }
 
+std::string quoted(const std::string& word) {
+  std::string line = "'";
+  for (const char letter : word)
+    line += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return line + "'";
+}
+
 }  // namespace
 
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) {
     if (!line.empty()) line += ' ';
-    line += needs_quotes(word) ? "'" + word + "'" : word;
+    line += needs_quotes(word) ? quoted(word) : word;
   }
   return line;
 }
@@ -166,8 +173,17 @@ void Commands::look_after(Child& child) {
   if (!child.running) return;
   int status = 0;
   if (waitpid(child.process, &status, WNOHANG) != child.process) return;
+  note_end(child, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+// A test of many hosts has thousands of children: descriptors are of those that run only.
+void Commands::note_end(Child& child, int exit_status) {
   child.running = false;
-  child.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  child.exit_status = exit_status;
+  child.output_text = whole_text(child.output);
+  child.errors_text = whole_text(child.errors);
+  child.output = {};
+  child.errors = {};
 }
 
 void Commands::wait(const std::vector<Id>& ids, Nanos limit, const std::function<bool()>& pause) {
@@ -214,7 +230,10 @@ double Commands::running_seconds() const {
   return sum / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-std::string Commands::output_of(Id id) const { return whole_text(children_[id].output); }
+std::string Commands::output_of(Id id) const {
+  const Child& child = children_[id];
+  return child.running ? whole_text(child.output) : child.output_text;
+}
 
 void Commands::end(Id id) { kill_and_wait(children_[id]); }
 
@@ -233,14 +252,12 @@ void Commands::kill_and_wait(Child& child) {
   kill(child.process, SIGKILL);
   int status = 0;
   while (waitpid(child.process, &status, 0) < 0 && errno == EINTR) continue;
-  child.running = false;
-  child.exit_status = 128 + SIGKILL;
+  note_end(child, 128 + SIGKILL);
 }
 
 CommandEnd Commands::result_of(Id id) const {
   const Child& child = children_[id];
-  return {child.exit_status, child.late, child.stopped, whole_text(child.output),
-          whole_text(child.errors)};
+  return {child.exit_status, child.late, child.stopped, child.output_text, child.errors_text};
 }
 
 std::vector<std::string> Commands::take_lines() { return std::exchange(lines_, {}); }

@@ -68,12 +68,15 @@ class Commands {
     bool late = false;
     bool stopped = false;
     int exit_status = -1;
-    Descriptor output;
+    Descriptor output;  // while it runs
     Descriptor errors;
+    std::string output_text;  // when it has ended
+    std::string errors_text;
   };
 
   Result<Id> start_child(const std::function<void()>& become, const std::string& what);
   void look_after(Child& child);
+  static void note_end(Child& child, int exit_status);
   void kill_and_wait(Child& child);
 
   const lab::Lab& lab_;

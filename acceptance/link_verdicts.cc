@@ -159,7 +159,11 @@ class Judge {
                      2 * links),
          fmt::format("{:g}% of their rate, errors at most {:g}%", expectations_.link_share * 100,
                      expectations_.errors_per_million / 1e4),
-         Grade::kOk, ""});
+         verdicts_.judged_directions > 0 ? Grade::kOk : Grade::kWarn,
+         verdicts_.judged_directions > 0
+             ? ""
+             : "no link carried enough to be judged: if all of one tier are slow alike, compare "
+               "their rates with the plan"});
   }
 
   const Topology& topology_;

@@ -57,7 +57,8 @@ void Session::restart_processor_time() { processors_ = ProcessorTime(commands_.r
 Grade Session::grade_of_speed(double reached, double expected) const {
   if (reached >= expected) return Grade::kOk;
   if (reached >= expected * params::kWarnShare) return Grade::kWarn;
-  return disturbed() ? Grade::kWarn : Grade::kFail;
+  const bool far_below = reached < expected * params::kDisturbedFloor;
+  return disturbed() && !far_below ? Grade::kWarn : Grade::kFail;
 }
 
 bool Session::disturbed() const {

@@ -45,7 +45,8 @@ class Session {
 
   // Called before each stage: what other programs use is counted from now on.
   void restart_processor_time();
-  // The grade of a speed: a speed on a machine whose processors others use fails nothing.
+  // The grade of a speed: a speed on a machine whose processors others use fails only if it is
+  // far below what is expected.
   Grade grade_of_speed(double reached, double expected) const;
 
   // Whether other programs use more of the processors than kDisturbed: then a speed says little.

@@ -48,7 +48,7 @@ Difference difference_of(const Json& matrix) {
           fmt::format("{} to {}", parties[from].value("host", ""), parties[to].value("host", ""));
     }
   }
-  if (all > 0) found.share = apart / all;
+  found.share = all > 0 ? apart / all : 1;
   if (largest > 0) found.worst = worst / largest;
   return found;
 }
@@ -85,7 +85,7 @@ void judge_diagnosis(const CommandEnd& end, bool disturbed, StageReport& report)
   const std::optional<Json> document = document_of(end);
   if (!document) {
     report.rows.push_back({"diagnosis", "all-reduces", complaint_of(end), "a diagnosis",
-                           Grade::kWarn, "run `heddle diagnose` on the recording"});
+                           Grade::kFail, "run `heddle diagnose` on the recording"});
     return;
   }
   const Json verdicts = document->value("verdicts", Json::array());

@@ -134,6 +134,25 @@ class Slurm(unittest.TestCase):
         self.script("epilog")
         self.assertTrue((self.folder / "else").is_dir())
 
+    def test_no_link_of_a_user_is_followed_where_recordings_are_kept(self):
+        """Root copied into what stood in the place: a link in it let a job overwrite any file."""
+        victim = self.folder / "victim"
+        victim.write_text("whole")
+        kept = self.folder / "kept"
+        for _ in range(2):  # the job is requeued
+            self.script("prolog")
+            (self.folder / "jobs/17/file").write_text("of the job")
+            self.script("epilog", HEDDLE_KEEP_FOLDER=str(kept))
+            (kept / "17/n0/file").unlink(missing_ok=True)
+            (kept / "17/n0/file").symlink_to(victim)
+        self.assertEqual(victim.read_text(), "whole")
+        self.assertEqual((kept / "17/n0.1/file").read_text(), "of the job")
+        kept.chmod(0o777)
+        self.script("prolog")
+        (self.folder / "jobs/17/file").write_text("stays")
+        self.script("epilog", HEDDLE_KEEP_FOLDER=str(kept))
+        self.assertEqual((self.folder / "jobs/17/file").read_text(), "stays")
+
     def test_a_number_that_is_none_touches_nothing(self):
         self.script("prolog", SLURM_JOB_ID="../x")
         self.script("epilog", SLURM_JOB_ID="../x")
