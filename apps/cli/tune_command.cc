@@ -213,7 +213,7 @@ int run_tune_command(const Settings& settings, const TuneCommandOptions& options
 
 void add_tune_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const tune = root.add_subcommand(
-      "tune", "measure the algorithms of collectives, and store the table that ranks choose by");
+      "tune", "measure collectives into the table that ranks choose algorithms by");
   tune->footer(kExample + exit_status_help("the hosts were too busy for a useful table",
                                            "nothing was measured"));
   const auto options = std::make_shared<TuneCommandOptions>();

@@ -205,7 +205,7 @@ int run_verify(const VerifyOptions& options) {
 
 void add_verify_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const command = root.add_subcommand(
-      "verify", "test a fabric stage by stage, from cables to collectives, with a report");
+      "verify", "test a fabric stage by stage, and write a report");
   command->footer(kExample + exit_status_help("a check failed", "a stage could not measure"));
   const auto options = std::make_shared<VerifyOptions>();
   add_lab_option(*command, options->lab)->default_str("a new one, for the test");
