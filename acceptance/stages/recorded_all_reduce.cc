@@ -1,5 +1,5 @@
-// See recorded_bench.h.
-#include "acceptance/stages/recorded_bench.h"
+// See recorded_all_reduce.h.
+#include "acceptance/stages/recorded_all_reduce.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -64,7 +64,7 @@ double bus_bound(const Session& session) {
   return *std::min_element(rates.begin(), rates.end());
 }
 
-Result<BenchResult> run_recorded_bench(Session& session) {
+Result<BenchResult> run_recorded_all_reduce(Session& session) {
   BenchResult result{.recording = new_recording(session)};
   const uint64_t largest = largest_size(bus_bound(session));
   const bool full = session.options().depth == Depth::kFull;
