@@ -35,10 +35,10 @@ std::vector<BenchSize> sizes_of(const Json& document) {
   for (const Json& row : document.value("results", Json::array())) {
     const Json& side = row.at("out_of_place");
     BenchSize size{.bytes = row.value("size", uint64_t{0}),
-                   .time_us = side.value("time", 0.0),
-                   .bus_bits_per_s = side.value("bus_bw", 0.0) * 8e9};
+                   .time_us = number_of(side, "time"),
+                   .bus_bits_per_s = number_of(side, "bus_bw") * 8e9};
     for (const char* const each : {"out_of_place", "in_place"}) {
-      size.wrong += static_cast<uint64_t>(row.at(each).value("nwrong", 0.0));
+      size.wrong += static_cast<uint64_t>(number_of(row.at(each), "nwrong"));
     }
     if (sizes.size() < own.size()) size.algorithm = own[sizes.size()].value("algorithm", "");
     sizes.push_back(size);
