@@ -60,10 +60,20 @@ bool is_chosen(const AcceptanceOptions& options, const char* name) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), name) != chosen.end();
 }
 
+// Commands of another version may print documents that this one does not expect.
+Result<void> run_guarded(const Stage& stage, Session& session, StageReport& report) {
+  try {
+    return stage.run(session, report);
+  } catch (const Json::exception& error) {
+    return fail(ErrorCode::kVersion, fmt::format("stage '{}' cannot read a result", stage.name),
+                error.what(), "run its commands by hand and look at what they print");
+  }
+}
+
 void run_stage(const Stage& stage, Session& session, StageReport& report) {
   const Nanos start = lab::meter_now();
   session.restart_processor_time();
-  const Result<void> ran = stage.run(session, report);
+  const Result<void> ran = run_guarded(stage, session, report);
   report.seconds = to_seconds(lab::meter_now() - start);
   report.commands = session.commands().take_lines();
   if (session.interrupted()) {

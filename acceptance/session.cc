@@ -126,6 +126,11 @@ std::optional<Json> document_of(const CommandEnd& end) {
   return document;
 }
 
+double number_of(const Json& document, const char* name) {
+  const auto found = document.find(name);
+  return found != document.end() && found->is_number() ? found->get<double>() : 0;
+}
+
 std::string complaint_of(const CommandEnd& end) {
   if (end.stopped) return "its process is stopped";
   std::string text = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);

@@ -86,6 +86,8 @@ class Session {
 
 // A document that a command printed; nothing if it printed none.
 std::optional<Json> document_of(const CommandEnd& end);
+// A number of a document; 0 where it has none, as of a test that a signal ended.
+double number_of(const Json& document, const char* name);
 // The last line that it wrote to standard error, without its name.
 std::string complaint_of(const CommandEnd& end);
 

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "acceptance/params.h"
-#include "acceptance/stages/recorded_allreduces.h"
+#include "acceptance/stages/recorded_all_reduce.h"
 #include "acceptance/stages/stages.h"
 #include "base/quantity.h"
 
@@ -47,10 +47,10 @@ bool is_below(const Session& session, const BenchResult& result, double bound) {
 
 Result<void> run_collectives(Session& session, StageReport& report) {
   const double bound = bus_bound(session);
-  Result<BenchResult> best = run_recorded_bench(session);
+  Result<BenchResult> best = run_recorded_all_reduce(session);
   for (int again = 0; best && is_below(session, *best, bound) && session.may_repeat(again);
        ++again) {
-    Result<BenchResult> next = run_recorded_bench(session);
+    Result<BenchResult> next = run_recorded_all_reduce(session);
     if (!next) return fail(std::move(next).error());
     if (next->sizes.empty()) continue;
     const bool better = best->sizes.empty() ||

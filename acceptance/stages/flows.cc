@@ -38,12 +38,12 @@ FlowFigures tcp_figures(const HostPair& pair, const CommandEnd& receiver,
                         const CommandEnd& sender) {
   FlowFigures figures{.pair = pair};
   const std::optional<Json> document = document_of(receiver);
-  const double span = document ? document->value("seconds", 0.0) : 0;
+  const double span = document ? number_of(*document, "seconds") : 0;
   if (sender.exit_status != 0 || span <= 0) {
     figures.complaint = complaint_of(sender.exit_status != 0 ? sender : receiver);
     return figures;
   }
-  figures.bits_per_s = document->value("bytes", 0.0) * 8 / span;
+  figures.bits_per_s = number_of(*document, "bytes") * 8 / span;
   return figures;
 }
 
@@ -76,9 +76,9 @@ LatencyFigures latency_figures(Session& session, const HostPair& pair, Commands:
   LatencyFigures figures{.pair = pair};
   const std::optional<Json> test = test_of(session.commands().result_of(id), figures.complaint);
   if (!test) return figures;
-  figures.us_min = test->value("half_round_trip_us_min", 0.0);
-  figures.us_p50 = test->value("half_round_trip_us_p50", 0.0);
-  figures.us_p99 = test->value("half_round_trip_us_p99", 0.0);
+  figures.us_min = number_of(*test, "half_round_trip_us_min");
+  figures.us_p50 = number_of(*test, "half_round_trip_us_p50");
+  figures.us_p99 = number_of(*test, "half_round_trip_us_p99");
   if (figures.us_min <= 0) figures.complaint = "no round was complete";
   return figures;
 }

@@ -60,7 +60,10 @@ class Pairs {
     Result<std::vector<FlowFigures>> flows = run_flows(session_, round, session_.flow_time());
     if (!flows) return fail(std::move(flows).error());
     const std::vector<double> allowed = session_.payload_rates(round);
-    for (int again = 0; any_below(*flows, allowed) && session_.may_repeat(again); ++again) {
+    // A pair without a figure is tried again, however little time there is.
+    for (int again = 0; (again == 0 && any_missing(*flows) && !session_.interrupted()) ||
+                        (any_below(*flows, allowed) && session_.may_repeat(again));
+         ++again) {
       const auto repeated = run_flows(session_, round, session_.flow_time());
       if (!repeated) return fail(repeated.error());
       for (size_t i = 0; i < round.size(); ++i) {
@@ -74,6 +77,11 @@ class Pairs {
       measured_.push_back({round[i], (*flows)[i], (*tcp)[i], (*latencies)[i], allowed[i]});
     }
     return {};
+  }
+
+  static bool any_missing(const std::vector<FlowFigures>& flows) {
+    return std::any_of(flows.begin(), flows.end(),
+                       [](const FlowFigures& flow) { return !flow.complaint.empty(); });
   }
 
   bool any_below(const std::vector<FlowFigures>& flows, const std::vector<double>& allowed) const {

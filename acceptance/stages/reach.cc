@@ -86,8 +86,8 @@ class Reach {
     }
     const Json& test = document->at("tests").front();
     result.reached = true;
-    result.wrong_messages = test.value("wrong_messages", uint64_t{0});
-    result.packet_bytes = test.value("packet_bytes", 0U);
+    result.wrong_messages = static_cast<uint64_t>(number_of(test, "wrong_messages"));
+    result.packet_bytes = static_cast<uint32_t>(number_of(test, "packet_bytes"));
     return result;
   }
 

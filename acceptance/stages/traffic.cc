@@ -7,7 +7,7 @@
 #include <string>
 
 #include "acceptance/params.h"
-#include "acceptance/stages/recorded_allreduces.h"
+#include "acceptance/stages/recorded_all_reduce.h"
 #include "acceptance/stages/stages.h"
 
 namespace heddle::acceptance {
@@ -107,7 +107,7 @@ void judge_diagnosis(const CommandEnd& end, bool disturbed, StageReport& report)
 
 Result<void> run_traffic(Session& session, StageReport& report) {
   if (session.recording.empty()) {
-    Result<BenchResult> bench = run_recorded_bench(session);
+    Result<BenchResult> bench = run_recorded_all_reduce(session);
     if (!bench) return fail(std::move(bench).error());
     if (session.interrupted()) return {};
     if (bench->sizes.empty()) {

@@ -213,6 +213,7 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
                       "the fabric to make; with --lab, what that lab should be");
   command->add_option("--stage", options->stages, "run only this stage; may be given several times")
       ->type_name("NAME")
+      ->allow_extra_args(false)
       ->check(one_of(acceptance::stage_names()))
       ->default_str("all");
   auto* const quick =

@@ -1,5 +1,10 @@
+<<<<<<<< HEAD:acceptance/stages/recorded_allreduces.cc
 // See recorded_allreduces.h.
 #include "acceptance/stages/recorded_allreduces.h"
+========
+// See recorded_all_reduce.h.
+#include "acceptance/stages/recorded_all_reduce.h"
+>>>>>>>> h/verify:acceptance/stages/recorded_all_reduce.cc
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -35,10 +40,10 @@ std::vector<BenchSize> sizes_of(const Json& document) {
   for (const Json& row : document.value("results", Json::array())) {
     const Json& side = row.at("out_of_place");
     BenchSize size{.bytes = row.value("size", uint64_t{0}),
-                   .time_us = side.value("time", 0.0),
-                   .bus_bits_per_s = side.value("bus_bw", 0.0) * 8e9};
+                   .time_us = number_of(side, "time"),
+                   .bus_bits_per_s = number_of(side, "bus_bw") * 8e9};
     for (const char* const each : {"out_of_place", "in_place"}) {
-      size.wrong += static_cast<uint64_t>(row.at(each).value("nwrong", 0.0));
+      size.wrong += static_cast<uint64_t>(number_of(row.at(each), "nwrong"));
     }
     if (sizes.size() < own.size()) size.algorithm = own[sizes.size()].value("algorithm", "");
     sizes.push_back(size);
@@ -64,7 +69,7 @@ double bus_bound(const Session& session) {
   return *std::min_element(rates.begin(), rates.end());
 }
 
-Result<BenchResult> run_recorded_bench(Session& session) {
+Result<BenchResult> run_recorded_all_reduce(Session& session) {
   BenchResult result{.recording = new_recording(session)};
   const uint64_t largest = largest_size(bus_bound(session));
   const bool full = session.options().depth == Depth::kFull;

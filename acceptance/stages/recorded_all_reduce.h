@@ -1,5 +1,5 @@
-// Recorded bench: all-reduces over all hosts of the fabric by `heddle bench`, recorded. The stage
-// collectives judges their speed, the stage traffic their messages.
+// Recorded all-reduce: all-reduces over all hosts of the fabric by `heddle bench`, recorded. The
+// stage collectives judges their speed, the stage traffic their messages.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,6 @@ struct BenchResult {
 double bus_bound(const Session& session);
 
 // Errors: kSystem.
-Result<BenchResult> run_recorded_bench(Session& session);
+Result<BenchResult> run_recorded_all_reduce(Session& session);
 
 }  // namespace heddle::acceptance
