@@ -1,10 +1,5 @@
-<<<<<<<< HEAD:acceptance/stages/recorded_allreduces.cc
-// See recorded_allreduces.h.
-#include "acceptance/stages/recorded_allreduces.h"
-========
 // See recorded_all_reduce.h.
 #include "acceptance/stages/recorded_all_reduce.h"
->>>>>>>> h/verify:acceptance/stages/recorded_all_reduce.cc
 
 #include <fmt/format.h>
 #include <unistd.h>

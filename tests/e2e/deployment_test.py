@@ -135,7 +135,7 @@ class Slurm(unittest.TestCase):
         self.assertTrue((self.folder / "else").is_dir())
 
     def test_no_link_of_a_user_is_followed_where_recordings_are_kept(self):
-        """Root copied into what stood in the place: a link in it let a job overwrite any file."""
+        """Root copied into what was there: a link in it let a job overwrite any file."""
         victim = self.folder / "victim"
         victim.write_text("whole")
         kept = self.folder / "kept"
