@@ -204,8 +204,8 @@ int run_verify(const VerifyOptions& options) {
 }  // namespace
 
 void add_verify_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const command = root.add_subcommand(
-      "verify", "test a fabric stage by stage, and write a report");
+  CLI::App* const command =
+      root.add_subcommand("verify", "test a fabric from cables to collectives, and write a report");
   command->footer(kExample + exit_status_help("a check failed", "a stage could not measure"));
   const auto options = std::make_shared<VerifyOptions>();
   add_lab_option(*command, options->lab)->default_str("a new one, for the test");

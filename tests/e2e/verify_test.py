@@ -15,6 +15,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
+import json_reference_test
 import lab_fabric
 import program
 from lab_fabric import Lab, heddle
@@ -58,6 +59,9 @@ class Clean(unittest.TestCase):
             self.assertEqual(wrong_rows(report), set(), done.stdout)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 6)
+            known = json_reference_test.listed("heddle verify")
+            self.assertEqual([field for field in sorted(json_reference_test.fields(report))
+                              if not any(each.fullmatch(field) for each in known)], [])
             self.assertEqual(json.loads((target / "report.json").read_text(encoding="utf-8")), report)
             self.assertEqual(program.page_data(target / "report.html"), report)
             suites = xml.etree.ElementTree.parse(target / "junit.xml").getroot()
