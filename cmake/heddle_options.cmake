@@ -37,9 +37,9 @@ if(HEDDLE_PACKAGED)
   set(maps "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")
   add_compile_options(${maps})
   add_link_options(${maps})  # link-time optimization compiles once more
-  # What distributions ask for, as far as it costs nothing on the packet path. Under FORTIFY glibc
-  # marks more results as not to be dropped than without.
-  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -Wno-unused-result)
+  # What distributions ask for, as far as it costs nothing on the packet path. It makes compilers
+  # warn of more, and a package must not depend on which warnings a compiler has.
+  add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -Wno-error)
   add_link_options(LINKER:-z,relro LINKER:-z,now)
 endif()
 

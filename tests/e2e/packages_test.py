@@ -35,7 +35,7 @@ def missing():
 
 
 def run(*words, **options):
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=120, check=False,
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=400, check=False,
                           env=program.environment(), **options)
     if done.returncode != 0:
         raise AssertionError(f"{words}: {done.stdout}\n{done.stderr}")
