@@ -39,7 +39,7 @@ mtu = 1500
 
 
 def verify(*words, **options):
-    return program.run("verify", "--quick", *words, **options)
+    return program.run("verify", "--quick", *words, timeout=200, **options)
 
 
 def wrong_rows(report):
