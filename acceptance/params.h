@@ -20,6 +20,15 @@ inline constexpr Nanos kFullFlow = seconds(10);
 // Times that a measurement below its expectation is repeated; the best counts, because other
 // programs on the machine can only lower it. Chosen. Range: 1 to 5.
 inline constexpr int kRepeats = 2;
+// A message of a bandwidth test takes about this time on the pair's links, and its largest size.
+// `heddle perf` has eight in flight. Chosen. Range: 5 to 50 ms; 1 to 4 MiB.
+inline constexpr Nanos kFlowMessage = millis(10);
+inline constexpr Bytes kMostFlowMessage = mebibytes(1);
+// Times that a link below its rate is loaded again before it is named, and pairs of hosts that load
+// it at once. Measured: with 15 programs waiting for two processors a good link stayed at 55% of
+// its rate in one of five runs. Range: 1 to 5; 4 to 32.
+inline constexpr int kLinkRepeats = 3;
+inline constexpr size_t kMostLoadingPairs = 16;
 // Quick tests repeat nothing after this time: they shall end within a minute. Chosen. Range: 15 to
 // 40 s.
 inline constexpr Nanos kQuickRepeats = seconds(20);

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "acceptance/params.h"
 #include "lab/tcp_flow.h"
 
 namespace heddle::acceptance {
@@ -47,10 +48,25 @@ FlowFigures tcp_figures(const HostPair& pair, const CommandEnd& receiver,
   return figures;
 }
 
+// Messages that the pair's links carry in kFlowMessage: those in flight in the end take long on
+// slow links.
+std::string message_size(Session& session, const HostPair& pair) {
+  const double rate = fluid_rates(session.topology(), {pair}).front();
+  const double bytes = rate / 8 * to_seconds(params::kFlowMessage);
+  uint64_t size = params::kSmallest.count;
+  while (rate > 0 && size < params::kMostFlowMessage.count &&
+         static_cast<double>(2 * size) < bytes) {
+    size *= 2;
+  }
+  return std::to_string(rate > 0 ? size : params::kMostFlowMessage.count);
+}
+
 }  // namespace
 
 Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span) {
-  return session.commands().start(session.host(pair.from), perf_words(session, pair, "bw", span));
+  std::vector<std::string> words = perf_words(session, pair, "bw", span);
+  words.insert(words.end(), {"-s", message_size(session, pair)});
+  return session.commands().start(session.host(pair.from), words);
 }
 
 FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id) {

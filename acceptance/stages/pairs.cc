@@ -227,12 +227,55 @@ class Pairs {
          fmt::format("{} (median); heddle {:.2f}x", rate_text(median(rates)), median(gains)), ""});
   }
 
+  // A link below its rate is loaded again: a busy machine can keep traffic from it, a real limit
+  // stays.
   Result<void> judge_all_links() {
-    const Result<std::vector<CarriedLoad>> loads = session_.take_loads();
-    if (!loads) return fail(loads.error());
+    Result<std::vector<CarriedLoad>> loads = session_.take_loads();
+    if (!loads) return fail(std::move(loads).error());
     LinkVerdicts verdicts = judge_links(session_.topology(), *loads, session_.expectations());
+    for (int again = 0; again < params::kLinkRepeats && names_rate(verdicts); ++again) {
+      const auto flows = run_flows(session_, round_over(verdicts.named), session_.flow_time());
+      if (!flows) return fail(flows.error());
+      if (session_.interrupted()) return {};
+      const Result<std::vector<CarriedLoad>> more = session_.take_loads();
+      if (!more) return fail(more.error());
+      for (size_t i = 0; i < loads->size(); ++i) {
+        add(more->at(i).forward, (*loads)[i].forward);
+        add(more->at(i).backward, (*loads)[i].backward);
+        (*loads)[i].forward_packets += more->at(i).forward_packets;
+        (*loads)[i].backward_packets += more->at(i).backward_packets;
+      }
+      verdicts = judge_links(session_.topology(), *loads, session_.expectations());
+    }
     for (Row& row : verdicts.rows) report_.rows.push_back(std::move(row));
     return {};
+  }
+
+  static void add(const LinkLoad& more, LinkLoad& load) {
+    load.peak_bits_per_s = std::max(load.peak_bits_per_s, more.peak_bits_per_s);
+    load.bytes += more.bytes;
+    load.dropped += more.dropped;
+    load.errors += more.errors;
+  }
+
+  static bool names_rate(const LinkVerdicts& verdicts) {
+    return std::any_of(verdicts.rows.begin(), verdicts.rows.end(), [](const Row& row) {
+      return row.grade == Grade::kFail && row.check == "link rate";
+    });
+  }
+
+  // All pairs of hosts that use one of the links, in both directions.
+  std::vector<HostPair> round_over(const std::vector<uint32_t>& links) const {
+    std::vector<HostPair> flows;
+    for (const Measured& each : measured_) {
+      for (const auto& [use, share] : links_between(session_.topology(), each.pair)) {
+        if (std::find(links.begin(), links.end(), use.link) == links.end()) continue;
+        flows.push_back(each.pair);
+        break;
+      }
+      if (flows.size() >= params::kMostLoadingPairs) break;
+    }
+    return flows;
   }
 
   void add_data() {

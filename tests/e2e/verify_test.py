@@ -39,7 +39,7 @@ mtu = 1500
 
 
 def verify(*words, **options):
-    return program.run("verify", "--quick", *words, **options)
+    return program.run("verify", "--quick", *words, timeout=200, **options)
 
 
 def wrong_rows(report):
@@ -90,7 +90,7 @@ class Faults(unittest.TestCase):
         self.assertEqual([stage["outcome"] for stage in report["stages"]], ["failed"] + ["not run"] * 5)
 
     def test_a_slow_link_is_named_with_its_direction(self):
-        heddle("lab", "fault", "--lab", self.lab.name, "rate", "leaf0", "spine1", "2Mbit/s", "--one-way")
+        heddle("lab", "fault", "--lab", self.lab.name, "rate", "leaf0", "spine1", "4Mbit/s", "--one-way")
         report = self.report_of("--stage", "pairs")
         self.assertIn(("link rate", "leaf0 to spine1"), wrong_rows(report))
         self.assertEqual({link["label"] for link in report["links"] if link["named"]}, {"leaf0 - spine1"})
