@@ -35,6 +35,11 @@ endif()
 if(HEDDLE_PACKAGED)
   # The build folder first: it is below the source folder, and the later option is tried first.
   set(maps "-ffile-prefix-map=${PROJECT_SOURCE_DIR}=." "-ffile-prefix-map=${PROJECT_BINARY_DIR}=./build")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # GCC 12 does not pass them on to the assembler, which writes its folder into line tables.
+    list(APPEND maps "-Wa,--debug-prefix-map=${PROJECT_SOURCE_DIR}=."
+                     "-Wa,--debug-prefix-map=${PROJECT_BINARY_DIR}=./build")
+  endif()
   add_compile_options(${maps})
   add_link_options(${maps})  # link-time optimization compiles once more
   # What distributions ask for, as far as it costs nothing on the packet path. It makes compilers
