@@ -2,6 +2,7 @@
 #include "insight/diagnosis/transits.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace heddle::insight {
@@ -58,6 +59,7 @@ class Transits {
       Inflow& inflow = part.inflows[0];
       const Part& sender = operation_.parts[inflow.from];
       Ready ready{.sender = sender.started, .receiver = part.started};
+      if (std::isinf(error_ns_)) ready.link = part.started;  // the receiver's times alone count
       for (size_t i = 0; i < inflow.arrivals.size(); ++i) {
         add(inflow, inflow.arrivals[i], ready);
         ready.link = ready.receiver = inflow.arrivals[i];

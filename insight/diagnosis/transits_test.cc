@@ -99,6 +99,15 @@ TEST_F(TransitsTest, AMessageThatWaitedForItsReceiverHasAnUnknownTransit) {
   EXPECT_EQ(most(1, 2), kRounds * kUsual + 20'000);
 }
 
+TEST_F(TransitsTest, WithoutKnownClocksTransitsOfARingAreBoundedByTheReceiversTimes) {
+  for (ProcessFacts& process : processes_) process.end.clock_error_ns = -1;
+  run_ring(kRanks);
+  measure_transits(processes_, operation_);
+  for (uint32_t from = 0; from < kRanks; ++from) {
+    EXPECT_EQ(most(from, (from + 1) % kRanks), kRounds * kUsual) << from;
+  }
+}
+
 TEST_F(TransitsTest, ASlowLinkOfARingMakesNoOtherSlow) {
   run_ring(1);
   measure_transits(processes_, operation_);
