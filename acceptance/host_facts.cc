@@ -42,7 +42,7 @@ Result<std::string> read_place(const lab::Place& place, const std::vector<std::s
   facts["facts"] = {
       {"offloads", offloads},
       {"TCP congestion control", kernel_value("net/ipv4/tcp_congestion_control")},
-      {"largest receive buffer", kernel_value("net/core/rmem_max")},
+      {"largest receive buffer", kernel_value("net/core/rmem_max") + " bytes"},
       {"path MTU discovery", kernel_value("net/ipv4/ip_no_pmtu_disc") == "0" ? "on" : "off"}};
   return facts.dump();
 }

@@ -19,17 +19,36 @@ namespace {
 
 using topology::Topology;
 
+// The most that a round brings to each direction of a link, if every link has its rate. A queue may
+// be full for a moment, of a burst that a slower link behind it has already made shorter.
+std::map<LinkUse, double> offered_by(const Topology& topology,
+                                     const std::vector<std::vector<HostPair>>& rounds) {
+  std::map<LinkUse, double> most;
+  for (const std::vector<HostPair>& round : rounds) {
+    std::map<LinkUse, double> now;
+    const std::vector<double> rates = fluid_rates(topology, round);
+    for (size_t i = 0; i < round.size(); ++i) {
+      for (const auto& [use, share] : links_between(topology, round[i])) {
+        now[use] += rates[i] * share;
+      }
+    }
+    for (const auto& [use, rate] : now) most[use] = std::max(most[use], rate);
+  }
+  return most;
+}
+
 // Links that should carry alike: between the same tiers, in the same direction, of the same rate.
 using PeerGroup = std::tuple<uint32_t, uint32_t, uint64_t>;
 
 class Judge {
  public:
   Judge(const Topology& topology, const std::vector<CarriedLoad>& loads,
-        const Expectations& expectations)
+        const Expectations& expectations, const std::vector<std::vector<HostPair>>& rounds)
       : topology_(topology),
         loads_(loads),
         expectations_(expectations),
-        tiers_(tiers_of(topology)) {
+        tiers_(tiers_of(topology)),
+        offered_(offered_by(topology, rounds)) {
     for (uint32_t i = 0; i < topology_.links.size(); ++i) {
       for (const bool forward : {true, false}) {
         peaks_[group_of(i, forward)].push_back(load_of(i, forward).peak_bits_per_s);
@@ -79,9 +98,15 @@ class Judge {
     return static_cast<double>(topology_.links[link].shape.rate.count);
   }
 
+  // Its rate, or what can come to it if that is less.
+  double capacity_of(uint32_t link, bool forward) const {
+    const auto offered = offered_.find({link, forward});
+    return offered == offered_.end() ? 0 : std::min(rate_of(link), offered->second);
+  }
+
   bool is_below(uint32_t link, bool forward) const {
-    const double least = rate_of(link) * expectations_.link_share;
-    return rate_of(link) > 0 && load_of(link, forward).peak_bits_per_s < least;
+    const double least = capacity_of(link, forward) * expectations_.link_share;
+    return load_of(link, forward).peak_bits_per_s < least;
   }
 
   // It had more to carry than it did.
@@ -111,7 +136,7 @@ class Judge {
     const double peak = load_of(link, forward).peak_bits_per_s;
     const double rate = rate_of(link);
     if (rate == 0) return;
-    const double least = rate * expectations_.link_share;
+    const double capacity = capacity_of(link, forward);
     if (peak > rate * params::kTooFast) {
       add("link rate", from_to(link, forward), rate_text(peak), "at most " + rate_text(rate),
           "it has another rate than the plan says: compare the port's speed and the cable with the "
@@ -120,7 +145,8 @@ class Judge {
                (is_below(link, forward) && is_below_peers(link, forward) &&
                 !is_beside_saturated(link))) {
       add("link rate", from_to(link, forward), rate_text(peak),
-          fmt::format("at least {} of {}", rate_text(least), rate_text(rate)),
+          fmt::format("at least {} of {}", rate_text(capacity * expectations_.link_share),
+                      rate_text(capacity)),
           "it carries less than its rate: check the negotiated speed, lanes and optics at both "
           "ends, and rate limits of the port");
     } else if (is_below(link, forward)) {
@@ -170,6 +196,7 @@ class Judge {
   const std::vector<CarriedLoad>& loads_;
   const Expectations& expectations_;
   std::vector<uint32_t> tiers_;
+  std::map<LinkUse, double> offered_;
   std::map<PeerGroup, std::vector<double>> peaks_;
   LinkVerdicts verdicts_;
 };
@@ -177,8 +204,9 @@ class Judge {
 }  // namespace
 
 LinkVerdicts judge_links(const Topology& topology, const std::vector<CarriedLoad>& loads,
-                         const Expectations& expectations) {
-  return Judge(topology, loads, expectations).judge();
+                         const Expectations& expectations,
+                         const std::vector<std::vector<HostPair>>& rounds) {
+  return Judge(topology, loads, expectations, rounds).judge();
 }
 
 }  // namespace heddle::acceptance

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "acceptance/expectations.h"
+#include "acceptance/fabric_bounds.h"
 #include "acceptance/report.h"
 #include "topology/topology.h"
 
@@ -24,10 +25,11 @@ struct LinkVerdicts {
   uint32_t judged_directions = 0;  // had enough load to judge their rate
 };
 
-// `loads` by link index. A direction is slow if its highest rate stayed below the expected share of
-// its rate although its queue was full, or although its peers (the same tiers, the same rate)
-// carried more.
+// `loads` by link index, of flows in these rounds. A direction is slow if its highest rate stayed
+// below the expected share of its rate, or of what the flows can bring to it where that is less,
+// although its queue was full, or although its peers (the same tiers, the same rate) carried more.
 LinkVerdicts judge_links(const topology::Topology& topology, const std::vector<CarriedLoad>& loads,
-                         const Expectations& expectations);
+                         const Expectations& expectations,
+                         const std::vector<std::vector<HostPair>>& rounds);
 
 }  // namespace heddle::acceptance

@@ -31,7 +31,10 @@ class LinkVerdictsTest : public testing::Test {
     }
   }
 
-  LinkVerdicts judge() const { return judge_links(fabric_, loads_, {}); }
+  LinkVerdicts judge() const {
+    return judge_links(fabric_, loads_, {},
+                       rounds_of(static_cast<uint32_t>(fabric_.hosts.size()), true));
+  }
 
   topology::Topology fabric_ = topology::leaf_spine(kShape);
   std::vector<CarriedLoad> loads_;
@@ -62,6 +65,16 @@ TEST_F(LinkVerdictsTest, AnIdleLinkIsNotSlowIfItsPeersAreIdleToo) {
   }
   EXPECT_THAT(judge().named, IsEmpty());
   EXPECT_EQ(judge().judged_directions, fabric_.links.size());
+}
+
+// Clean fabrics failed: a burst filled the queue of a host's link, and two slower spines behind it
+// let no more through.
+TEST_F(LinkVerdictsTest, ALinkThatCanGetNoMoreIsNotSlowThoughItsQueueWasFull) {
+  const std::vector<std::vector<HostPair>> both = {{{0, 2}, {1, 3}}};  // share 200 Mbit/s upwards
+  for (const uint32_t host : {0u, 1u}) loads_[host].forward.peak_bits_per_s = 70e6;
+  EXPECT_THAT(judge_links(fabric_, loads_, {}, both).named, IsEmpty());
+  loads_[0].forward.peak_bits_per_s = 30e6;
+  EXPECT_THAT(judge_links(fabric_, loads_, {}, both).named, ElementsAre(0u));
 }
 
 TEST_F(LinkVerdictsTest, ALinkThatCarriesLessThanItsPeersIsSlowWithoutDrops) {

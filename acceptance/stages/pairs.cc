@@ -232,7 +232,11 @@ class Pairs {
   Result<void> judge_all_links() {
     Result<std::vector<CarriedLoad>> loads = session_.take_loads();
     if (!loads) return fail(std::move(loads).error());
-    LinkVerdicts verdicts = judge_links(session_.topology(), *loads, session_.expectations());
+    const auto judge = [&] {
+      return judge_links(session_.topology(), *loads, session_.expectations(),
+                         session_.rounds(true));
+    };
+    LinkVerdicts verdicts = judge();
     for (int again = 0; again < params::kLinkRepeats && names_rate(verdicts); ++again) {
       const auto flows = run_flows(session_, round_over(verdicts.named), session_.flow_time());
       if (!flows) return fail(flows.error());
@@ -245,7 +249,7 @@ class Pairs {
         (*loads)[i].forward_packets += more->at(i).forward_packets;
         (*loads)[i].backward_packets += more->at(i).backward_packets;
       }
-      verdicts = judge_links(session_.topology(), *loads, session_.expectations());
+      verdicts = judge();
     }
     for (Row& row : verdicts.rows) report_.rows.push_back(std::move(row));
     return {};
