@@ -17,7 +17,7 @@ struct Unreachable {
   const char* why;
 };
 constexpr Unreachable kUnreachable[] = {
-    {"fault forbidden write", "a NIC refuses whom no open connection admitted before it looks"},
+    {"fault forbidden write", "a NIC refuses what no open connection admitted before it looks"},
     {"drop fragmented", "the simulated network never cuts packets"},
     {"drop checksum", "heddle's packets have no checksum of their own before they are sealed"},
     {"ways too_far", "no fabric here has more than three switches on a way"},
