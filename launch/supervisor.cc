@@ -15,12 +15,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/exec.h"
+#include "base/temporary_folder.h"
 #include "engine/seed.h"
 #include "lab/processes.h"
 #include "launch/params.h"
@@ -236,31 +236,6 @@ class Ranks {
   std::optional<Nanos> kill_at_;
 };
 
-// The folder of the store's file, for as long as the run lasts.
-class StoreFolder {
- public:
-  Result<void> make() {
-    const char* const set = std::getenv("TMPDIR");
-    std::string name = std::string(set != nullptr && *set == '/' ? set : "/tmp");
-    name += "/heddle-run-XXXXXX";
-    if (mkdtemp(name.data()) == nullptr) {
-      return fail(ErrorCode::kSystem, fmt::format("cannot make a folder '{}'", name),
-                  std::strerror(errno), "set TMPDIR to a folder where you may write");
-    }
-    path_ = name;
-    return {};
-  }
-  ~StoreFolder() { remove(); }
-  void remove() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  std::string store() const { return "file://" + path_ + "/store"; }
-
- private:
-  std::string path_;
-};
-
 // The outer process: waits for the inner one, which has the ranks.
 int wait_for(pid_t inner) {
   const sigset_t set = watched_signals();
@@ -281,12 +256,12 @@ int wait_for(pid_t inner) {
 }  // namespace
 
 Result<int> run_ranks(const RunPlan& plan, RunReporter reporter) {
-  StoreFolder folder;
-  if (Result<void> made = folder.make(); !made) return fail(made.error());
+  Result<TemporaryFolder> folder = TemporaryFolder::make("heddle-run");  // of the store's file
+  if (!folder) return fail(folder.error());
   const uint64_t run = engine::system_seed();
   const RunIdentity identity{
       .run = fmt::format("{:016x}", run),
-      .store = folder.store(),
+      .store = "file://" + folder->path() + "/store",
       .token = fmt::format("{:016x}{:016x}", engine::system_seed(), engine::system_seed()),
       .master_port = choose_master_port(run)};
   const sigset_t set = watched_signals();
@@ -303,7 +278,7 @@ Result<int> run_ranks(const RunPlan& plan, RunReporter reporter) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != outer) kill(getpid(), SIGTERM);
   const int status = Ranks(plan, identity, reporter).run();
-  folder.remove();
+  folder->remove();
   _exit(status);
 }
 

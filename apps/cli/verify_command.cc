@@ -23,6 +23,7 @@
 #include "apps/cli/terminal.h"
 #include "apps/cli/verify/report_files.h"
 #include "base/document.h"
+#include "base/temporary_folder.h"
 #include "lab/lab.h"
 #include "lab/rights.h"
 #include "lab/run.h"
@@ -59,31 +60,6 @@ int could_not(const Error& error) {
   print_error(error);
   return kCouldNotRun;
 }
-
-// A folder that is removed with all in it.
-class PassingFolder {
- public:
-  static Result<std::unique_ptr<PassingFolder>> make() {
-    std::string path = std::filesystem::temp_directory_path() / "heddle-verify-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr) {
-      return fail(ErrorCode::kSystem, "cannot make a folder for the test", "mkdtemp failed",
-                  "set TMPDIR to a folder that can be written");
-    }
-    return std::unique_ptr<PassingFolder>(new PassingFolder(path));
-  }
-  ~PassingFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  PassingFolder(const PassingFolder&) = delete;
-  PassingFolder& operator=(const PassingFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  explicit PassingFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 // The lab that is tested; one of our own is taken down in the end.
 class TestedLab {
@@ -177,10 +153,10 @@ Result<acceptance::Report> test_lab(const VerifyOptions& options, const std::str
 
 int run_verify(const VerifyOptions& options) {
   lab::note_signals();
-  std::unique_ptr<PassingFolder> passing;
+  std::optional<TemporaryFolder> passing;
   std::string folder = options.report;
   if (folder.empty()) {
-    Result<std::unique_ptr<PassingFolder>> made = PassingFolder::make();
+    Result<TemporaryFolder> made = TemporaryFolder::make("heddle-verify");
     if (!made) return could_not(made.error());
     passing = std::move(*made);
     folder = passing->path();

@@ -104,6 +104,9 @@ class Refusals(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
             self.assertIn("there is a report already", done.stderr)
         self.assertEqual(verify("--lab", "no-such-lab").returncode, 2)
+        done = verify(settings={"TMPDIR": "/nonexistent"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("set TMPDIR to a folder where you may write", done.stderr)
         self.assertEqual(verify("--stage", "training").returncode, 2)
 
     def test_ctrl_c_takes_the_fabric_down_and_keeps_what_there_is(self):
