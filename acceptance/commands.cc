@@ -211,7 +211,8 @@ bool Commands::is_running(Id id) {
 }
 
 bool Commands::is_stopped(Id id) const {
-  return stat_fields(children_[id].process).rfind('T', 0) == 0;
+  const Child& child = children_[id];  // of one that has ended, another may have the number
+  return child.running && stat_fields(child.process).rfind('T', 0) == 0;
 }
 
 double Commands::running_seconds() const {
