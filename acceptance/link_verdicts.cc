@@ -136,7 +136,7 @@ class Judge {
     const double peak = load_of(link, forward).peak_bits_per_s;
     const double rate = rate_of(link);
     if (rate == 0) return;
-    const double capacity = capacity_of(link, forward);
+    const double capacity = capacity_of(link, forward);  // 0: no flow takes it
     if (peak > rate * params::kTooFast) {
       add("link rate", from_to(link, forward), rate_text(peak), "at most " + rate_text(rate),
           "it has another rate than the plan says: compare the port's speed and the cable with the "
@@ -149,7 +149,7 @@ class Judge {
                       rate_text(capacity)),
           "it carries less than its rate: check the negotiated speed, lanes and optics at both "
           "ends, and rate limits of the port");
-    } else if (is_below(link, forward)) {
+    } else if (capacity == 0 || is_below(link, forward)) {
       return;  // it had no more to carry
     }
     ++verdicts_.judged_directions;

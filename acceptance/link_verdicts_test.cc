@@ -73,6 +73,7 @@ TEST_F(LinkVerdictsTest, ALinkThatCanGetNoMoreIsNotSlowThoughItsQueueWasFull) {
   const std::vector<std::vector<HostPair>> both = {{{0, 2}, {1, 3}}};  // share 200 Mbit/s upwards
   for (const uint32_t host : {0u, 1u}) loads_[host].forward.peak_bits_per_s = 70e6;
   EXPECT_THAT(judge_links(fabric_, loads_, {}, both).named, IsEmpty());
+  EXPECT_EQ(judge_links(fabric_, loads_, {}, both).judged_directions, 4u + 8u);  // upwards, down
   loads_[0].forward.peak_bits_per_s = 30e6;
   EXPECT_THAT(judge_links(fabric_, loads_, {}, both).named, ElementsAre(0u));
 }
