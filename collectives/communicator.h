@@ -2,7 +2,8 @@
 // the same order; a call returns at once and is done when its request is. Calls run side by side.
 // One thread at a time uses a communicator, and those that share its links. Where ranks' calls
 // differ, or a rank is lost, every call on every rank ends with an error that names it, and the
-// communicator is of no more use: make another.
+// communicator is of no more use: make another, or let shrink() make one of the ranks that are
+// left.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/nanos.h"
 #include "base/result.h"
@@ -55,6 +57,11 @@ struct Data {
   void* output = nullptr;
   uint64_t count = 0;
   DataType type = DataType::kFloat32;
+};
+
+struct ShrinkOptions {
+  // A rank that lives and has not called shrink() within this is left out.
+  Nanos join_within = params::kJoinWithin;
 };
 
 // A running call; invalid after the test() or wait() that returns its end.
@@ -147,6 +154,27 @@ class Communicator {
   void abort(ErrorCode code, const std::string& why);
   // Why it failed; nothing while it works.
   std::optional<Error> failure() const;
+
+  // --- after a rank was lost ---
+
+  // Ends all calls, here and on all other ranks, with kCancelled: every rank that learns of it
+  // sends it to all that it is connected to. For a rank that is to go on without one that others
+  // wait for.
+  void revoke();
+  // The communicator of the ranks that are left, and the rank that each of them had here. Their
+  // order and the connections between them are kept. Revokes this communicator, if it still works;
+  // every rank that is left calls it, and it waits for them. The larger part of the ranks goes on:
+  // it has more than half of them, or half of them with rank 0. Errors: kUnavailable (this part is
+  // not the larger), kPeerDead (the others went on without this rank), kTimeout, kExhausted, those
+  // of create(). membership/membership_agreement.h has the protocol.
+  struct Shrunk {
+    std::unique_ptr<Communicator> communicator;
+    std::vector<uint32_t> former_ranks;
+  };
+  Result<Shrunk> shrink(const ShrinkOptions& options = {});
+  // The same without waiting, for owners that drive it: what shrink() returns, once.
+  void begin_shrink(const ShrinkOptions& options = {});
+  std::optional<Result<Shrunk>> take_shrunk();
 
   // Ranks that name the same colour make a communicator, in the order of `key` and then of their
   // ranks here. All ranks call it; it waits. Null for a negative colour. Errors: as of calls.

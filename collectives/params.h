@@ -73,6 +73,21 @@ inline constexpr Nanos kStalledAfter = seconds(1);
 // A failure is sent to all ranks within this; a rank that does not get it notices the closed
 // connection. 10 ms to 1 s: the limit of 1 s on a killed process (tests/e2e/death_test.py).
 inline constexpr Nanos kFailureNoticeTime = millis(200);
+// After a failure, calls with ranks that live are withdrawn; a connection on which that takes
+// longer is closed. Above some round trips, and with kFailureNoticeTime below the limit of 1 s: 10
+// to 700 ms; chosen.
+inline constexpr Nanos kWithdrawTime = millis(500);
+// Ranks that are left wait this long until their connections can be used again; others are made
+// anew. As above.
+inline constexpr Nanos kKeepWithin = millis(200);
+// A rank that lives and has not called shrink() within this is left out. Above a training step, in
+// which a program notices the error of its call: 1 to 60 s; chosen.
+inline constexpr Nanos kJoinWithin = seconds(5);
+// And this much later shrink() ends without an agreement: above the time in which a silent host is
+// found dead, twice. 5 to 60 s; chosen.
+inline constexpr Nanos kAgreeWithin = seconds(10);
+// Pause of a leader whose ballot was refused. Some round trips: 1 to 100 ms; chosen.
+inline constexpr Nanos kBallotRetry = millis(20);
 // While a failure is sent or a communicator closes, state is looked at this often. 1 to 100 ms;
 // chosen.
 inline constexpr Nanos kFailurePollTime = millis(10);

@@ -60,6 +60,16 @@ class SharedCommunicator {
   // Why it failed; nothing while it works.
   std::optional<Error> failure() const;
 
+  // As Communicator::revoke().
+  void revoke();
+  // As Communicator::shrink(); waits for the ranks that are left. Also kClosed (in a child of
+  // fork()).
+  struct Shrunk {
+    std::unique_ptr<SharedCommunicator> communicator;
+    std::vector<uint32_t> former_ranks;
+  };
+  Result<Shrunk> shrink(const ShrinkOptions& options = {});
+
   // As Communicator::split(); waits for all ranks. Null for a negative colour. Errors: kTimeout
   // (after which the communicator has failed), those of calls.
   Result<std::unique_ptr<SharedCommunicator>> split(int32_t colour, int32_t key,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one example and checks what it prints: run_test.py ring|all_reduce|torch|fabric.
+"""Runs one example and checks what it prints: run_test.py ring|all_reduce|torch|elastic|fabric.
 
 Exit status: 0 passed, 1 failed, 77 skipped; the reason is printed.
 """
@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 import program
 
@@ -57,14 +58,74 @@ def all_reduce():
     assert printed == "average of 4 ranks: 1.5\n", printed
 
 
-def torch():
+def torch_settings():
+    """The Python that has torch, and how it finds heddle's backend."""
     python = os.environ.get("HEDDLE_TORCH_PYTHON", "/usr/bin/python3")
     package = pathlib.Path(os.environ.get("HEDDLE_TORCH_PACKAGE", "/nonexistent"))
     if not package.is_dir():
         raise Skip("heddle_torch is not built: make torch")
-    settings = {**LOOPBACK, "PYTHONPATH": str(package.parent), "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
+    return python, {**LOOPBACK, "PYTHONPATH": str(package.parent), "PYTHONWARNINGS": "ignore", "OMP_NUM_THREADS": "1"}
+
+
+def torch():
+    python, settings = torch_settings()
     printed = check(program.run("run", "-n", "2", "--", python, HERE / "all_reduce.py", settings=settings, timeout=200))
     assert printed == "average of 2 ranks: 0.5\n", printed
+
+
+class ElasticRanks:
+    """Ranks of elastic.py, each a process of its own, and the lines that they print."""
+
+    def __init__(self, size, folder):
+        python, settings = torch_settings()
+        self.prints = [pathlib.Path(folder) / f"rank{rank}" for rank in range(size)]
+        self.ranks = []
+        for rank in range(size):
+            environment = {**os.environ, **settings, "RANK": str(rank), "WORLD_SIZE": str(size)}
+            self.ranks.append(subprocess.Popen(
+                [python, HERE / "elastic.py", "--init", f"file://{folder}/store", "--steps", "1000000"],
+                env=environment, stdout=open(self.prints[rank], "w"), stderr=subprocess.STDOUT))
+        self.living = set(range(size))
+
+    def lines(self, rank):
+        printed = self.prints[rank].read_text().splitlines()
+        return [json.loads(line) for line in printed if line.startswith("{") and line.endswith("}")]
+
+    def wait_for_steps(self, size, count, since=0.0, limit=60):
+        """Until every rank that lives has made steps in a group of `size`; the time of the first on the last rank."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            steps = {rank: [line for line in self.lines(rank)
+                            if "step" in line and line["size"] == size and line["time"] > since]
+                     for rank in self.living}
+            if all(len(made) >= count for made in steps.values()):
+                return max(made[0]["time"] for made in steps.values())
+            time.sleep(0.05)
+        printed = "\n".join(f"rank {rank}: {self.prints[rank].read_text()[-2000:]}" for rank in self.living)
+        raise AssertionError(f"no {count} steps of {size} ranks in {limit} s\n{printed}")
+
+    def kill(self, rank):
+        """kill -9, and the time from then until the last of the others has finished a step without it."""
+        self.ranks[rank].kill()
+        killed = time.time()
+        self.living.remove(rank)
+        return self.wait_for_steps(len(self.living), 3, killed) - killed
+
+    def end(self):
+        for rank in self.ranks:
+            rank.kill()
+            rank.wait()
+
+
+def elastic():
+    with tempfile.TemporaryDirectory(prefix="heddle-example-") as folder:
+        ranks = ElasticRanks(4, folder)
+        try:
+            ranks.wait_for_steps(4, 5)
+            for victim in (2, 0):  # at last the one whose model the others take
+                print(f"rank {victim} killed: the others' next step after {ranks.kill(victim):.2f} s")
+        finally:
+            ranks.end()
 
 
 def fabric():
@@ -76,7 +137,7 @@ def fabric():
     assert len(job["steps"]) == 2, printed
 
 
-EXAMPLES = {"ring": ring, "all_reduce": all_reduce, "torch": torch, "fabric": fabric}
+EXAMPLES = {"ring": ring, "all_reduce": all_reduce, "torch": torch, "elastic": elastic, "fabric": fabric}
 
 
 def main(arguments):

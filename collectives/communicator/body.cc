@@ -28,6 +28,7 @@ Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
                   .pulls = options.shared_memory == SharedMemory::kAuto,
                   .carrier = options.carrier},
       options.staging);
+  survivors_ = std::make_unique<Survivors>(resources_->mesh, *links_, members_);
   for (auto& lane : lanes_) lane = std::make_unique<Running>(*resources_);
   endpoint_.observe(
       events::CommunicatorMade{{}, members_.communicator, members_.rank, members_.size()});

@@ -16,6 +16,7 @@
 #include "collectives/communicator.h"
 #include "collectives/communicator/agreement.h"
 #include "collectives/communicator/straggler_tracker.h"
+#include "collectives/communicator/survivors.h"
 #include "collectives/execution/execution.h"
 #include "collectives/execution/request_table.h"
 #include "collectives/params.h"
@@ -44,6 +45,12 @@ class Communicator::Body {
   void begin_goodbye();
   bool goodbye_said();
   void say_goodbye();
+  // When all calls have ended.
+  void begin_shrink(const MembershipOptions& options) { shrinks_ = options; }
+  // Once, when it is known.
+  std::optional<Result<Survivors::Left>> take_left();
+  // Of the communicator of those that are left: as these agreed, without costs of other ranks.
+  CommunicatorOptions options_of_next() const;
   bool busy() const { return requests_under_way_ > 0; }
   bool works() const { return state_ == State::kWorking; }
   // Emits the events of a caller that waits, from begin() to its own end.
@@ -80,7 +87,7 @@ class Communicator::Body {
   enum class State : uint8_t {
     kWorking,
     kNotifying,  // the failure is sent to the other ranks
-    kSettling,   // connections are closed, operations end
+    kSettling,   // operations are withdrawn and end
     kFailed,
   };
   struct Running {
@@ -133,7 +140,10 @@ class Communicator::Body {
   // Asks the ranks that stalled calls wait for.
   void ask_stalled();
   bool advance_failing();
+  void withdraw();
   bool settle();
+  void drop_unsettled();
+  bool advance_shrinking();
   bool starts_now() const { return group_ == 0 && tuning_.has_value(); }
   uint64_t& turn_of(std::vector<uint64_t>& turns, const Call& call) const;
   void observe_made(const Call& call, uint64_t number, uint64_t request);
@@ -141,6 +151,9 @@ class Communicator::Body {
   void observe_ended(uint64_t request, bool ok);
 
   std::unique_ptr<Resources> resources_;
+  std::unique_ptr<Survivors> survivors_;
+  std::optional<MembershipOptions> shrinks_;  // shrink() was called
+  bool left_taken_ = false;
   std::array<std::unique_ptr<Running>, kLanes> lanes_;
   std::vector<std::unique_ptr<Running>> messages_;  // busy and idle
   Ring<Waiting> collectives_waiting_;

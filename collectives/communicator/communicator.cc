@@ -216,6 +216,37 @@ std::optional<Error> Communicator::failure() const {
   return error_of(*body_->failure_);
 }
 
+// --- after a rank was lost ---
+
+void Communicator::revoke() {
+  abort(ErrorCode::kCancelled, "rank " + std::to_string(rank()) + " revoked the communicator");
+}
+
+void Communicator::begin_shrink(const ShrinkOptions& options) {
+  if (body_->works()) revoke();
+  body_->begin_shrink({.join_within = options.join_within});
+}
+
+std::optional<Result<Communicator::Shrunk>> Communicator::take_shrunk() {
+  std::optional<Result<Survivors::Left>> left = body_->take_left();
+  if (!left) return std::nullopt;
+  if (!*left) return fail(left->error());
+  Result<std::unique_ptr<Communicator>> made =
+      create(body_->links_, (**left).members, body_->options_of_next());
+  if (!made) return fail(made.error());
+  return Shrunk{std::move(*made), std::move((**left).ranks)};
+}
+
+Result<Communicator::Shrunk> Communicator::shrink(const ShrinkOptions& options) {
+  begin_shrink(options);
+  while (true) {
+    const Attention attention = body_->attend();
+    if (std::optional<Result<Shrunk>> shrunk = take_shrunk()) return std::move(*shrunk);
+    const Nanos until = attention.again_at - body_->endpoint_.now();
+    body_->endpoint_.progress(attention.moved ? Nanos{} : std::max(Nanos{}, until));
+  }
+}
+
 // --- parts ---
 
 Result<std::unique_ptr<Communicator>> Communicator::split(int32_t colour, int32_t key) {

@@ -1,6 +1,6 @@
 // Communicator::Body, second part: calls that stall or fail. A rank that learns of a failure sends
-// it to all ranks that it is connected to, closes its connections so that no memory is accessed any
-// more, and only then ends its calls.
+// it to all ranks that it is connected to, withdraws what it has posted so that no memory is
+// accessed any more, and only then ends its calls.
 #include <algorithm>
 #include <utility>
 
@@ -18,18 +18,50 @@ void Communicator::Body::fail_all(Failure failure) {
 }
 
 bool Communicator::Body::advance_failing() {
-  if (state_ == State::kNotifying) {
-    links_->poll();
-    if (!resources_->mesh.all_sent() && endpoint_.now() < give_up_at_) return false;
-    resources_->mesh.abort();
-    state_ = State::kSettling;
-    return true;
+  const bool moved = resources_->mesh.poll();
+  switch (state_) {
+    case State::kNotifying:
+      if (!resources_->mesh.all_sent() && endpoint_.now() < give_up_at_) return moved;
+      withdraw();
+      state_ = State::kSettling;
+      return true;
+    case State::kSettling:
+      if (endpoint_.now() >= give_up_at_) drop_unsettled();
+      if (!settle()) return moved;
+      state_ = State::kFailed;
+      return true;
+    default:
+      return advance_shrinking() || moved;
   }
-  if (state_ == State::kSettling && settle()) {
-    state_ = State::kFailed;
-    return true;
+}
+
+// Ends what is posted to ranks that live, and leaves their connections open. A rank that another
+// has found to be gone is not waited for.
+void Communicator::Body::withdraw() {
+  resources_->mesh.shut_memory();
+  const bool gone = failure_->code == ErrorCode::kPeerDead && failure_->rank < members_.size() &&
+                    failure_->rank != members_.rank;
+  if (gone) resources_->mesh.drop(failure_->rank);
+  for (const auto& lane : lanes_) {
+    if (lane->busy) lane->execution.withdraw();
   }
-  return false;
+  for (const auto& message : messages_) {
+    if (message->busy) message->execution.withdraw();
+  }
+  resources_->buffered_sends.withdraw();
+  resources_->mesh.begin_keeping();
+  give_up_at_ = endpoint_.now() + params::kWithdrawTime;
+}
+
+void Communicator::Body::drop_unsettled() {
+  const auto drop = [this](const std::unique_ptr<Running>& running) {
+    if (!running->busy) return;
+    for (const uint32_t rank : running->execution.waits_for()) resources_->mesh.drop(rank);
+  };
+  std::for_each(lanes_.begin(), lanes_.end(), drop);
+  std::for_each(messages_.begin(), messages_.end(), drop);
+  if (resources_->buffered_sends.reap()) return;
+  resources_->mesh.drop_connection(resources_->buffered_sends.unfinished());
 }
 
 bool Communicator::Body::settle() {
@@ -57,13 +89,39 @@ bool Communicator::Body::settle() {
   return true;
 }
 
+// --- the ranks that are left ---
+
+bool Communicator::Body::advance_shrinking() {
+  if (shrinks_ && !survivors_->begun()) survivors_->begin(*shrinks_);
+  return survivors_->advance();
+}
+
+std::optional<Result<Survivors::Left>> Communicator::Body::take_left() {
+  if (!shrinks_ || state_ != State::kFailed) return std::nullopt;
+  if (!survivors_->begun() || !survivors_->outcome()) return std::nullopt;
+  if (left_taken_) return fail(ErrorCode::kInvalid, "cannot shrink", "it was shrunk before");
+  left_taken_ = true;
+  return *survivors_->outcome();
+}
+
+CommunicatorOptions Communicator::Body::options_of_next() const {
+  CommunicatorOptions options = options_;
+  if (!tuning_) return options;
+  options.tuning = *tuning_;
+  options.tuning.costs = {};
+  options.tuning.to_be_measured = false;
+  return options;
+}
+
 // --- calls that wait for long ---
 
 Communicator::Attention Communicator::Body::attend() {
   if (goodbye_ == Goodbye::kGraceful) return {.again_at = goodbye_until_};
   const bool moved = advance();
-  if (state_ == State::kFailed) return {moved, Nanos::never()};
   const Nanos now = endpoint_.now();
+  if (state_ == State::kFailed) {
+    return {moved, std::min(survivors_->due_at(), resources_->mesh.looks_again_at())};
+  }
   if (!works()) return {moved, now + params::kFailurePollTime};
   const Nanos looks_at = resources_->mesh.looks_again_at();
   if (!busy()) return {moved, looks_at};

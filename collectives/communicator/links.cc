@@ -12,17 +12,13 @@
 #include "collectives/params.h"
 
 namespace heddle::collectives {
-namespace {
-
-constexpr engine::Channel kControlChannel = 0;
-
-}  // namespace
-
 struct Links::Stranger {
   engine::Connection connection = 0;
   engine::Operation receive;
   Slot slot;
   std::optional<Hello> hello;
+  std::optional<uint64_t> wanted;  // it asks only about that communicator
+  bool kept = false;               // messages of its last communicator may precede the hello
 };
 
 Links::Links(engine::Endpoint& endpoint)
@@ -33,6 +29,11 @@ Links::Links(engine::Endpoint& endpoint)
 Links::~Links() {
   CHECK(users_.empty());
   for (const auto& stranger : strangers_) endpoint_.abort(stranger->connection);
+  for (const auto& [peer, kept] : kept_) {
+    endpoint_.forget(kept.receive);
+    endpoint_.abort(kept.connection);
+  }
+  for (const KeptConnection& each : returned_) endpoint_.forget(each.receive);
 }
 
 void Links::add(uint64_t communicator, LinkUser& user) {
@@ -43,6 +44,10 @@ void Links::add(uint64_t communicator, LinkUser& user) {
 
 void Links::remove(uint64_t communicator) {
   users_.erase(communicator);
+  refuse(communicator);
+}
+
+void Links::refuse(uint64_t communicator) {
   if (ended_.size() == params::kEndedCommunicators) ended_.pop_front();
   ended_.push_back(communicator);
   std::erase_if(strangers_, [this](const auto& stranger) { return hand_over(*stranger); });
@@ -55,8 +60,52 @@ bool Links::has_ended(uint64_t communicator) const {
   return false;
 }
 
+void Links::return_later(engine::Operation operation, const Slot& slot) {
+  returned_.push_back({0, operation, slot, std::nullopt});
+}
+
+void Links::keep(const KeptConnection& kept, const transport::Address& peer, bool peer_connects) {
+  if (!peer_connects) {
+    kept_.emplace(peer, kept);
+    return;
+  }
+  auto stranger = std::make_unique<Stranger>();
+  stranger->connection = kept.connection;
+  stranger->receive = kept.receive;
+  stranger->slot = kept.slot;
+  stranger->hello = kept.hello;
+  stranger->kept = true;
+  if (!hand_over(*stranger)) strangers_.push_back(std::move(stranger));
+}
+
+std::optional<KeptConnection> Links::take_kept(const transport::Address& peer) {
+  drop_closed();
+  const auto found = kept_.find(peer);
+  if (found == kept_.end()) return std::nullopt;
+  const KeptConnection kept = found->second;
+  kept_.erase(found);
+  return kept;
+}
+
+void Links::drop_closed() {
+  std::erase_if(returned_, [this](KeptConnection& each) {
+    if (!endpoint_.peek(each.receive).done) return false;
+    slots_->give_back(each.slot);
+    return true;
+  });
+  std::erase_if(kept_, [this](const auto& each) {
+    const KeptConnection& kept = each.second;
+    const engine::ConnectionStatus status = endpoint_.status(kept.connection);
+    if (status.state != engine::ConnectionState::kClosed) return false;
+    endpoint_.abort(kept.connection);
+    return_later(kept.receive, kept.slot);
+    return true;
+  });
+}
+
 bool Links::poll() {
   bool moved = false;
+  if (!kept_.empty() || !returned_.empty()) drop_closed();
   while (const std::optional<engine::Connection> accepted = endpoint_.take_accepted()) {
     moved = true;
     auto stranger = std::make_unique<Stranger>();
@@ -82,15 +131,37 @@ bool Links::poll() {
 
 bool Links::look_at(Stranger& stranger) {
   if (stranger.hello) return false;  // waits for its communicator
+  if (stranger.wanted) return refuse_wanted(stranger);
   const engine::Outcome outcome = endpoint_.peek(stranger.receive);
   if (!outcome.done) return false;
   if (outcome.ok) stranger.hello = read_hello({stranger.slot.start, outcome.bytes});
+  if (outcome.ok && !stranger.hello) {
+    stranger.wanted = read_wanted({stranger.slot.start, outcome.bytes});
+  }
+  if (outcome.ok && !stranger.hello && (stranger.kept || stranger.wanted)) {
+    const Result<engine::Operation> next =
+        endpoint_.receive(stranger.connection, kControlChannel, stranger.slot.place);
+    if (next) {
+      stranger.receive = *next;
+      return stranger.wanted && refuse_wanted(stranger);
+    }
+  }
   slots_->give_back(stranger.slot);
   if (!stranger.hello) {
     endpoint_.abort(stranger.connection);
     return true;
   }
   return hand_over(stranger);
+}
+
+// Whether it is over: its communicator has ended here, or the peer waits no more.
+bool Links::refuse_wanted(Stranger& stranger) {
+  const engine::Outcome outcome = endpoint_.peek(stranger.receive);
+  if (!outcome.done && !has_ended(*stranger.wanted)) return false;
+  endpoint_.abort(stranger.connection);
+  if (outcome.done) slots_->give_back(stranger.slot);
+  if (!outcome.done) return_later(stranger.receive, stranger.slot);
+  return true;
 }
 
 bool Links::hand_over(Stranger& stranger) {

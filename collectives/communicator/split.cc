@@ -45,4 +45,16 @@ std::optional<Members> part_of(const Members& whole, uint32_t split,
   return part;
 }
 
+// No split has this number: each takes a call of its own.
+uint64_t number_after(const Members& whole) { return derive(whole.communicator, UINT32_MAX, 0); }
+
+Members survivors_of(const Members& whole, const RankSet& ranks) {
+  Members left = {.communicator = number_after(whole)};
+  for (const uint32_t each : ranks.ranks()) {
+    if (each == whole.rank) left.rank = left.size();
+    left.addresses.push_back(whole.addresses[each]);
+  }
+  return left;
+}
+
 }  // namespace heddle::collectives

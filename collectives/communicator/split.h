@@ -1,5 +1,5 @@
-// Splitting: which of a communicator's ranks make a part of it, computed alike by all of them from
-// what each has chosen.
+// Splitting: which of a communicator's ranks make another, computed alike by all of them: from what
+// each has chosen, or from the ranks that are left after a failure.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "collectives/call.h"
 #include "collectives/members.h"
+#include "collectives/membership/rank_set.h"
 
 namespace heddle::collectives {
 
@@ -23,5 +24,10 @@ Call gather_choices(const SplitChoice& mine, std::span<SplitChoice> all);
 // colour is negative. `split` counts the splits of `whole`.
 std::optional<Members> part_of(const Members& whole, uint32_t split,
                                std::span<const SplitChoice> choices);
+
+// The number of the communicator that follows `whole` after a failure, of any of its ranks.
+uint64_t number_after(const Members& whole);
+// That of `ranks`, which keep their order; the rank of `whole` is one of them.
+Members survivors_of(const Members& whole, const RankSet& ranks);
 
 }  // namespace heddle::collectives

@@ -38,9 +38,9 @@ class BufferedSends {
   }
 
   // Takes ownership of a send and its slot; false: there are too many.
-  bool take(engine::Operation& send, Slot& slot) {
+  bool take(engine::Operation& send, Slot& slot, engine::Connection connection) {
     if (!has_room()) return false;
-    underway_.push_back({send, slot});
+    underway_.push_back({send, slot, connection});
     send = {};
     slot = {};
     return true;
@@ -56,11 +56,21 @@ class BufferedSends {
     return underway_.empty();
   }
 
+  // After a failure: ends them, as soon as the peers' sides let it.
+  void withdraw() {
+    for (const BufferedSend& each : underway_) endpoint_.cancel(each.send);
+  }
+  // The connection of one that has not ended; 0: all have.
+  engine::Connection unfinished() const {
+    return underway_.empty() ? 0 : underway_.front().connection;
+  }
+
  private:
   static constexpr size_t kLookEvery = params::kBufferedSendsLookEvery;
   struct BufferedSend {
     engine::Operation send;
     Slot slot;
+    engine::Connection connection = 0;
   };
 
   engine::Endpoint& endpoint_;

@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace heddle::collectives {
 namespace {
 
-constexpr uint8_t kVersion = 3;
+constexpr uint8_t kVersion = 4;
 constexpr size_t kHelloBytes = 2 + 8 + 4 + 4;  // and an offer
 constexpr size_t kFailureHead = 2 + 1 + 4;
 constexpr size_t kAnswerHead = 2 + 1 + 1;
 constexpr size_t kStalledBytes = 2 + Signature::kBytes;
 constexpr size_t kLateBytes = 2 + 8 + 4 + 1;
+constexpr size_t kWantedBytes = 2 + 8;
+constexpr size_t kKeptBytes = 2 + 2 * 4 * StreamCounts::kChannels;
+constexpr size_t kMembershipHead = 2 + 8 + 1 + 2 * 8;
 
 class Writer {
  public:
@@ -83,6 +87,31 @@ size_t write_late(const Late& late, std::byte* bytes) {
   return writer.written();
 }
 
+size_t write_wanted(uint64_t communicator, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kWanted);
+  writer.put(communicator, 8);
+  return writer.written();
+}
+
+size_t write_kept(const StreamCounts& posted, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kKept);
+  for (const uint32_t count : posted.sends) writer.put(count, 4);
+  for (const uint32_t count : posted.receives) writer.put(count, 4);
+  return writer.written();
+}
+
+size_t write_membership(uint64_t communicator, const MembershipMessage& message, std::byte* bytes) {
+  Writer writer(bytes, ControlKind::kMembership);
+  writer.put(communicator, 8);
+  writer.put(static_cast<uint64_t>(message.kind), 1);
+  for (const Ballot& ballot : {message.ballot, message.accepted}) {
+    writer.put(ballot.round, 4);
+    writer.put(ballot.leader, 4);
+  }
+  const size_t ranks = message.ranks.write({writer.at(), kControlBytes - kMembershipHead});
+  return ranks == 0 ? 0 : writer.written() + ranks;
+}
+
 size_t write_answer(const MemoryAnswer& answer, std::byte* bytes) {
   Writer writer(bytes, ControlKind::kAnswer);
   writer.put(static_cast<uint64_t>(answer.step), 1);
@@ -92,8 +121,9 @@ size_t write_answer(const MemoryAnswer& answer, std::byte* bytes) {
 }
 
 std::optional<ControlKind> control_kind(std::span<const std::byte> bytes) {
-  for (const ControlKind kind : {ControlKind::kHello, ControlKind::kFailure, ControlKind::kStalled,
-                                 ControlKind::kLate, ControlKind::kAnswer}) {
+  for (const ControlKind kind :
+       {ControlKind::kHello, ControlKind::kFailure, ControlKind::kStalled, ControlKind::kLate,
+        ControlKind::kAnswer, ControlKind::kKept, ControlKind::kMembership, ControlKind::kWanted}) {
     if (is(bytes, kind, 2)) return kind;
   }
   return std::nullopt;
@@ -132,6 +162,42 @@ std::optional<Late> read_late(std::span<const std::byte> bytes) {
   return Late{.number = take(bytes, 2, 8),
               .rank = static_cast<uint32_t>(take(bytes, 10, 4)),
               .came = take(bytes, 14, 1) != 0};
+}
+
+std::optional<uint64_t> read_wanted(std::span<const std::byte> bytes) {
+  if (!is(bytes, ControlKind::kWanted, kWantedBytes)) return std::nullopt;
+  return take(bytes, 2, 8);
+}
+
+std::optional<StreamCounts> read_kept(std::span<const std::byte> bytes) {
+  if (!is(bytes, ControlKind::kKept, kKeptBytes)) return std::nullopt;
+  StreamCounts posted;
+  size_t at = 2;
+  for (auto* const counts : {&posted.sends, &posted.receives}) {
+    for (uint32_t& count : *counts) {
+      count = static_cast<uint32_t>(take(bytes, at, 4));
+      at += 4;
+    }
+  }
+  return posted;
+}
+
+std::optional<MembershipMessage> read_membership(std::span<const std::byte> bytes,
+                                                 uint64_t communicator, uint32_t size) {
+  if (!is(bytes, ControlKind::kMembership, kMembershipHead)) return std::nullopt;
+  const uint64_t kind = take(bytes, 10, 1);
+  if (take(bytes, 2, 8) != communicator || kind == 0 ||
+      kind > static_cast<uint64_t>(MembershipMessage::Kind::kNoQuorum)) {
+    return std::nullopt;
+  }
+  const auto ballot = [&bytes](size_t at) {
+    return Ballot{static_cast<uint32_t>(take(bytes, at, 4)),
+                  static_cast<uint32_t>(take(bytes, at + 4, 4))};
+  };
+  std::optional<RankSet> ranks = RankSet::read(bytes.subspan(kMembershipHead), size);
+  if (!ranks) return std::nullopt;
+  return MembershipMessage{static_cast<MembershipMessage::Kind>(kind), ballot(11), ballot(19),
+                           std::move(*ranks)};
 }
 
 std::optional<MemoryAnswer> read_answer(std::span<const std::byte> bytes) {

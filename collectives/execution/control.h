@@ -11,20 +11,15 @@
 
 #include "base/result.h"
 #include "collectives/call.h"
+#include "collectives/execution/hello.h"
+#include "collectives/execution/stream_counts.h"
+#include "collectives/membership/membership_agreement.h"
 #include "collectives/shared_memory/negotiation.h"
 
 namespace heddle::collectives {
 
 inline constexpr size_t kControlBytes = 512;
-
-// The first message of the rank that connected.
-struct Hello {
-  uint64_t communicator = 0;
-  uint32_t rank = 0;
-  uint32_t size = 0;
-  std::optional<MemoryOffer> memory;  // nothing: the network it is
-  bool operator==(const Hello&) const = default;
-};
+inline constexpr engine::Channel kControlChannel = 0;
 
 // Why the communicator cannot go on, in words that every rank may show.
 struct Failure {
@@ -35,7 +30,16 @@ struct Failure {
   std::string text;
 };
 
-enum class ControlKind : uint8_t { kHello = 1, kFailure = 2, kStalled = 3, kLate = 4, kAnswer = 5 };
+enum class ControlKind : uint8_t {
+  kHello = 1,
+  kFailure = 2,
+  kStalled = 3,
+  kLate = 4,
+  kAnswer = 5,
+  kKept = 6,
+  kMembership = 7,
+  kWanted = 8,
+};
 
 // The answer to a rank that waits in a call: a rank that has not posted the call yet, either the
 // sender or one reported to it. The receiver is notified as well when that rank has posted it.
@@ -53,6 +57,14 @@ size_t write_failure(const Failure& failure, std::byte* bytes);
 size_t write_stalled(const Signature& signature, std::byte* bytes);
 size_t write_late(const Late& late, std::byte* bytes);
 
+// After a failure: all calls of the sender with this rank have ended.
+size_t write_kept(const StreamCounts& posted, std::byte* bytes);
+// Of that communicator, since another may have its connections by now. 0: its ranks do not fit.
+size_t write_membership(uint64_t communicator, const MembershipMessage& message, std::byte* bytes);
+
+// The first message of a connection that only asks: whether that communicator may still come here.
+size_t write_wanted(uint64_t communicator, std::byte* bytes);
+
 // To an offer of memory. Its reason is cut to fit.
 size_t write_answer(const MemoryAnswer& answer, std::byte* bytes);
 
@@ -62,6 +74,11 @@ std::optional<Hello> read_hello(std::span<const std::byte> bytes);
 std::optional<Failure> read_failure(std::span<const std::byte> bytes);
 std::optional<Signature> read_stalled(std::span<const std::byte> bytes);
 std::optional<Late> read_late(std::span<const std::byte> bytes);
+std::optional<uint64_t> read_wanted(std::span<const std::byte> bytes);
+std::optional<StreamCounts> read_kept(std::span<const std::byte> bytes);
+// Nothing, too, of another communicator than this of `size` ranks.
+std::optional<MembershipMessage> read_membership(std::span<const std::byte> bytes,
+                                                 uint64_t communicator, uint32_t size);
 std::optional<MemoryAnswer> read_answer(std::span<const std::byte> bytes);
 
 }  // namespace heddle::collectives

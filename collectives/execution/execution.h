@@ -67,7 +67,10 @@ class Execution {
   const Failure& failure() const { return failure_; }
   // Every message was posted, so that another execution may use its channels.
   bool posted() const;
-  // After all connections were aborted: nothing is posted any more, and all memory is given back.
+  // The communicator has failed: ends what was posted. settled() is true when it has ended.
+  void withdraw();
+  // After withdraw(), or after all connections were aborted: nothing is posted any more, and all
+  // memory is given back.
   bool settled();
   // Ranks whose messages it waits for.
   std::vector<uint32_t> waits_for() const;

@@ -145,6 +145,14 @@ void Execution::compare(uint32_t peer, const Signature& theirs) {
                   ", rank " + std::to_string(peer) + " in " + theirs.text()};
 }
 
+void Execution::withdraw() {
+  batch_.reset();
+  for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
+    Active& active = active_[static_cast<size_t>(std::countr_zero(rest))];
+    if (active.reached != nullptr) active.reached->withdraw(active.message);
+  }
+}
+
 bool Execution::settled() {
   for (uint32_t rest = board_.live(); rest != 0; rest &= rest - 1) {
     const auto slot = static_cast<uint32_t>(std::countr_zero(rest));

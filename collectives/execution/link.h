@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "collectives/call.h"
 #include "collectives/execution/slots.h"
+#include "collectives/execution/stream_counts.h"
 #include "collectives/params.h"
 #include "engine/endpoint.h"
 
@@ -88,7 +89,12 @@ class Link {
   virtual bool set_aside(Message& message, uint64_t& budget) = 0;
   // Whether the signature of a posted receive is there, before anything else of it is looked at.
   virtual bool look_at_signature(Message& message) = 0;
-  // After the communicator was aborted: nothing touches its memory any more.
+  // The communicator has failed: ends what was posted, as soon as the peer's side lets it.
+  virtual void withdraw(Message& /*message*/) {}
+  // Where posted messages must meet the peer's one for one; null: they need not.
+  virtual StreamCounts* counts() { return nullptr; }
+  // After the message was withdrawn or the communicator aborted: nothing touches its memory any
+  // more.
   virtual bool settled(Message& message) = 0;
 };
 

@@ -11,8 +11,6 @@
 namespace heddle::collectives {
 namespace {
 
-constexpr engine::Channel kControlChannel = 0;
-
 std::string rank_text(uint32_t rank) { return "rank " + std::to_string(rank); }
 
 }  // namespace
@@ -25,8 +23,9 @@ Mesh::Mesh(Links& links, const Members& members, SlotPool& small, BufferedSends&
       small_(small),
       buffered_sends_(buffered_sends),
       options_(options),
-      slots_(links.endpoint(), kControlBytes),
-      peers_(members.size()) {
+      slots_(links.control_slots()),
+      peers_(members.size()),
+      absent_(links, members_) {
   links_.add(members_.communicator, *this);
 }
 
@@ -47,28 +46,37 @@ Result<Link*> Mesh::reach(uint32_t rank, bool sends) {
   if (peer.connection == 0 && rank < members_.rank) {
     if (Result<void> connected = connect(rank); !connected) return fail(connected.error());
   }
-  if (peer.connection == 0) await(rank);
+  if (peer.connection == 0) absent_.await(rank);
   return peer.link.get();
 }
 
 Result<void> Mesh::connect(uint32_t rank) {
-  Result<engine::Connection> made = endpoint_.connect(members_.addresses[rank]);
-  if (!made) return fail(made.error());
-  peers_[rank].connection = *made;
-  if (Result<void> listening = listen(rank); !listening) return listening;
+  if (const auto kept = links_.take_kept(members_.addresses[rank])) {
+    peers_[rank].connection = kept->connection;
+    peers_[rank].receive = kept->receive;
+    peers_[rank].slot = kept->slot;
+    note_connected(rank);
+  } else {
+    Result<engine::Connection> made = endpoint_.connect(members_.addresses[rank]);
+    if (!made) return fail(made.error());
+    peers_[rank].connection = *made;
+    if (Result<void> listening = listen(rank); !listening) return listening;
+  }
   Hello hello = {members_.communicator, members_.rank, members_.size(), std::nullopt};
-  if (options_.shares_memory) {
+  if (options_.shares_memory && !keeping_) {
     const Result<MemoryOffer> offer = links_.negotiation().offer();
     if (offer) hello.memory = *offer;
     if (!offer) log_info("rank {} offers no memory: {}", members_.rank, offer.error().message());
   }
   if (!hello.memory) use_network(rank);
   send_control(rank, [&hello](std::byte* bytes) { return write_hello(hello, bytes); });
+  if (keeping_) offer_to_keep(rank);
   return {};
 }
 
 void Mesh::handle_link(const Hello& hello, engine::Connection connection) {
-  const bool known = hello.rank < members_.size() && peers_[hello.rank].connection != 0;
+  const bool known = hello.rank < members_.size() &&
+                     (peers_[hello.rank].connection != 0 || peers_[hello.rank].gone);
   if (aborted_ || hello.size != members_.size() || hello.rank >= members_.size() || known ||
       hello.rank <= members_.rank) {
     endpoint_.abort(connection);
@@ -81,9 +89,11 @@ void Mesh::handle_link(const Hello& hello, engine::Connection connection) {
     return;
   }
   peers_[hello.rank].connection = connection;
+  absent_.forget(hello.rank);
   if (!listen(hello.rank)) note_gone(hello.rank);
   answer_offer(hello.rank, hello.memory);
   if (sent_failure_) send_failure_to(hello.rank, *sent_failure_);
+  if (keeping_) offer_to_keep(hello.rank);
 }
 
 Result<void> Mesh::listen(uint32_t rank) {
@@ -98,22 +108,30 @@ Result<void> Mesh::listen(uint32_t rank) {
     return fail(receive.error());
   }
   peer.receive = *receive;
+  note_connected(rank);
+  return {};
+}
+
+void Mesh::note_connected(uint32_t rank) {
   if (std::find(connected_.begin(), connected_.end(), rank) == connected_.end()) {
     connected_.push_back(rank);
-    endpoint_.observe(events::CommunicatorLinked{{}, members_.communicator, rank, peer.connection});
+    endpoint_.observe(
+        events::CommunicatorLinked{{}, members_.communicator, rank, peers_[rank].connection});
   }
-  return {};
 }
 
 // --- what is said ---
 
-template <typename Write>
-bool Mesh::send_control(uint32_t rank, Write write) {
+bool Mesh::send_control(uint32_t rank, const WriteControl& write) {
   Peer& peer = peers_[rank];
   if (peer.connection == 0 || peer.gone) return false;
   Result<Slot> slot = slots_.lend();
   if (!slot) return false;
   const size_t bytes = write(slot->start);
+  if (bytes == 0) {
+    slots_.give_back(*slot);
+    return false;
+  }
   Result<engine::Operation> send =
       endpoint_.send(peer.connection, kControlChannel, slot->first(bytes));
   if (!send) {
@@ -169,7 +187,7 @@ bool Mesh::all_sent() {
 
 bool Mesh::poll() {
   bool moved = links_.poll();
-  if (!awaited_.empty()) moved |= look_for_awaited();
+  if (absent_.any()) moved |= look_for_absent();
   for (size_t i = 0; i < connected_.size(); ++i) {
     while (receive_control(connected_[i])) moved = true;
   }
@@ -183,6 +201,11 @@ bool Mesh::receive_control(uint32_t rank) {
   const engine::Outcome outcome = endpoint_.peek(peer.receive);
   if (!outcome.done) return false;
   peer.receive = {};
+  if (outcome.ok && keeping_) peer.kept.hello = read_hello({peer.slot.start, outcome.bytes});
+  if (peer.kept.hello) {  // what follows is for another communicator
+    slots_.give_back(peer.slot);
+    return true;
+  }
   if (outcome.ok) handle_control(rank, {peer.slot.start, outcome.bytes});
   slots_.give_back(peer.slot);
   if (!outcome.ok || !listen(rank)) note_gone(rank);
@@ -199,6 +222,11 @@ void Mesh::handle_control(uint32_t rank, std::span<const std::byte> bytes) {
     late_.push_back(*late);
   } else if (const std::optional<MemoryAnswer> answer = read_answer(bytes)) {
     handle_answer(rank, *answer);
+  } else if (const std::optional<StreamCounts> posted = read_kept(bytes)) {
+    handle_kept(rank, *posted);
+  } else if (std::optional<MembershipMessage> membership =
+                 read_membership(bytes, members_.communicator, members_.size())) {
+    membership_.push_back({rank, std::move(*membership)});
   }
 }
 
@@ -219,6 +247,7 @@ void Mesh::note_gone(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (peer.gone) return;
   peer.gone = true;
+  gone_.push_back(rank);
   if (peer.shared != nullptr) peer.shared->note_left();
   if (said_goodbye(rank)) return;
   const engine::ConnectionStatus status = endpoint_.status(peer.connection);
@@ -242,6 +271,9 @@ Failure Mesh::cause(uint32_t rank, ErrorCode error) {
   if (peers_[rank].gone) {
     return {ErrorCode::kPeerDead, rank, rank_text(rank) + " has left, and is still needed"};
   }
+  if (error == ErrorCode::kCancelled) {
+    return {error, rank, rank_text(rank) + " has ended its calls"};
+  }
   const std::string why = error == ErrorCode::kPermission
                               ? "the system does not let one read the other's memory any more"
                               : "they do not agree on its length";
@@ -250,80 +282,32 @@ Failure Mesh::cause(uint32_t rank, ErrorCode error) {
               " failed: " + why};
 }
 
-// --- who does not come ---
-
-void Mesh::await(uint32_t rank) {
-  const bool known = std::any_of(awaited_.begin(), awaited_.end(),
-                                 [rank](const Awaited& each) { return each.rank == rank; });
-  if (!known) awaited_.push_back({rank, endpoint_.now(), 0});
-}
-
-// A process that is gone would be waited for in vain: it is asked by a connection of its own, which
-// it accepts even where it makes no calls.
-bool Mesh::look_for_awaited() {
-  const Nanos now = endpoint_.now();
+// A rank that does not come because its process is gone would be waited for in vain.
+bool Mesh::look_for_absent() {
   bool moved = false;
-  std::erase_if(awaited_, [&](Awaited& awaited) {
-    if (peers_[awaited.rank].connection != 0) {
-      if (awaited.probe != 0) endpoint_.abort(awaited.probe);
-      return true;
-    }
-    if (now - awaited.since < params::kProbeUnconnectedAfter) return false;
-    const std::string silence = silence_of(awaited, now);
-    if (silence.empty()) return false;
-    note({ErrorCode::kPeerDead, awaited.rank, rank_text(awaited.rank) + " is gone: " + silence});
-    if (awaited.probe != 0) endpoint_.abort(awaited.probe);
+  while (const std::optional<AbsentRanks::Gone> gone = absent_.poll()) {
+    peers_[gone->rank].gone = true;
+    gone_.push_back(gone->rank);
+    note({ErrorCode::kPeerDead, gone->rank, rank_text(gone->rank) + " is gone: " + gone->silence});
     moved = true;
-    return true;
-  });
+  }
   return moved;
-}
-
-Nanos Mesh::looks_again_at() const {
-  Nanos earliest = Nanos::never();
-  for (const Awaited& awaited : awaited_) {
-    const Nanos patience = awaited.probe == 0
-                               ? params::kProbeUnconnectedAfter
-                               : params::kProbeUnconnectedAfter + params::kProbeAnswerWithin;
-    // An answer ends the wait by itself.
-    const bool answered = awaited.probe != 0 &&
-                          endpoint_.status(awaited.probe).state == engine::ConnectionState::kOpen;
-    if (!answered) earliest = std::min(earliest, awaited.since + patience);
-  }
-  return earliest;
-}
-
-// What shows that its process is gone; empty: nothing does.
-std::string Mesh::silence_of(Awaited& awaited, Nanos now) {
-  if (awaited.probe == 0) {
-    const Result<engine::Connection> made = endpoint_.connect(members_.addresses[awaited.rank]);
-    if (!made) return made.error().message();
-    awaited.probe = *made;
-    return "";
-  }
-  const engine::ConnectionStatus status = endpoint_.status(awaited.probe);
-  if (status.state == engine::ConnectionState::kClosed) return status.error.message();
-  const bool late =
-      now - awaited.since >= params::kProbeUnconnectedAfter + params::kProbeAnswerWithin;
-  if (status.state == engine::ConnectionState::kOpening && late) return "it does not answer";
-  return "";
 }
 
 // --- the end ---
 
 void Mesh::abort() {
   aborted_ = true;
-  for (const Awaited& awaited : awaited_) endpoint_.abort(awaited.probe);
-  awaited_.clear();
+  absent_.forget_all();
   for (const uint32_t rank : connected_) {
     Peer& peer = peers_[rank];
     endpoint_.abort(peer.connection);
     if (peer.shared != nullptr) peer.shared->shut();
-    if (peer.receive) endpoint_.forget(peer.receive);
+    if (peer.receive) links_.return_later(peer.receive, peer.slot);
     peer.receive = {};
     peer.gone = true;
   }
-  for (const ControlSend& control_send : control_sends_) endpoint_.forget(control_send.send);
+  for (const ControlSend& each : control_sends_) links_.return_later(each.send, each.slot);
   control_sends_.clear();
 }
 

@@ -3,7 +3,9 @@
 // ranks that are gone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,12 +13,15 @@
 
 #include "base/result.h"
 #include "base/ring.h"
+#include "collectives/execution/absent_ranks.h"
 #include "collectives/execution/buffered_sends.h"
 #include "collectives/execution/control.h"
 #include "collectives/execution/link.h"
 #include "collectives/execution/slots.h"
+#include "collectives/execution/stream_counts.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
+#include "collectives/membership/membership_agreement.h"
 #include "collectives/message_carrier.h"
 #include "collectives/shared_memory/negotiation.h"
 #include "collectives/shared_memory/shared_link.h"
@@ -25,7 +30,7 @@ namespace heddle::collectives {
 
 struct MeshOptions {
   bool shares_memory = false;
-  bool pulls = false;  // reads the memory of others where the system lets it
+  bool pulls = false;                 // reads the memory of others where the system lets it
   MessageCarrier* carrier = nullptr;  // in place of connections; null: none
 };
 
@@ -46,7 +51,7 @@ class Mesh final : public LinkUser {
   // Handles control messages; true: there was one.
   bool poll();
   // When poll() wants to look again by itself.
-  Nanos looks_again_at() const;
+  Nanos looks_again_at() const { return absent_.looks_again_at(); }
 
   // The first failure that this rank detected or received.
   const std::optional<Failure>& failure() const { return failure_; }
@@ -69,6 +74,32 @@ class Mesh final : public LinkUser {
   // All control messages have arrived, or cannot.
   bool all_sent();
 
+  // --- after a failure: mesh_kept.cc ---
+
+  // No other process reads this one's memory any more.
+  void shut_memory();
+  // This rank has withdrawn its calls: connections to ranks that live are to be kept.
+  void begin_keeping();
+  // Whether both sides are ready to use the connection for another communicator, and that it is
+  // handed to links for one.
+  bool kept(uint32_t rank) const;
+  void release(uint32_t rank);
+  // Closes the connection to a rank, which is gone from now on.
+  void drop(uint32_t rank);
+  void drop_connection(engine::Connection connection);
+  bool gone(uint32_t rank) const { return peers_[rank].gone; }
+  // A rank that is gone, each once.
+  bool poll_gone(uint32_t& rank);
+  // Connects, or sees to it that a rank that does not connect is found to be gone.
+  void expect(uint32_t rank);
+  struct FromRank {
+    uint32_t rank = 0;
+    MembershipMessage message;
+  };
+  bool poll_membership(FromRank& from);
+  // False: it is not connected, or the message is too large.
+  bool send_membership(uint32_t rank, const MembershipMessage& message);
+
   // Closes all connections at once: every operation on them ends.
   void abort();
   // Says goodbye to all; operations with them end.
@@ -77,6 +108,8 @@ class Mesh final : public LinkUser {
   bool closed();
 
  private:
+  // More than two sides can be apart by: the operations of a connection.
+  static constexpr int32_t kMostFillers = 4096;
   struct Peer {
     engine::Connection connection = 0;
     engine::Operation receive;
@@ -86,12 +119,13 @@ class Mesh final : public LinkUser {
     SharedLink* shared = nullptr;  // the same, where it is one
     SharedMemoryNegotiation::HandedOver handed;
     std::optional<SharedPair> taken;
-  };
-  // One that is wanted and has not connected.
-  struct Awaited {
-    uint32_t rank = 0;
-    Nanos since;
-    engine::Connection probe = 0;  // asks whether its process lives
+    struct Kept {
+      bool offered = false;  // this side is ready, and has said so
+      bool aligned = false;  // both are
+      StreamCounts posted;
+      std::optional<StreamCounts> theirs;
+      std::optional<Hello> hello;  // of the peer's next communicator, which is first to know it
+    } kept;
   };
   struct ControlSend {
     engine::Operation send;
@@ -101,16 +135,18 @@ class Mesh final : public LinkUser {
   void handle_link(const Hello& hello, engine::Connection connection) override;
   Result<void> connect(uint32_t rank);
   Result<void> listen(uint32_t rank);
-  template <typename Write>
-  bool send_control(uint32_t rank, Write write);
+  void note_connected(uint32_t rank);
+  using WriteControl = std::function<size_t(std::byte*)>;
+  bool send_control(uint32_t rank, const WriteControl& write);
   void send_failure_to(uint32_t rank, const Failure& failure);
   bool receive_control(uint32_t rank);
   void handle_control(uint32_t rank, std::span<const std::byte> bytes);
   void note_gone(uint32_t rank);
   void note(Failure failure);
-  void await(uint32_t rank);
-  bool look_for_awaited();
-  std::string silence_of(Awaited& awaited, Nanos now);
+  bool look_for_absent();
+  void offer_to_keep(uint32_t rank);
+  void handle_kept(uint32_t rank, const StreamCounts& posted);
+  void align(uint32_t rank);
 
   // --- mesh_links.cc ---
   void answer_offer(uint32_t rank, const std::optional<MemoryOffer>& offer);
@@ -132,15 +168,18 @@ class Mesh final : public LinkUser {
   SlotPool& small_;
   BufferedSends& buffered_sends_;
   const MeshOptions options_;
-  SlotPool slots_;
+  SlotPool& slots_;  // of control messages
   std::vector<Peer> peers_;
   std::vector<uint32_t> connected_;  // ranks, in the order in which they were
-  std::vector<Awaited> awaited_;
+  AbsentRanks absent_;
   std::vector<ControlSend> control_sends_;
   Ring<Stalled> stalled_;
   Ring<Late> late_;
+  Ring<uint32_t> gone_;
+  Ring<FromRank> membership_;
   std::optional<Failure> failure_;
   std::optional<Failure> sent_failure_;  // to all
+  bool keeping_ = false;
   bool aborted_ = false;
 };
 

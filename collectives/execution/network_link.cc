@@ -17,6 +17,22 @@ Result<void> NetworkLink::announce(Message& message) {
   return send_head(message);
 }
 
+Result<engine::Operation> NetworkLink::send(engine::Channel channel,
+                                            const transport::Payload& payload,
+                                            transport::AckPolicy ack_policy) {
+  Result<engine::Operation> sent = endpoint_.send(connection_, channel, payload, ack_policy);
+  if (sent) ++posted_.sends[channel];
+  return sent;
+}
+
+Result<engine::Operation> NetworkLink::receive(engine::Channel channel,
+                                               const transport::Payload& place,
+                                               transport::Fill fill) {
+  Result<engine::Operation> received = endpoint_.receive(connection_, channel, place, fill);
+  if (received) ++posted_.receives[channel];
+  return received;
+}
+
 // The signature, and behind it what is small.
 Result<void> NetworkLink::send_head(Message& message) {
   Result<Slot> slot = small_.lend();
@@ -30,8 +46,8 @@ Result<void> NetworkLink::send_head(Message& message) {
   }
   // No call waits for the acknowledgement of a copy.
   Result<engine::Operation> sent =
-      endpoint_.send(connection_, message.channel, slot->first(head),
-                     message.small ? ack_policy_of_copy() : transport::AckPolicy::kDeferred);
+      send(message.channel, slot->first(head),
+           message.small ? ack_policy_of_copy() : transport::AckPolicy::kDeferred);
   if (!sent) return fail(sent.error());
   message.head = *sent;
   message.touched = message.small;
@@ -43,13 +59,13 @@ Result<void> NetworkLink::post_send(Message& message) {
     if (Result<void> sent = send_head(message); !sent) return sent;
   }
   if (message.small) {
-    buffered_sends_.take(message.head, message.small_slot);
+    buffered_sends_.take(message.head, message.small_slot, connection_);
     return {};
   }
   if (message.copied) return send_copy(message);
-  Result<engine::Operation> sent = endpoint_.send(
-      connection_, message.channel, message.name,
-      message.unasked ? transport::AckPolicy::kDeferred : transport::AckPolicy::kPrompt);
+  Result<engine::Operation> sent =
+      send(message.channel, message.name,
+           message.unasked ? transport::AckPolicy::kDeferred : transport::AckPolicy::kPrompt);
   if (!sent) return fail(sent.error());
   message.body = *sent;
   return {};
@@ -60,12 +76,12 @@ Result<void> NetworkLink::send_copy(Message& message) {
   if (!slot) return fail(slot.error());
   message.small_slot = *slot;
   if (message.bytes > 0) std::memcpy(slot->start, message.memory, message.bytes);
-  Result<engine::Operation> sent = endpoint_.send(connection_, message.channel,
-                                                  slot->first(message.bytes), ack_policy_of_copy());
+  Result<engine::Operation> sent =
+      send(message.channel, slot->first(message.bytes), ack_policy_of_copy());
   if (!sent) return fail(sent.error());
   message.body = *sent;
   message.touched = true;
-  buffered_sends_.take(message.body, message.small_slot);
+  buffered_sends_.take(message.body, message.small_slot, connection_);
   return {};
 }
 
@@ -75,16 +91,16 @@ Result<void> NetworkLink::post_receive(Message& message) {
     if (!slot) return fail(slot.error());
     message.small_slot = *slot;
     Result<engine::Operation> received =
-        endpoint_.receive(connection_, message.channel, slot->place);
+        receive(message.channel, slot->place, transport::Fill::kAtOnce);
     if (!received) return fail(received.error());
     message.head = *received;
   }
   if (message.small) return {};
   const transport::Payload place =
       message.stored ? message.chunk.first(message.bytes) : message.name;
-  Result<engine::Operation> received = endpoint_.receive(
-      connection_, message.channel, place,
-      message.still_touched ? transport::Fill::kOnArrival : transport::Fill::kAtOnce);
+  Result<engine::Operation> received =
+      receive(message.channel, place,
+              message.still_touched ? transport::Fill::kOnArrival : transport::Fill::kAtOnce);
   if (!received) return fail(received.error());
   message.body = *received;
   return {};
@@ -146,7 +162,13 @@ bool NetworkLink::look_at_signature(Message& message) {
   return true;
 }
 
-// Every operation on an aborted connection ends.
+void NetworkLink::withdraw(Message& message) {
+  for (const engine::Operation operation : {message.head, message.body}) {
+    if (operation) endpoint_.cancel(operation);
+  }
+}
+
+// Every operation that was cancelled or is on an aborted connection ends.
 bool NetworkLink::settled(Message& message) {
   for (engine::Operation* operation : {&message.head, &message.body}) {
     if (*operation && !endpoint_.peek(*operation).done) return false;

@@ -25,9 +25,15 @@ class NetworkLink final : public Link {
   void take(Message& message, uint64_t bytes) override { message.taken += bytes; }
   bool set_aside(Message& /*message*/, uint64_t& /*budget*/) override { return false; }
   bool look_at_signature(Message& message) override;
+  void withdraw(Message& message) override;
+  StreamCounts* counts() override { return &posted_; }
   bool settled(Message& message) override;
 
  private:
+  Result<engine::Operation> send(engine::Channel channel, const transport::Payload& payload,
+                                 transport::AckPolicy ack_policy);
+  Result<engine::Operation> receive(engine::Channel channel, const transport::Payload& place,
+                                    transport::Fill fill);
   Result<void> post_send(Message& message);
   // No call waits for the acknowledgement of a copy, unless there are too many copies.
   transport::AckPolicy ack_policy_of_copy() {
@@ -43,6 +49,7 @@ class NetworkLink final : public Link {
   const engine::Connection connection_;
   SlotPool& small_;
   BufferedSends& buffered_sends_;
+  StreamCounts posted_;
 };
 
 }  // namespace heddle::collectives

@@ -31,6 +31,12 @@ Result<void> DrivenCommunicator::open(const std::shared_ptr<Links>& links, const
   return {};
 }
 
+void DrivenCommunicator::adopt(engine::Endpoint& endpoint,
+                               std::unique_ptr<Communicator> communicator) {
+  endpoint_ = &endpoint;
+  communicator_ = std::move(communicator);
+}
+
 void DrivenCommunicator::post(std::vector<PostedCall> calls) {
   if (!communicator_ || leaving_) {
     for (const PostedCall& posted : calls) posted.state->end(fail(kLeft));
@@ -63,6 +69,7 @@ Communicator::Attention DrivenCommunicator::attend() {
   if (!communicator_) return {};
   Communicator::Attention attention = communicator_->attend();
   end_done();
+  end_shrink();
   if (!running_.empty()) attention.again_at = std::min(attention.again_at, heed_deadlines());
   if (communicator_->failure() && !failure()) {
     const OwnMutex::Lock lock = failure_mutex_.lock();
@@ -84,6 +91,30 @@ void DrivenCommunicator::end_done() {
     state->end(ended ? Result<void>() : fail(ended.error()));
   }
   running_.resize(kept);
+}
+
+void DrivenCommunicator::begin_shrink(const ShrinkOptions& options,
+                                      std::shared_ptr<CallState> state) {
+  if (!communicator_ || leaving_ || shrinking_) {
+    state->end(shrinking_ ? fail(ErrorCode::kInvalid, "cannot shrink", "another thread does so")
+                          : fail(kLeft));
+    return;
+  }
+  communicator_->begin_shrink(options);
+  shrinking_ = std::move(state);
+}
+
+void DrivenCommunicator::end_shrink() {
+  if (!shrinking_) return;
+  shrunk_ = communicator_->take_shrunk();
+  if (shrunk_) std::exchange(shrinking_, nullptr)->end({});
+}
+
+Result<Communicator::Shrunk> DrivenCommunicator::take_shrunk() {
+  if (!shrunk_) return fail(kLeft);
+  Result<Communicator::Shrunk> shrunk = std::move(*shrunk_);
+  shrunk_.reset();
+  return shrunk;
 }
 
 // The time of the next one, never() when it has passed: then the communicator fails already.
@@ -114,6 +145,8 @@ bool DrivenCommunicator::left() { return leaving_ && (!communicator_ || communic
 void DrivenCommunicator::close() {
   for (const Running& running : running_) running.state->posted(nullptr);
   communicator_.reset();
+  if (shrinking_) std::exchange(shrinking_, nullptr)->end(fail(kLeft));
+  shrunk_.reset();
   end_all(kLeft);
 }
 

@@ -24,6 +24,8 @@ class DrivenCommunicator {
  public:
   Result<void> open(const std::shared_ptr<Links>& links, const Members& members,
                     const CommunicatorOptions& options);
+  // The same for one that another was shrunk to.
+  void adopt(engine::Endpoint& endpoint, std::unique_ptr<Communicator> communicator);
   // Begins them together where there are several.
   void post(std::vector<PostedCall> calls);
   // As Communicator::attend(); ends calls that are done or too late.
@@ -31,6 +33,9 @@ class DrivenCommunicator {
   void abort(ErrorCode code, const std::string& why) {
     if (communicator_) communicator_->abort(code, why);
   }
+  // `state` ends when take_shrunk() has the result.
+  void begin_shrink(const ShrinkOptions& options, std::shared_ptr<CallState> state);
+  Result<Communicator::Shrunk> take_shrunk();
   std::string waits_for() const {
     return communicator_ ? communicator_->waits_for() : "it has left";
   }
@@ -53,12 +58,15 @@ class DrivenCommunicator {
   };
 
   void end_done();
+  void end_shrink();
   Nanos heed_deadlines();
   void end_all(const Error& error);
 
   std::unique_ptr<Communicator> communicator_;
   engine::Endpoint* endpoint_ = nullptr;
   std::vector<Running> running_;
+  std::shared_ptr<CallState> shrinking_;  // null: it is not
+  std::optional<Result<Communicator::Shrunk>> shrunk_;
   Nanos next_deadline_ = Nanos::never();
   bool leaving_ = false;
   mutable OwnMutex failure_mutex_;

@@ -128,6 +128,36 @@ void SharedCommunicator::abort() {
   abort(ErrorCode::kCancelled, "rank " + std::to_string(rank()) + " aborted the communicator");
 }
 
+void SharedCommunicator::revoke() {
+  abort(ErrorCode::kCancelled, "rank " + std::to_string(rank()) + " revoked the communicator");
+}
+
+Result<SharedCommunicator::Shrunk> SharedCommunicator::shrink(const ShrinkOptions& options) {
+  ProgressBody& body = *thread_->body_;
+  const auto state = std::make_shared<CallState>(std::function<void(const Result<void>&)>(),
+                                                 [] { return "the other ranks"; });
+  const bool asked =
+      body.run([driven = driven_, options, state] { driven->begin_shrink(options, state); });
+  if (!asked) return forked("cannot shrink");
+  if (Result<void> ended = state->wait(Nanos::never()); !ended) return fail(ended.error());
+  Result<Communicator::Shrunk> taken = fail(ErrorCode::kClosed, "cannot shrink", "it has left");
+  Shrunk shrunk;
+  const bool ran = body.run_and_wait([&] {
+    taken = driven_->take_shrunk();
+    if (!taken) return;
+    RankSet ranks(size());
+    for (const uint32_t each : taken->former_ranks) ranks.insert(each);
+    shrunk.communicator.reset(
+        new SharedCommunicator(thread_, survivors_of(members_, ranks), options_));
+    shrunk.communicator->driven_->adopt(body.endpoint_, std::move(taken->communicator));
+    body.add(shrunk.communicator->driven_);
+  });
+  if (!ran) return forked("cannot shrink");
+  if (!taken) return fail(taken.error());
+  shrunk.former_ranks = std::move(taken->former_ranks);
+  return shrunk;
+}
+
 std::optional<Error> SharedCommunicator::failure() const { return driven_->failure(); }
 
 Result<std::unique_ptr<SharedCommunicator>> SharedCommunicator::split(int32_t colour, int32_t key,

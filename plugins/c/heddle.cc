@@ -32,6 +32,7 @@ using heddle::collectives::SharedCommunicator;
 
 struct heddle_comm {
   std::unique_ptr<SharedCommunicator> communicator;
+  std::vector<uint32_t> former_ranks;  // where it was made by shrinking another
 };
 
 struct heddle_request {
@@ -94,7 +95,7 @@ heddle_status meet(const std::vector<std::string>& environment, heddle_comm** wo
                                          heddle::collectives::members_of(met->group),
                                          met->endpoint->communicator_options());
   if (!made) return told(made.error());
-  *world = new heddle_comm{std::move(*made)};
+  *world = new heddle_comm{std::move(*made), {}};
   return HEDDLE_OK;
 }
 
@@ -223,7 +224,7 @@ heddle_status heddle_split(heddle_comm* comm, int32_t colour, int32_t key, heddl
     *part = nullptr;
     auto made = comm->communicator->split(colour, key);
     if (!made) return told(made.error());
-    if (*made) *part = new heddle_comm{std::move(*made)};
+    if (*made) *part = new heddle_comm{std::move(*made), {}};
     return HEDDLE_OK;
   });
 }
@@ -257,6 +258,35 @@ heddle_status heddle_failure(const heddle_comm* comm) {
     const std::optional<Error> failed = comm->communicator->failure();
     return failed ? told(*failed) : HEDDLE_OK;
   });
+}
+
+heddle_status heddle_revoke(heddle_comm* comm) {
+  return guarded([&]() -> heddle_status {
+    if (comm == nullptr) return invalid("cannot revoke", "there is no communicator");
+    comm->communicator->revoke();
+    return HEDDLE_OK;
+  });
+}
+
+heddle_status heddle_shrink(heddle_comm* comm, int64_t join_within_ms, heddle_comm** left) {
+  return guarded([&]() -> heddle_status {
+    if (comm == nullptr || left == nullptr) {
+      return invalid("cannot shrink a communicator", "there is none, or no place for another");
+    }
+    *left = nullptr;
+    if (join_within_ms < 0) return invalid("cannot shrink a communicator", "its time is negative");
+    heddle::collectives::ShrinkOptions options;
+    if (join_within_ms > 0) options.join_within = heddle::millis(join_within_ms);
+    auto shrunk = comm->communicator->shrink(options);
+    if (!shrunk) return told(shrunk.error());
+    *left = new heddle_comm{std::move(shrunk->communicator), std::move(shrunk->former_ranks)};
+    return HEDDLE_OK;
+  });
+}
+
+uint32_t heddle_former_rank(const heddle_comm* comm, uint32_t rank) {
+  if (comm == nullptr || rank >= comm->former_ranks.size()) return rank;
+  return comm->former_ranks[rank];
 }
 
 // --- calls ---

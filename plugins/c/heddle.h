@@ -93,6 +93,16 @@ uint32_t heddle_size(const heddle_comm* comm);
 heddle_status heddle_abort(heddle_comm* comm);
 /* HEDDLE_OK while it works, otherwise why it has failed. */
 heddle_status heddle_failure(const heddle_comm* comm);
+/* As heddle_abort(), for a rank that is to go on with the others by heddle_shrink(). */
+heddle_status heddle_revoke(heddle_comm* comm);
+/* The communicator of the ranks that are left after one was lost. Their order and the connections
+ * between them are kept. Revokes `comm`, if it still works; every rank that is left calls it, and
+ * it waits for them: one that lives and has not called it within `join_within_ms` (0: 5 s) is left
+ * out. The larger part of the ranks goes on: more than half of them, or half of them with rank 0;
+ * others get HEDDLE_UNAVAILABLE, one that the others left out HEDDLE_PEER_DEAD. */
+heddle_status heddle_shrink(heddle_comm* comm, int64_t join_within_ms, heddle_comm** left);
+/* The rank that `rank` of a communicator made by heddle_shrink() had before; of others the same. */
+uint32_t heddle_former_rank(const heddle_comm* comm, uint32_t rank);
 
 /* --- calls: with a request they return at once, with NULL they wait for their end ---
  *

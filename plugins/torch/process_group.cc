@@ -21,6 +21,7 @@ namespace {
 using collectives::Call;
 using collectives::Collective;
 
+constexpr const char* kLeft = "heddle: the process group has left, since this process ends";
 constexpr const char* kForked =
     "heddle: the process group belongs to the parent of this process (make a new one after fork())";
 
@@ -130,6 +131,60 @@ void ProcessGroupHeddle::leave() {
   std::swap(pairs, pairs_);
 }
 
+// --- after a rank was lost ---
+
+std::pair<c10::intrusive_ptr<ProcessGroupHeddle>, std::vector<uint32_t>>
+ProcessGroupHeddle::reconfigure(Nanos join_within) {
+  pairs()->abort();
+  collectives::SharedCommunicator::Shrunk shrunk =
+      value_or_throw(communicator()->shrink({.join_within = join_within}));
+  std::shared_ptr<collectives::DrivenEndpoint> endpoint;
+  {
+    const OwnMutex::Lock lock = mutex_.enter();
+    TORCH_CHECK(lock, kForked);
+    endpoint = endpoint_;
+  }
+  TORCH_CHECK(endpoint, kLeft);
+  leave();
+  return {c10::make_intrusive<ProcessGroupHeddle>(std::move(endpoint),
+                                                  std::move(shrunk.communicator), timeout_),
+          std::move(shrunk.former_ranks)};
+}
+
+void ProcessGroupHeddle::abort() {
+  pairs()->abort();
+  communicator()->revoke();
+}
+
+std::string ProcessGroupHeddle::error() const {
+  const std::optional<Error> failed = communicator()->failure();
+  return failed ? failed->message() : "";
+}
+
+namespace {
+
+ProcessGroupHeddle& heddle_of(const c10::intrusive_ptr<BackendBase>& group) {
+  auto* const ours = dynamic_cast<ProcessGroupHeddle*>(group.get());
+  TORCH_CHECK(ours != nullptr, "heddle: the process group is of another backend: it has no ",
+              "reconfigure(), abort() and get_error()");
+  return *ours;
+}
+
+}  // namespace
+
+ReconfiguredGroup reconfigure_group(const c10::intrusive_ptr<BackendBase>& group,
+                                    double join_within_seconds) {
+  auto [made, former] =
+      heddle_of(group).reconfigure(millis(static_cast<int64_t>(join_within_seconds * 1000)));
+  return {std::move(made), std::move(former)};
+}
+
+void abort_group(const c10::intrusive_ptr<BackendBase>& group) { heddle_of(group).abort(); }
+
+std::string error_of_group(const c10::intrusive_ptr<BackendBase>& group) {
+  return heddle_of(group).error();
+}
+
 void leave_all_groups() {
   {
     const OwnMutex::Lock lock = groups().mutex.lock();
@@ -141,14 +196,14 @@ void leave_all_groups() {
 ProcessGroupHeddle::Communicator ProcessGroupHeddle::communicator() const {
   const OwnMutex::Lock lock = mutex_.enter();
   TORCH_CHECK(lock, kForked);
-  TORCH_CHECK(communicator_, "heddle: the process group has left, since this process ends");
+  TORCH_CHECK(communicator_, kLeft);
   return communicator_;
 }
 
 std::shared_ptr<Pairs> ProcessGroupHeddle::pairs() const {
   const OwnMutex::Lock lock = mutex_.enter();
   TORCH_CHECK(lock, kForked);
-  TORCH_CHECK(pairs_, "heddle: the process group has left, since this process ends");
+  TORCH_CHECK(pairs_, kLeft);
   return pairs_;
 }
 

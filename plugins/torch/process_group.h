@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/own_mutex.h"
@@ -31,6 +33,15 @@ class ProcessGroupHeddle final : public BackendBase {
   // Says goodbye to the other ranks and waits for it; calls are refused from now on. For the end of
   // the process, which groups may outlive.
   void leave();
+
+  // The group of the ranks that are left, and the rank that each had in this one, which is of no
+  // more use. Waits for them. Throws std::runtime_error.
+  std::pair<c10::intrusive_ptr<ProcessGroupHeddle>, std::vector<uint32_t>> reconfigure(
+      Nanos join_within);
+  // Ends all calls, here and on all other ranks.
+  void abort();
+  // Why it has failed; empty: it works.
+  std::string error() const;
 
   const std::string getBackendName() const override { return "heddle"; }
 

@@ -1,5 +1,6 @@
-/* every_call.c: run by three ranks of c_test.py. Each function of heddle.h with what it must give, and with
- * what a program can get wrong; a difference is told and ends the program with status 1. */
+/* every_call.c: run by three ranks of c_test.py. Each function of heddle.h with what it must give,
+ * and with what a program can get wrong; a difference is told and ends the program with status 1.
+ */
 #include <heddle.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +83,8 @@ static void requests(void) {
   heddle_request* group = NULL;
   int8_t word[SIZE] = {0, 0, 0};
   int i = 0;
-  well(heddle_all_reduce(world, &value, &value, 1, HEDDLE_INT64, HEDDLE_SUM, &request), "a request");
+  well(heddle_all_reduce(world, &value, &value, 1, HEDDLE_INT64, HEDDLE_SUM, &request),
+       "a request");
   while (!done) well(heddle_test(&request, &done), "test");
   expect(request == NULL && value == SIZE, "a tested call");
   well(heddle_wait(&request, HEDDLE_FOREVER), "waiting for nothing");
@@ -120,8 +122,8 @@ static void refusals(void) {
           HEDDLE_INVALID, "no such type");
   refused(heddle_all_reduce(world, &value, &value, 1, HEDDLE_INT32, (heddle_op)99, NULL),
           HEDDLE_INVALID, "no such reduction");
-  refused(heddle_all_reduce(world, NULL, &value, 1, HEDDLE_INT32, HEDDLE_SUM, NULL),
-          HEDDLE_INVALID, "no input");
+  refused(heddle_all_reduce(world, NULL, &value, 1, HEDDLE_INT32, HEDDLE_SUM, NULL), HEDDLE_INVALID,
+          "no input");
   well(heddle_group_start(), "group_start");
   refused(heddle_barrier(world, &request), HEDDLE_INVALID, "give NULL");
   well(heddle_group_end(NULL), "an empty group");
@@ -170,6 +172,31 @@ static void times(void) {
   heddle_destroy(pair);
 }
 
+/* Rank 1 leaves while the others call; these go on without it. */
+static void shrinking(void) {
+  heddle_comm* whole = NULL;
+  heddle_comm* left = NULL;
+  int32_t value = 1;
+  well(heddle_split(world, 0, 0, &whole), "split");
+  well(heddle_barrier(whole, NULL), "barrier");
+  expect(heddle_former_rank(whole, 2) == 2, "a rank of one that was not shrunk");
+  refused(heddle_shrink(whole, -1, &left), HEDDLE_INVALID, "negative");
+  if (rank == 1) {
+    well(heddle_revoke(whole), "revoke");
+    refused(heddle_barrier(whole, NULL), HEDDLE_CANCELLED, "rank 1 revoked the communicator");
+    heddle_destroy(whole);
+    return;
+  }
+  refused(heddle_barrier(whole, NULL), HEDDLE_CANCELLED, "rank 1 revoked the communicator");
+  well(heddle_shrink(whole, 20000, &left), "shrink");
+  heddle_destroy(whole);
+  expect(heddle_size(left) == 2 && heddle_rank(left) == rank / 2, "the ranks that are left");
+  expect(heddle_former_rank(left, 1) == 2, "a rank's former number");
+  well(heddle_all_reduce(left, &value, &value, 1, HEDDLE_INT32, HEDDLE_SUM, NULL), "all_reduce");
+  expect(value == 2, "the sum of those that are left");
+  heddle_destroy(left);
+}
+
 int main(void) {
   expect(strcmp(heddle_version(), "") != 0 && strcmp(heddle_error(), "") == 0, "before the start");
   mistakes();
@@ -182,6 +209,7 @@ int main(void) {
   exchanges();
   refusals();
   parts();
+  shrinking();
   times();
   requests();
   expect(heddle_failure(world) != HEDDLE_OK, "a communicator that failed");

@@ -1,0 +1,54 @@
+// Survivors: of a communicator that has failed, the ranks that go on. Passes messages, losses and
+// time to the agreement on them, and hands the connections between them to links, so that their
+// next communicator uses these. The communicator's body drives it, once its calls have ended.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "collectives/execution/mesh.h"
+#include "collectives/links.h"
+#include "collectives/members.h"
+#include "collectives/membership/membership_agreement.h"
+
+namespace heddle::collectives {
+
+class Survivors {
+ public:
+  // All must outlive it.
+  Survivors(Mesh& mesh, Links& links, const Members& members);
+
+  // This rank asks who is left; no effect when it has done so.
+  void begin(const MembershipOptions& options);
+  bool begun() const { return agreement_ && agreement_->joined(); }
+  // True: something moved.
+  bool advance();
+  Nanos due_at() const;
+
+  struct Left {
+    Members members;              // of their next communicator
+    std::vector<uint32_t> ranks;  // that they had in this one
+  };
+  // Errors: as MembershipAgreement::outcome(); kExhausted.
+  const std::optional<Result<Left>>& outcome() const { return outcome_; }
+
+ private:
+  bool pass_on();
+  bool send(const MembershipAgreement::Sending& sending);
+  void expect_pending();
+  bool connections_ready(const RankSet& ranks);
+  void conclude(const RankSet& ranks);
+  void end(const Error& error);
+
+  Mesh& mesh_;
+  Links& links_;
+  const Members& members_;
+  std::optional<MembershipAgreement> agreement_;
+  RankSet expected_;
+  std::optional<Nanos> decided_at_;
+  std::optional<Nanos> abort_at_;
+  std::optional<Result<Left>> outcome_;
+};
+
+}  // namespace heddle::collectives

@@ -1,0 +1,90 @@
+"""Training that goes on when a rank dies: heddle's PyTorch backend, DistributedDataParallel and reconfigure().
+
+    make torch
+    for rank in 0 1 2 3; do
+      PYTHONPATH=build/release/python RANK=$rank WORLD_SIZE=4 python3 examples/elastic.py --init file:///tmp/store &
+    done
+    kill -9 %3        # the other three go on
+
+Every rank prints a line of JSON for each step. A launcher that ends the job with its first rank, as torchrun and
+`heddle run` do, ends the others too; processes started one by one, or by a resource manager that keeps them, do.
+"""
+
+import argparse
+import json
+import os
+import time
+
+import heddle_torch  # registers the backend
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+
+def make_model():
+    torch.manual_seed(1)  # the same on all ranks
+    return torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10))
+
+
+def samples_of(step, rank):
+    generator = torch.Generator().manual_seed(1000 * step + rank)
+    inputs = torch.randn(32, 64, generator=generator)
+    return inputs, inputs[:, :10].argmax(dim=1)
+
+
+def share_state(optimizer, step):
+    """All ranks continue from the step and the optimizer's state of rank 0, as they do from its model."""
+    shared = [step, optimizer.state_dict()]
+    dist.broadcast_object_list(shared, src=0)
+    optimizer.load_state_dict(shared[1])
+    return shared[0]
+
+
+def go_on(error):
+    """After a rank was lost: the others agree on who is left."""
+    if heddle_torch.get_error() is None:
+        raise error  # not the group's
+    heddle_torch.reconfigure()
+
+
+def report(**values):
+    print(json.dumps({"time": time.time(), "rank": dist.get_rank(), "size": dist.get_world_size(), **values}),
+          flush=True)
+
+
+def train(steps):
+    model = make_model()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+    parallel, step = None, 0
+    while step < steps:
+        try:
+            if parallel is None:
+                parallel = DistributedDataParallel(model)  # broadcasts rank 0's model
+                step = share_state(optimizer, step)
+            inputs, labels = samples_of(step, dist.get_rank())
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(parallel(inputs), labels)
+            loss.backward()  # averages the gradients
+            optimizer.step()
+        except RuntimeError as error:
+            parallel = None  # it holds the old group
+            go_on(error)
+            report(lost=str(error))
+            continue
+        step += 1
+        report(step=step, loss=round(loss.item(), 4))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--init", default="env://", help="where ranks find each other, as torch writes it")
+    parser.add_argument("--steps", type=int, default=1000)
+    options = parser.parse_args()
+    dist.init_process_group("heddle", init_method=options.init, rank=int(os.environ["RANK"]),
+                            world_size=int(os.environ["WORLD_SIZE"]))
+    train(options.steps)
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
