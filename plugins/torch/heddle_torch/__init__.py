@@ -30,12 +30,15 @@ except ImportError as error:
     raise ImportError(f"heddle_torch's extension does not load: {error}: it needs this system's OpenSSL 3 and "
                       "glibc 2.35 or newer; build it on this system (make torch)") from error
 
+from . import elastic
+from .elastic import abort, get_error, grow, join, reconfigure
+
 __version__ = _backend.heddle_version
 
 
 def _create(store, rank, size, timeout):
     """What torch calls for init_process_group() and new_group()."""
-    return _backend.create(store, rank, size, timeout.total_seconds())
+    return elastic.take_joined() or _backend.create(store, rank, size, timeout.total_seconds())
 
 
 def mark(name, step=0):
@@ -45,56 +48,6 @@ def mark(name, step=0):
     recorded; before init_process_group() nothing is.
     """
     return _backend.mark(name, step)
-
-
-def abort(group=None):
-    """Ends all calls of the group, on all of its ranks, with an error. reconfigure() makes another of it."""
-    _backend.abort(_c10d().GroupMember.WORLD if group is None else group)
-
-
-def get_error(group=None):
-    """Why the group has failed, as a text; None while it works."""
-    return _backend.get_error(_c10d().GroupMember.WORLD if group is None else group) or None
-
-
-def reconfigure(group=None, join_within=5.0):
-    """The group of the ranks that are left after one was lost, which takes the place of `group`.
-
-    Every rank that is left calls it, and it waits for them; one that has not called it within
-    `join_within` seconds is left out. They keep their order, and the connections between them are
-    kept. For the default group, torch's ranks are numbered anew: get_rank() and get_world_size()
-    say what is true now. Modules that hold the old group, as DistributedDataParallel does, are
-    wrapped again. Raises RuntimeError where the others went on without this rank, or where those
-    that came are not more than half of the group, or half of it with rank 0.
-    """
-    c10d = _c10d()
-    whole = c10d.GroupMember.WORLD
-    old = whole if group is None else group
-    new, former = _backend.reconfigure(old, join_within)
-    pg_map, names, group_ranks = c10d._pg_map, c10d._pg_names, c10d._pg_group_ranks
-    pg_map[new] = pg_map.pop(old)
-    names[new] = names.pop(old)
-    global_of = {rank: each for each, rank in group_ranks.pop(old).items()}
-    if old is not whole:
-        group_ranks[new] = {global_of[was]: rank for rank, was in enumerate(former)}
-        return new
-    now = {global_of[was]: rank for rank, was in enumerate(former)}
-    for ranks in group_ranks.values():
-        kept = {now[each]: rank for each, rank in ranks.items() if each in now}
-        ranks.clear()
-        ranks.update(kept)
-    group_ranks[new] = {rank: rank for rank in range(len(former))}
-    c10d._update_default_pg(new)
-    return new
-
-
-def _c10d():
-    """torch keeps its groups in tables of this module, which 2.x has in another place."""
-    c10d = dist.distributed_c10d
-    if not hasattr(c10d, "_pg_group_ranks"):
-        raise RuntimeError("heddle_torch.reconfigure(), abort() and get_error() need torch 1.13, "
-                           f"this is {torch.__version__}")
-    return c10d
 
 
 def _register():
