@@ -42,8 +42,11 @@ class PlayedRank {
     const auto received =
         endpoint_.receive(connection_, kControlChannel, bytes.data(), bytes.size());
     if (!received) return std::nullopt;
-    EXPECT_TRUE(until([&] { return endpoint_.peek(*received).done; }));
-    const engine::Outcome outcome = endpoint_.peek(*received);
+    engine::Outcome outcome;
+    EXPECT_TRUE(until([&] {
+      outcome = endpoint_.peek(*received);
+      return outcome.done;
+    }));
     if (!outcome.ok) return std::nullopt;
     heard_.assign(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(outcome.bytes));
     return control_kind(heard_);

@@ -83,13 +83,19 @@ class ElasticRank : public simulator::EngineProgram {
       links_ = std::make_shared<Links>(process.endpoint());
       communicator_ = std::move(Communicator::create(links_, members_, options_)).value();
     }
-    const bool moved = communicator_->advance();
-    return (shrinking_ ? go_on() : step()) || moved;
+    const Communicator::Attention attention = communicator_->attend();
+    due_at_ = attention.again_at;
+    return (shrinking_ ? go_on() : step()) || attention.moved;
   }
+  Nanos due_at() const override { return error_ || released_ ? Nanos::never() : due_at_; }
 
   bool step() {
     if (grows_) return shrink();
     if (!request_) {
+      if (process_.now() < rests_until_) {
+        due_at_ = std::min(due_at_, rests_until_);
+        return false;
+      }
       const Data data = {input_.data(), output_.data(), input_.size(), DataType::kUint64};
       const Result<Request> posted = communicator_->all_reduce(data, ReduceOp::kSum);
       if (!posted) return shrink();
@@ -105,6 +111,8 @@ class ElasticRank : public simulator::EngineProgram {
     wrong_ |=
         std::count(output_.begin(), output_.end(), right) != static_cast<int64_t>(output_.size());
     ++steps_;
+    // Long histories are of few calls.
+    if (steps_ > kStepsWithoutRest) rests_until_ = process_.now() + millis(20);
     if (steps_ == 1) went_on_at_ = process_.network().now();
     return true;
   }
@@ -141,6 +149,8 @@ class ElasticRank : public simulator::EngineProgram {
     return true;
   }
 
+  static constexpr uint64_t kStepsWithoutRest = 50;
+
   EngineProcess& process_;
   Members members_;
   const CommunicatorOptions options_;
@@ -153,6 +163,8 @@ class ElasticRank : public simulator::EngineProgram {
   std::optional<Error> error_;
   std::vector<uint32_t> newcomers_;
   std::vector<transport::Address> addresses_;
+  Nanos due_at_ = Nanos::never();
+  Nanos rests_until_;
   bool grows_ = false;
   bool shrinking_ = false;
   bool released_ = false;
