@@ -8,6 +8,7 @@
 
 #include "base/per_process.h"
 #include "collectives/places.h"
+#include "plugins/torch/errors.h"
 #include "plugins/torch/interpreter_lock.h"
 #include "plugins/torch/key_store.h"
 #include "plugins/torch/module.h"
