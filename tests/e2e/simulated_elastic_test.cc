@@ -112,7 +112,7 @@ class ElasticRank : public simulator::EngineProgram {
         std::count(output_.begin(), output_.end(), right) != static_cast<int64_t>(output_.size());
     ++steps_;
     // Long histories are of few calls.
-    if (steps_ > kStepsWithoutRest) rests_until_ = process_.now() + millis(20);
+    if (steps_ > kStepsWithoutRest) rests_until_ = process_.now() + millis(100);
     if (steps_ == 1) went_on_at_ = process_.network().now();
     return true;
   }
@@ -423,6 +423,31 @@ TEST(Elastic, OfAPartitionTheLargerPartGoesOnAndTheOtherEnds) {
       EXPECT_NE(text.find("which is no majority"), std::string::npos) << text;
     }
   }
+}
+
+// A leaf is cut off while the ranks agree on who is left without one that died.
+TEST(Elastic, APartitionDuringTheAgreementLeavesOnePartAtMost) {
+  uint32_t went_on = 0;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    ElasticJob job({.leaves = 4, .hosts_per_leaf = 2, .seed = seed});
+    Random random(seed);
+    job.kill(static_cast<uint32_t>(random.between(0, job.size() - 1)));
+    job.run_for(micros(static_cast<int64_t>(random.between(0, 2'000))));
+    const auto leaf = static_cast<uint32_t>(random.between(0, 3));
+    job.cut_off(leaf);
+    std::vector<uint32_t> larger;
+    std::vector<uint32_t> smaller;
+    for (const uint32_t rank : job.living()) (rank / 2 == leaf ? smaller : larger).push_back(rank);
+    job.run_for(seconds(25));
+    job.check();
+    EXPECT_TRUE(job.end_with_errors(smaller, Nanos{})) << "seed " << seed << job.state();
+    const auto works = [&job](uint32_t each) { return !job.rank(each).error(); };
+    went_on += std::all_of(larger.begin(), larger.end(), works) ? 1 : 0;
+    EXPECT_TRUE(std::all_of(larger.begin(), larger.end(), works) ||
+                std::none_of(larger.begin(), larger.end(), works))
+        << "seed " << seed << job.state();
+  }
+  EXPECT_GT(went_on, 6U) << "it is no use to end always";
 }
 
 TEST(Elastic, OfTwoHalvesThatWithRankZeroGoesOn) {
