@@ -17,15 +17,16 @@ namespace {
 
 struct Scene {
   uint32_t ranks = 4;
-  uint32_t dead = 0;                      // before any joins
-  uint32_t dying = 0;                     // at some time later
-  uint32_t stopped = 0;                   // for some time; the others take it for dead
-  uint32_t absent = 0;                    // live and never join
-  std::vector<uint32_t> never_join = {};  // the same, these
-  std::map<uint32_t, Nanos> late = {};    // when these join
-  bool parts = false;                     // into two, at some time
-  uint32_t broken = 0;                    // connections between ranks that live, each at some time
-  bool sees_all_deaths = true;            // else some ranks learn of each death late
+  uint32_t dead = 0;                            // before any joins
+  uint32_t dying = 0;                           // at some time later
+  uint32_t stopped = 0;                         // for some time; the others take it for dead
+  uint32_t absent = 0;                          // live and never join
+  std::vector<uint32_t> never_join = {};        // the same, these
+  std::map<uint32_t, Nanos> late = {};          // when these join
+  std::map<uint32_t, uint64_t> newcomers = {};  // the number of those that each would take in
+  bool parts = false;                           // into two, at some time
+  uint32_t broken = 0;          // connections between ranks that live, each at some time
+  bool sees_all_deaths = true;  // else some ranks learn of each death late
 };
 
 // A network of ranks. Between two that live and are not apart, messages arrive in their order,
@@ -34,7 +35,9 @@ class Histories {
  public:
   Histories(const Scene& scene, uint64_t seed) : scene_(scene), random_(seed) {
     for (uint32_t rank = 0; rank < scene.ranks; ++rank) {
-      nodes_.push_back(std::make_unique<Node>(rank, scene.ranks));
+      const auto number = scene.newcomers.find(rank);
+      nodes_.push_back(std::make_unique<Node>(
+          rank, scene.ranks, number == scene.newcomers.end() ? 0 : number->second));
     }
     links_.assign(size_t{scene.ranks} * scene.ranks, {});
     std::vector<uint32_t> order;
@@ -81,6 +84,7 @@ class Histories {
 
   void check() const {
     const RankSet* decided = nullptr;
+    std::optional<uint64_t> newcomers;
     for (const auto& node : nodes_) {
       if (node->dead(kEnd) || node->joins_at == Nanos::never()) continue;
       ASSERT_TRUE(node->agreement.outcome()) << "it ends in bounded time";
@@ -88,6 +92,8 @@ class Histories {
       if (!outcome) continue;
       EXPECT_TRUE(outcome->contains(node->rank));
       EXPECT_TRUE(MembershipAgreement::is_quorum(*outcome)) << outcome->text();
+      if (!newcomers) newcomers = node->agreement.newcomers();
+      EXPECT_EQ(node->agreement.newcomers(), *newcomers) << "ranks take in different newcomers";
       if (decided == nullptr) decided = &*outcome;
       EXPECT_EQ(*outcome, *decided) << "two ranks that go on disagree";
     }
@@ -135,7 +141,8 @@ class Histories {
   static constexpr Nanos kSilent = seconds(3);  // until the others take it for dead
 
   struct Node {
-    Node(uint32_t which, uint32_t size) : rank(which), agreement(which, size, {}) {}
+    Node(uint32_t which, uint32_t size, uint64_t newcomers)
+        : rank(which), agreement(which, size, {.newcomers = newcomers}) {}
     bool dead(Nanos now) const { return now >= dies_at; }
     bool stopped(Nanos now) const { return now >= stops_at && now < resumes_at; }
 
@@ -454,6 +461,27 @@ TEST(MembershipAgreement, LeadersThatNeverJoinAreLeftOut) {
       EXPECT_LT(histories.last_end(), seconds(8)) << "seed " << seed;
     }
   }
+}
+
+TEST(MembershipAgreement, NewcomersAreTakenInIfAllThatAreLeftKnowThem) {
+  uint32_t taken_in = 0;
+  for (uint64_t seed = 1; seed <= 8 * kSeeds; ++seed) {
+    std::map<uint32_t, uint64_t> newcomers;
+    const auto stranger = static_cast<uint32_t>(seed % 7);  // 6: all know the same
+    for (uint32_t rank = 0; rank < 6; ++rank) newcomers[rank] = rank == stranger ? seed % 2 : 77;
+    Histories histories({.ranks = 6, .dying = seed % 3 == 0 ? 2U : 0U, .newcomers = newcomers},
+                        seed);
+    histories.run();
+    histories.check();
+    for (uint32_t rank = 0; rank < 6; ++rank) {
+      const MembershipAgreement& agreement = histories.agreement(rank);
+      if (!agreement.outcome() || !*agreement.outcome()) continue;
+      taken_in += agreement.newcomers() == 77 ? 1 : 0;
+      const bool all_know = stranger == 6 || !(*agreement.outcome())->contains(stranger);
+      EXPECT_EQ(agreement.newcomers(), all_know ? 77U : 0U) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(taken_in, 100U);
 }
 
 // Longer than its ranks wait for a leader that says nothing, and shorter than for a rank.
