@@ -162,7 +162,7 @@ TEST_F(Turns, NothingIsSentFromMemoryReusedAfterAnAbort) {
 }
 
 // Found by simulated jobs that grow: the copy of a message that came before its receive was made by
-// the next turn, into memory that the caller had taken back by then.
+// the next turn, into memory that the caller had reclaimed by then.
 TEST_F(Turns, AnEarlyMessageIsNotCopiedAfterAnAbort) {
   const std::vector<std::byte> sent = pattern(200, 4);
   const Operation send = pair_.client->send(pair_.to_server, 0, sent.data(), sent.size()).value();
