@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one example and checks what it prints: run_test.py ring|all_reduce|torch|elastic|fabric.
+"""Runs one example and checks what it prints: run_test.py ring|all_reduce|torch|elastic|local_steps|fabric.
 
 Exit status: 0 passed, 1 failed, 77 skipped; the reason is printed.
 """
@@ -142,6 +142,18 @@ def elastic():
             ranks.end()
 
 
+def local_steps():
+    python, settings = torch_settings()
+    results = {}
+    for name, options in {"synchronous": ["--synchronous"], "local": ["--every", "20", "--bits", "8"]}.items():
+        command = [python, HERE / "local_steps.py", "--steps", "300", *options]
+        printed = check(program.run("run", "-n", "2", "--", *command, settings=settings, timeout=200))
+        results[name] = json.loads(printed.splitlines()[-1])
+    # 80 times fewer bytes, and nearly as good: a network that does not learn is at 2.3.
+    assert results["local"]["bytes"] * 75 < results["synchronous"]["bytes"], results
+    assert results["local"]["loss"] < results["synchronous"]["loss"] + 0.15 < 0.6, results
+
+
 def fabric():
     printed = check(program.run("sim", "--topology", HERE / "fabric.toml", "--workload", HERE / "training.toml",
                                 "--json", timeout=200))
@@ -151,7 +163,8 @@ def fabric():
     assert len(job["steps"]) == 2, printed
 
 
-EXAMPLES = {"ring": ring, "all_reduce": all_reduce, "torch": torch, "elastic": elastic, "fabric": fabric}
+EXAMPLES = {"ring": ring, "all_reduce": all_reduce, "torch": torch, "elastic": elastic, "local_steps": local_steps,
+            "fabric": fabric}
 
 
 def main(arguments):
