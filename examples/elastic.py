@@ -1,13 +1,11 @@
 """Training that goes on when a rank dies: heddle's PyTorch backend, DistributedDataParallel and reconfigure().
 
     make torch
-    for rank in 0 1 2 3; do
-      PYTHONPATH=build/release/python RANK=$rank WORLD_SIZE=4 python3 examples/elastic.py --init file:///tmp/store &
-    done
-    kill -9 %3        # the other three go on
+    PYTHONPATH=build/release/python heddle run -n 4 --elastic 2 -- python3 examples/elastic.py
+    kill -9 PID       # the "process" of one of the lines; the other three go on
 
-Every rank prints a line of JSON for each step. A launcher that ends the job with its first rank, as torchrun and
-`heddle run` do, ends the others too; processes started one by one, or by a resource manager that keeps them, do.
+Every rank prints a line of JSON for each step, with its process. The launcher must leave the other ranks alone when one
+is lost, as `heddle run --elastic` does.
 """
 
 import argparse
@@ -48,8 +46,8 @@ def go_on(error):
 
 
 def report(**values):
-    print(json.dumps({"time": time.time(), "rank": dist.get_rank(), "size": dist.get_world_size(), **values}),
-          flush=True)
+    print(json.dumps({"time": time.time(), "process": os.getpid(), "rank": dist.get_rank(),
+                      "size": dist.get_world_size(), **values}), flush=True)
 
 
 def train(steps):
@@ -77,7 +75,7 @@ def train(steps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--init", default="env://", help="where ranks find each other, as torch writes it")
+    parser.add_argument("--init", default="heddle://", help="where ranks find each other, as torch writes it")
     parser.add_argument("--steps", type=int, default=1000)
     options = parser.parse_args()
     dist.init_process_group("heddle", init_method=options.init, rank=int(os.environ["RANK"]),
