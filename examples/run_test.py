@@ -124,7 +124,7 @@ class ElasticJob:
 
 def elastic():
     python, settings = torch_settings()
-    words = ("run", "-n", "4", "--elastic", "2", "--tag-output", "--", python, HERE / "elastic.py", "--steps", 1_000_000)
+    words = ("run", "-n", "4", "--elastic", "2", "-t", "--", python, HERE / "elastic.py", "--steps", "1000000")
     with program.started(*words, settings=settings) as run:
         job = ElasticJob(4, run)
         for victim in (2, 0):  # at last the one whose model the others take

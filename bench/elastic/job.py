@@ -17,10 +17,11 @@ _STEPS_BEFORE = 20
 
 
 class Lines:
-    """What the ranks have printed so far. A launcher may write its own words before a line, or its own lines."""
+    """What the ranks have written so far; `heddle run --tag-output` writes the rank before each line."""
 
     def __init__(self, path):
-        self._file = open(path, encoding="utf-8")
+        self._file = open(path, "a+", encoding="utf-8")
+        self._file.seek(0)
         self._rest = ""
         self.steps = []
 
@@ -43,25 +44,26 @@ class Sample:
 
 class Job:
     """A contest of harness.rounds: each run kills another rank. `command_of(folder)`: what starts the job.
-    `size_after`: how many ranks go on; `restarts`: they are new processes.
+    `size_after`: how many ranks go on; `restarts`: they are new processes; `steps`: the file of the folder in which
+    their lines are, "output" what the launcher prints.
     """
 
-    def __init__(self, name, ranks, size_after, restarts, command_of, variables):
+    def __init__(self, name, ranks, size_after, restarts, steps, command_of, variables):
         self.name = name
         self._ranks, self._size_after, self._restarts = ranks, size_after, restarts
-        self._command_of, self._variables = command_of, variables
+        self._steps, self._command_of, self._variables = steps, command_of, variables
         self._runs = 0
 
     def run(self):
         """The seconds from kill -9 of a rank until the last of those that go on has finished a step without it."""
         meanwhile, orphans = Meanwhile(), Orphans()
         with tempfile.TemporaryDirectory(prefix="heddle-bench-elastic-") as folder:
-            with open(f"{folder}/steps", "w", encoding="utf-8") as out, open(f"{folder}/errors", "w+",
-                                                                            encoding="utf-8") as errors:
+            with open(f"{folder}/output", "w", encoding="utf-8") as out, open(f"{folder}/errors", "w+",
+                                                                             encoding="utf-8") as errors:
                 with meanwhile:
                     process = start(self._command_of(folder), stdout=out, stderr=errors, process_group=0,
                                     env={**os.environ, **self._variables})
-                    lines = Lines(f"{folder}/steps")
+                    lines = Lines(f"{folder}/{self._steps}")
                     try:
                         seconds = self._lose_a_rank(process, lines)
                     except TimeoutError as late:

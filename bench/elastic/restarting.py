@@ -1,7 +1,8 @@
 """The peer of examples/elastic.py: the same model and data over Gloo, started by torchelastic, which starts all ranks
 again when one is lost. Rank 0 writes a checkpoint after every step, and all ranks begin with it.
 
-Prints the lines of examples/elastic.py: one of JSON for each step.
+Appends the lines of examples/elastic.py to FOLDER/steps, one of JSON for each step: those that torchelastic passes on
+from several ranks run into each other.
 """
 
 import argparse
@@ -45,7 +46,7 @@ class Checkpoint:
         return saved["step"]
 
 
-def train(checkpoint):
+def train(checkpoint, steps):
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     step = checkpoint.load(model, optimizer)
@@ -59,16 +60,18 @@ def train(checkpoint):
         step += 1
         if dist.get_rank() == 0:
             checkpoint.save(step, model, optimizer)
-        print(json.dumps({"time": time.time(), "process": os.getpid(), "rank": dist.get_rank(),
-                          "size": dist.get_world_size(), "step": step, "loss": round(loss.item(), 4)}), flush=True)
+        line = json.dumps({"time": time.time(), "process": os.getpid(), "rank": dist.get_rank(),
+                           "size": dist.get_world_size(), "step": step, "loss": round(loss.item(), 4)})
+        os.write(steps, f"{line}\n".encode())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("checkpoint", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
     options = parser.parse_args()
     dist.init_process_group("gloo")
-    train(Checkpoint(options.checkpoint))
+    steps = os.open(options.folder / "steps", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    train(Checkpoint(options.folder / "checkpoint"), steps)
 
 
 if __name__ == "__main__":

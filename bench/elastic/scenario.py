@@ -48,7 +48,8 @@ def _variables():
 def _heddle(arguments, variables):
     command = [built("heddle"), "run", "-n", str(arguments.ranks), "--elastic", "1", "--tag-output", "--",
                _PYTHON, str(_ROOT / "examples" / "elastic.py"), "--steps", "1000000000"]
-    return Job("heddle run --elastic", arguments.ranks, arguments.ranks - 1, False, lambda folder: command, variables)
+    return Job("heddle run --elastic", arguments.ranks, arguments.ranks - 1, False, "output", lambda folder: command,
+               variables)
 
 
 def _torchelastic(arguments, variables, interval_s):
@@ -56,8 +57,9 @@ def _torchelastic(arguments, variables, interval_s):
         # Output and errors to files: PyTorch 1.13 under Python 3.11 fails where a stream is not redirected.
         return [_PYTHON, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(arguments.ranks),
                 "--max_restarts", str(_RESTARTS), "--monitor_interval", str(interval_s), "--redirects", "2", "--tee",
-                "1", "--log_dir", folder, str(_HERE / "restarting.py"), f"{folder}/checkpoint"]
-    return Job(f"Gloo, torchelastic, {interval_s:g} s", arguments.ranks, arguments.ranks, True, command_of, variables)
+                "1", "--log_dir", folder, str(_HERE / "restarting.py"), folder]
+    return Job(f"Gloo, torchelastic, {interval_s:g} s", arguments.ranks, arguments.ranks, True, "steps",
+               command_of, variables)
 
 
 def run(arguments, progress):
