@@ -197,7 +197,7 @@ TEST_F(Growth, ANewcomerThatWasCountedAndGotNoSeatTakesAnotherNumber) {
   end();
 }
 
-// All ranks have agreed by then: whoever reads the result later, the communicator works.
+// All ranks have agreed by then: the communicator works, whether the result can be written or not.
 TEST_F(Growth, AStoreThatFailsAtTheEndCostsNoRankItsCommunicator) {
   ASSERT_TRUE(store().count("heddle/newcomers", 1));
   start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
@@ -215,7 +215,7 @@ TEST_F(Growth, AStoreThatFailsAtTheEndCostsNoRankItsCommunicator) {
   end();
 }
 
-// It wrote where it is, and gave up before it read that it was taken in.
+// It wrote where it is, and abandoned its number before it read that it was taken in.
 TEST_F(Growth, ANewcomerThatGaveUpAfterItWasTakenInIsFoundToBeGone) {
   std::atomic<uint32_t> waiting = 0;
   std::atomic<bool> ended = false;

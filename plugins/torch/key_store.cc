@@ -10,7 +10,7 @@ namespace heddle::pytorch {
 namespace {
 
 // Its keys may be in another process. There is no wait for a key here: torch 1.13's clients mistake
-// the late answer to a wait that they gave up for that to their next question.
+// the late answer to a wait that they abandoned for that to their next question.
 template <typename F>
 auto or_error(const F& body) -> Result<decltype(body())> {
   try {
