@@ -24,17 +24,23 @@ struct KeyStore {
 
 // When a wait for keys ends: at a time, or when `stopped` returns true, which is looked at some ten
 // times a second; it may be empty.
-struct KeyWait {
+class KeyWait {
+ public:
   explicit KeyWait(Nanos timeout, std::function<bool()> stopped = {})
-      : timeout(timeout), began(std::chrono::steady_clock::now()), stopped(std::move(stopped)) {}
+      : timeout_(timeout), stopped_(std::move(stopped)) {}
+
+  Nanos timeout() const { return timeout_; }
+  const std::function<bool()>& stopped() const { return stopped_; }
   // Nothing: go on.
   std::optional<ErrorCode> ended() const;
   // At least 0.
   Nanos left() const;
 
-  const Nanos timeout;
-  const std::chrono::steady_clock::time_point began;  // one wait may be for several keys
-  const std::function<bool()> stopped;
+ private:
+  const Nanos timeout_;
+  const std::function<bool()> stopped_;
+  // One wait may be for several keys.
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
 // Looks for the key until it is there. Errors: kTimeout, kCancelled, those of the store.

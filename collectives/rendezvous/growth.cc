@@ -181,7 +181,8 @@ Result<std::optional<SharedCommunicator::Shrunk>> grow(SharedCommunicator& commu
                                shrunk->former_ranks};
   // The other ranks write the same.
   const Result<void> set = part.set(kResult, text_of(result));
-  if (!set) log_warn("newcomers may not learn that they were taken in: {}", set.error().message());
+  if (!set && result.taken)
+    log_warn("newcomers may not learn that they were taken in: {}", set.error().message());
   return std::optional(*std::move(shrunk));
 }
 
@@ -203,7 +204,7 @@ Result<std::optional<Seat>> wait_for_seat(const KeyStore& store, uint64_t number
     if (const auto ended = wait.ended()) {
       const bool late = *ended == ErrorCode::kTimeout;
       return fail(*ended, "cannot join the job",
-                  late ? "its ranks took no newcomer in within " + duration_text(wait.timeout)
+                  late ? "its ranks took no newcomer in within " + duration_text(wait.timeout())
                        : "it was told to stop",
                   late ? "see that they call grow(), and have the same store" : "");
     }

@@ -83,14 +83,14 @@ Result<uint64_t> count_files(const std::string& path, uint32_t more) {
 }  // namespace
 
 std::optional<ErrorCode> KeyWait::ended() const {
-  if (stopped && stopped()) return ErrorCode::kCancelled;
+  if (stopped_ && stopped_()) return ErrorCode::kCancelled;
   return left() == Nanos{} ? std::optional(ErrorCode::kTimeout) : std::nullopt;
 }
 
 Nanos KeyWait::left() const {
-  if (timeout == Nanos::never()) return timeout;
-  const auto waited = (std::chrono::steady_clock::now() - began) / std::chrono::nanoseconds(1);
-  return std::max(Nanos{}, timeout - nanos(waited));
+  if (timeout_ == Nanos::never()) return timeout_;
+  const auto waited = (std::chrono::steady_clock::now() - began_) / std::chrono::nanoseconds(1);
+  return std::max(Nanos{}, timeout_ - nanos(waited));
 }
 
 Result<std::string> wait_for_key(const KeyStore& store, const std::string& key,
@@ -102,7 +102,7 @@ Result<std::string> wait_for_key(const KeyStore& store, const std::string& key,
     if (const auto ended = wait.ended()) {
       return fail(*ended, "cannot read " + key,
                   *ended == ErrorCode::kTimeout
-                      ? "no process has written it within " + duration_text(wait.timeout)
+                      ? "no process has written it within " + duration_text(wait.timeout())
                       : "the wait was ended",
                   "");
     }

@@ -105,7 +105,7 @@ Result<std::vector<std::string>> meet_through(const DrivenEndpoint& endpoint, co
   if (!options) return fail(options.error());
   options->launch = {.launcher = store.owner, .rank = rank, .size = size};
   options->timeout = wait.left();
-  options->stopped = wait.stopped;
+  options->stopped = wait.stopped();
   const std::string key = "heddle/store";
   options->announce = [&](const std::string& text) { return store.set(key, text); };
   options->find = [&]() -> Result<std::string> {
