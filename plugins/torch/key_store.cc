@@ -45,8 +45,7 @@ collectives::KeyStore key_store(const c10::intrusive_ptr<c10d::Store>& store) {
     });
   };
   keys.count = [store](const std::string& key, uint32_t more) {
-    return or_error(ErrorCode::kSystem,
-                    [&] { return static_cast<uint64_t>(store->add(key, int64_t{more})); });
+    return or_error([&] { return static_cast<uint64_t>(store->add(key, int64_t{more})); });
   };
   return keys;
 }
