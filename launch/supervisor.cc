@@ -182,6 +182,7 @@ class Ranks {
         if (rank->process() != ended || !rank->running()) continue;
         rank->set_ended(status);
         rank->pass_output();
+        take_signals();  // one to the whole process group may have ended it
         if (!rank->failed() || status_) continue;
         if (rank->rank() == 0 && rank->exit_status() == plan_.verdict) {
           status_ = plan_.verdict;
@@ -194,8 +195,10 @@ class Ranks {
   }
 
   void handle_loss(const RankProcess& rank) {
+    // Ctrl-C, which may reach a rank before it reaches this process, is meant for the job.
+    const bool interrupted = rank.ended_by_signal() && rank.exit_status() == 128 + SIGINT;
     losses_.add(rank.rank());
-    if (!losses_.enough_left()) return end_after(rank);
+    if (interrupted || !losses_.enough_left()) return end_after(rank);
     reporter_.warning(fmt::format("{} was lost: {}; {}", name_of(rank), rank.how_it_ended(),
                                   losses_.left_text()));
     kill_leftovers(identity_.run, rank.rank());
