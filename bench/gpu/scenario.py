@@ -26,7 +26,7 @@ _KIB, _MIB = 1 << 10, 1 << 20
 _SPINE_MBITS = 1000
 _STEPS_BEFORE = 20
 _BLACKHOLE_S, _GIVE_UP_S = 6, 15
-_DEATH_PATIENCE_S = 60
+_DEATH_PATIENCE_S = 20
 
 
 def add_arguments(parser):
@@ -138,11 +138,11 @@ def _training(arguments, progress):
 def _blackhole(arguments, progress):
     """One spine drops everything in mid-run, in both directions, and does not come back."""
     results = []
-    networks = [heddle(), socket(), socket(2, 2)]
+    networks, runs = [heddle(), socket(), socket(2, 2)], min(arguments.pairs, 3)
     with Fabric(_topology()) as fabric:
-        for turn in range(3 * len(networks)):
+        for turn in range(runs * len(networks)):
             network = networks[turn % len(networks)]
-            progress.say(turn, 3 * len(networks), network.name)
+            progress.say(turn, runs * len(networks), network.name)
             fabric.fault("clear")
             with Endless(fabric, network, arguments.python, 16 * _MIB) as job:
                 job.wait_for_steps(_STEPS_BEFORE)
@@ -174,11 +174,11 @@ def _after_fault(job, fault):
 def _death(arguments, progress):
     """kill -9 of rank 1: the time until rank 0 has ended, and what it reports."""
     results = []
-    networks = [heddle(), socket()]
+    networks, runs = [heddle(), socket()], min(arguments.pairs, 3)
     with Cable(9000) as cable:
-        for turn in range(3 * len(networks)):
+        for turn in range(runs * len(networks)):
             network = networks[turn % len(networks)]
-            progress.say(turn, 3 * len(networks), network.name)
+            progress.say(turn, runs * len(networks), network.name)
             with Endless(_CableHosts(cable), network, arguments.python, 16 * _MIB) as job:
                 job.wait_for_steps(_STEPS_BEFORE)
                 os.killpg(job.ranks[1].pid, signal.SIGKILL)
