@@ -139,7 +139,8 @@ def need_gpu(python):
     try:
         done = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=False)
     except OSError as error:
-        raise CannotMeasure(f"cannot start {python}: {error.strerror}", "name a Python with PyTorch: --python") from error
+        raise CannotMeasure(f"cannot start {python}: {error.strerror}", "name a Python with PyTorch: --python"
+                            ) from error
     said = (done.stderr.strip().splitlines() or [""])[-1]
     if done.returncode != 0:
         raise CannotMeasure(f"{python} has no PyTorch: {said}", "name one that has: --python")

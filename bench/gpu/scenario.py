@@ -40,7 +40,8 @@ def add_arguments(parser):
     parser.add_argument("--budget", type=float, default=0.1, metavar="SECONDS", help="of one timed point [0.1]")
     parser.add_argument("--steps", type=int, default=12, metavar="N", help="of a training [12]")
     parser.add_argument("--batch", type=int, default=32, metavar="N", help="images a rank and step [32]")
-    parser.add_argument("--in-turns", action="store_true", help="without NVIDIA's MPS: one process uses the GPU at a time")
+    parser.add_argument("--in-turns", action="store_true", help="without NVIDIA's MPS: one process "
+                        "uses the GPU at a time")
     parser.add_argument("--threads", type=int, action="append", default=[], metavar="N",
                         help="measure heddle with N threads (HEDDLE_NCCL_THREADS), too")
     parser.add_argument("--spare", type=int, default=60, metavar="SECONDS", help="for runs made again, a part [60]")
@@ -91,7 +92,8 @@ def _sizes(arguments):
 
 
 def _networks(arguments, *sockets):
-    own = [heddle(f"heddle, {count} threads", HEDDLE_NCCL_THREADS=count) for count in arguments.threads]
+    own = [heddle(f"heddle, {count} thread{'s' if count > 1 else ''}", HEDDLE_NCCL_THREADS=count)
+           for count in arguments.threads]
     return [heddle(), *own, socket(), *(socket(*each) for each in sockets)]
 
 

@@ -231,6 +231,16 @@ nccl::RecordingFacts recording_facts(const Config& config) {
 
 }  // namespace
 
+int gpu_count() {
+  std::error_code error;
+  int count = 0;
+  for (fs::directory_iterator it("/proc/driver/nvidia/gpus", error), end;
+       !error && it != end; it.increment(error)) {
+    ++count;
+  }
+  return count;
+}
+
 std::string environment_value(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "plugins/nccl/net/net.h"
@@ -42,7 +43,8 @@ inline NetSources loopback_sources(int threads = 0) {
     if (!opened) return fail(opened.error());
     return std::shared_ptr<engine::Endpoint>(std::move(*opened));
   };
-  sources.numbers = [next = uint64_t{1000}]() mutable { return ++next; };
+  // Shared by the copies, so that no two endpoints have the same.
+  sources.numbers = [next = std::make_shared<uint64_t>(1000)] { return ++*next; };
   return sources;
 }
 
@@ -76,6 +78,7 @@ class NetPair {
       if (receive == nullptr) {
         EXPECT_EQ(receiver->accept(*listen, receive), kSuccess);
       }
+      std::this_thread::yield();  // to the endpoints' own threads, if they have any
     }
     EXPECT_NE(send, nullptr);
     EXPECT_NE(receive, nullptr);
@@ -121,6 +124,7 @@ inline void finish_both(Request* sent, int* sent_bytes, Request* received, int* 
     if (!received_done) {
       ASSERT_EQ(received->comm->test(*received, received_done, received_bytes), kSuccess);
     }
+    std::this_thread::yield();
   }
   EXPECT_TRUE(sent_done && received_done);
 }
