@@ -1,8 +1,8 @@
 """From the JSON document of a scenario of bench/run to the figures (figure.py) that the pages show. One function a
-scenario; extract_gpu.py has that of the largest.
+scenario; those of NCCL are in extract_nccl.py.
 """
 
-from extract_gpu import gpu
+from extract_nccl import gpu, nccl
 from figure import by_program, figure, one, percent, size_name
 
 
@@ -312,13 +312,13 @@ def plan(document):
 
 
 SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath, "loss": loss,
-             "failure": failure, "elastic": elastic, "gpu": gpu, "incast": incast,
+             "failure": failure, "elastic": elastic, "gpu": gpu, "nccl": nccl, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify}
 
 
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",
-           "loss": "more", "failure": "less", "elastic": "less", "gpu_training": "less",
+           "loss": "more", "failure": "less", "elastic": "less", "gpu_training": "less", "nccl_spines": "more",
            "incast": "less", "allreduce": "more", "distance": "more"}
 
 
@@ -326,8 +326,10 @@ _SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "tr
           "allreduce_host": "All-reduce on one host, to Open MPI", "p2p": "One connection, no rate limit",
           "p2p_cpu": "CPU time for a GB of payload", "latency": "One-way latency of 64 bytes",
           "loss": "Goodput under random loss", "gpu_training": "A step of ResNet-50 on a GPU",
-          "gpu_best": "NCCL on a GPU, no rate limit, best setting to best", "gpu_default": "the same, as both set "
-          "themselves up", "gpu_fabric_best": "NCCL on a GPU, four spines, to Socket's best"}
+          "gpu_best": "NCCL on a GPU, no rate limit, best setting to best",
+          "gpu_default": "NCCL on a GPU, no rate limit, as both set themselves up",
+          "gpu_fabric_best": "NCCL on a GPU, four spines, to Socket's best",
+          "nccl_veth": "NCCL's traffic, no rate limit, to NCCL's sockets"}
 
 
 def _with_direction(figure):

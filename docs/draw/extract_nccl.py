@@ -1,6 +1,6 @@
-"""Figures of `bench/run gpu`: NCCL's operations, a training, a black hole and a death, over heddle and over sockets."""
+"""Figures of `bench/run gpu` and `bench/run nccl`: NCCL's traffic over heddle and over NCCL's own sockets."""
 
-from figure import figure, size_name, spread
+from figure import figure, one, size_name, spread
 
 _WHERE = {"cable": "no rate limit", "fabric": "four spines of 1 Gb/s", "loss": "four spines, 0.1% of packets lost"}
 _PLACES = {"cable": "no rate limit", "fabric": "four spines of 1 Gb/s"}
@@ -85,4 +85,65 @@ def gpu(document):
         made.append(_blackhole(document["blackhole"]))
     if "death" in document:
         made.append(_death(document["death"]))
+    return made
+
+
+_PEERS = {"peer": "NCCL Socket", "peer, 4 sockets": "Socket, 4 sockets"}
+
+
+def _channels(count):
+    return f"{count} channel{'s' if count > 1 else ''}"
+
+
+def _by_name(rows, key):
+    names = list(dict.fromkeys(program["program"] for row in rows for program in row["programs"]))
+    found = [{program["program"]: program[key] for program in row["programs"]} for row in rows]
+    return [(_PEERS.get(name, name), [values.get(name) for values in found]) for name in names]
+
+
+def _veth(rows):
+    """The ratios of all sizes, and an MTU's and a number of channels' figures apart."""
+    groups = {}
+    for row in rows:
+        groups.setdefault((row["mtu"], row["channels"]), []).append(row)
+    sizes = [f"{row['bytes']}iB" for row in next(iter(groups.values()))]
+    made = []
+    if all("peer" in row["heddle_to"] for row in rows):
+        made.append(figure("nccl_veth", "NCCL's traffic between two namespaces without a rate limit, to NCCL's sockets",
+                           "times as fast", sizes,
+                           [(f"MTU {mtu}, {_channels(channels)}", [row["heddle_to"]["peer"] for row in some])
+                            for (mtu, channels), some in groups.items()]))
+    for (mtu, channels), some in groups.items():
+        title = f"NCCL's traffic, MTU {mtu}, {_channels(channels)}, no rate limit"
+        stem = f"nccl_veth_{mtu}_{channels}"
+        made += [figure(stem, title, "GB/s of each rank", sizes, _by_name(some, "gbytes_per_s"), limit=True),
+                 figure(f"{stem}_cpu", f"{title}: CPU time", "seconds a GB", sizes,
+                        _by_name(some, "cpu_seconds_per_gb"))]
+    return made
+
+
+def _spines(document):
+    rows = [*document.get("fabric", []), *document.get("loss", [])]
+    columns = [_channels(row["channels"]) for row in document.get("fabric", [])]
+    columns += [f"0.1% lost, {_channels(row['channels'])}" for row in document.get("loss", [])]
+    return [figure("nccl_spines", "NCCL's traffic over four spines of 200 Mb/s", "GB/s of each rank", columns,
+                   _by_name(rows, "gbytes_per_s"), 3)]
+
+
+def _stopped_spine(results):
+    made = figure("nccl_blackhole", "NCCL's traffic when one of four spines becomes a black hole", "ms",
+                  ["longest send"], [(_PEERS.get(each["program"], each["program"]),
+                                      [one(each["send_latency_ms_max"]) if each["survived"] else None])
+                                     for each in results], 0)
+    for row, each in zip(made["rows"], results):
+        row["note"] = "(went on)" if each["survived"] else f"(ended after {each['took_s']:.0f} s without an answer)"
+    return made
+
+
+def nccl(document):
+    made = _veth(document["cable"]) if "cable" in document else []
+    if "fabric" in document or "loss" in document:
+        made += _spines(document)
+    if "blackhole" in document:
+        made.append(_stopped_spine(document["blackhole"]))
     return made
