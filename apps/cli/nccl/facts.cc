@@ -234,8 +234,8 @@ nccl::RecordingFacts recording_facts(const Config& config) {
 int gpu_count() {
   std::error_code error;
   int count = 0;
-  for (fs::directory_iterator it("/proc/driver/nvidia/gpus", error), end;
-       !error && it != end; it.increment(error)) {
+  for (fs::directory_iterator it("/proc/driver/nvidia/gpus", error), end; !error && it != end;
+       it.increment(error)) {
     ++count;
   }
   return count;
@@ -299,6 +299,8 @@ nccl::HostFacts gather_facts(const Config& config) {
   add_rules(facts);
   add_udp(facts);
   add_limits(facts);
+  facts.threads = static_cast<int>(config.integer("nccl.threads"));
+  facts.gpus = gpu_count();
   facts.keys = key_facts(config);
   facts.figures = tuner_facts(config);
   facts.recording = recording_facts(config);
