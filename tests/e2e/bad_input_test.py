@@ -75,18 +75,17 @@ class BadInput(unittest.TestCase):
             self.refused((command, "::1", "--bind", "127.0.0.1"), "IPv6", "127.0.0.1", "--bind")
 
     def test_impossible_sizes(self):
-        for size in ("0", "-1", "x", "", "1073741825", "2G", "9999999999999999999999", "1.5M",
-                     "4Q"):
+        for size in program.sample(("0", "-1", "x", "", "1073741825", "2G", "9999999999999999999999", "1.5M", "4Q")):
             self.refused(("perf", "127.0.0.1", "bw", f"--size={size}"))
             self.refused(("ping", "127.0.0.1", f"--size={size}"))
         self.refused(("perf", "127.0.0.1", "-s", "2G"), "at most 1 GiB")
         self.refused(("perf", "127.0.0.1", "-s", "0"), "at least 1 byte")
 
     def test_impossible_times_and_counts(self):
-        for time in ("0", "-1", "x", "nan", "1e99"):
+        for time in program.sample(("0", "-1", "x", "nan", "1e99")):
             self.refused(("perf", "127.0.0.1", f"--time={time}"))
         self.refused(("perf", "127.0.0.1", "-t", "1e-9"), "at least 10ms")
-        for count in ("-1", "x", "1.5", "99999999999999999999999"):
+        for count in program.sample(("-1", "x", "1.5", "99999999999999999999999")):
             self.refused(("ping", "127.0.0.1", f"--count={count}"), "--count")
 
     def test_settings_that_cannot_be(self):
