@@ -194,11 +194,11 @@ bytes = "1MB"
         self.assertEqual(packets["queue full"], 0)
         self.assertEqual(trimmed["counters"]["segments_retransmitted"], packets["trimmed"])
         self.assertEqual(trimmed["counters"]["segments_retransmitted_spuriously"], 0)
-        seeds = program.sample((1, 2, 3, 4, 5), every=5)
-        tails = [sum(self.document(*arguments, "--seed", seed, *more)["tail_fct_us"] for seed in seeds)
-                 for more in ((), ("--trim",))]
-        self.assertLess(2 * tails[1], tails[0])
         self.assertRegex(self.sim(*arguments, "--trim").stdout, r"packets +trimmed: [0-9,]+")
+        if not program.sanitized():  # simulated times do not depend on the build
+            tails = [sum(self.document(*arguments, "--seed", seed, *more)["tail_fct_us"] for seed in range(1, 6))
+                     for more in ((), ("--trim",))]
+            self.assertLess(2 * tails[1], tails[0])
 
     def test_switches_that_cannot_be_are_refused(self):
         refusals = ((("--pfc",), "give --buffer"), (("--buffer", "1MB", "--pfc", "--trim"), "give one of them"),
