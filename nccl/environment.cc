@@ -8,7 +8,7 @@
 namespace heddle::nccl {
 namespace {
 
-// One thread drives some 20 Gb/s in each direction, and more than four gained nothing
+// One thread drives some 20 Gb/s in each direction, and more than four gained little in all-reduces
 // (docs/performance.md: `bench/run gpu --part cable`).
 constexpr int kFastNicMbits = 25'000;
 constexpr int kMostThreads = 4;
@@ -55,7 +55,7 @@ std::string shell_quoted(const std::string& word) {
 }
 
 int threads_for(const EnvironmentFacts& facts) {
-  if (facts.threads > 0) return facts.threads;
+  if (facts.threads) return *facts.threads;
   const bool fast = std::ranges::any_of(
       facts.chosen, [](const Nic& nic) { return nic.speed_mbits >= kFastNicMbits; });
   const int of_a_process = facts.usable_cores / std::max(1, facts.gpus);

@@ -52,6 +52,9 @@ TEST(EnvironmentTest, FastNicsGetThreadsWhereAProcessHasCoresForThem) {
   EXPECT_EQ(threads_for(facts), 0);
   facts.threads = 7;
   EXPECT_EQ(threads_for(facts), 7);
+  for (Nic& nic : facts.chosen) nic.speed_mbits = 100'000;
+  facts.threads = 0;
+  EXPECT_EQ(threads_for(facts), 0);
 }
 
 TEST(EnvironmentTest, KeepsWhatTheUserChose) {

@@ -62,6 +62,10 @@ Result<std::vector<Nic>> list_nics(const NicSources& sources);
 // Whether heddle can use it: a carrier, and an address that is not link-local.
 bool usable(const Nic& nic);
 
+// Loopback, docker* and virbr*: used only where nothing else is left. Other hosts reach none of
+// them.
+bool last_resort(const Nic& nic);
+
 // Errors: kInvalid for a selection with an empty name, as in "eth0,,eth1" or "^".
 Result<void> check_selection(const std::string& selection);
 

@@ -67,7 +67,7 @@ class Contest:
     def run(self):
         command = _command_of(self._hosts, self._network, self._python, self._words)
         sample = run_ranks(self._hosts, self.name, command, _PATIENCE_S)
-        sample.result = json.loads(next(line for line in sample.output.splitlines() if line.startswith('{"torch"')))
+        sample.result = json.loads(next(line for line in sample.output.splitlines() if line.startswith('{"points"')))
         sample.cpu_share = sample.meanwhile.cpu_share
         return sample
 
@@ -132,19 +132,26 @@ def multi_process_service(wanted):
             del os.environ["CUDA_MPS_PIPE_DIRECTORY"], os.environ["CUDA_MPS_LOG_DIRECTORY"]
 
 
+_WHAT = """
+import json, torch, torch.distributed as d
+found = torch.cuda.is_available() and d.is_nccl_available()
+nccl = found and ".".join(map(str, torch.cuda.nccl.version()))
+print(json.dumps(found and {"gpu": torch.cuda.get_device_name(0), "torch": torch.__version__,
+                            "cuda": torch.version.cuda, "nccl": nccl}))
+"""
+
+
 def need_gpu(python):
-    """Raises CannotMeasure unless `python` has PyTorch with NCCL and a GPU."""
-    asked = ("import torch, torch.distributed as d; "
-             "print(torch.cuda.is_available() and d.is_nccl_available() and torch.cuda.get_device_name(0))")
+    """The GPU's name and the versions. Raises CannotMeasure unless `python` has PyTorch with NCCL and a GPU."""
     try:
-        done = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=False)
+        done = subprocess.run([python, "-c", _WHAT], capture_output=True, text=True, check=False)
     except OSError as error:
         raise CannotMeasure(f"cannot start {python}: {error.strerror}", "name a Python with PyTorch: --python"
                             ) from error
     said = (done.stderr.strip().splitlines() or [""])[-1]
     if done.returncode != 0:
         raise CannotMeasure(f"{python} has no PyTorch: {said}", "name one that has: --python")
-    name = done.stdout.strip()
-    if name == "False":
+    found = json.loads(done.stdout.splitlines()[-1])
+    if not found:
         raise CannotMeasure(f"PyTorch of {python} has no GPU or no NCCL", "run it on a machine with an NVIDIA GPU")
-    return name
+    return found

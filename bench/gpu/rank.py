@@ -161,14 +161,6 @@ def endless(group, size_bytes):
         print(json.dumps({"step": step, "time": time.time()}), flush=True)
 
 
-def describe(group):
-    what = {"torch": torch.__version__, "backend": dist.get_backend()}
-    if group.device.type == "cuda":
-        what |= {"gpu": torch.cuda.get_device_name(0), "cuda": torch.version.cuda,
-                 "nccl": ".".join(map(str, torch.cuda.nccl.version()))}
-    return what
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", default="nccl")
@@ -182,7 +174,7 @@ def main():
     group = Group(options.backend)
     if options.endless:
         endless(group, options.endless)
-    document = {**describe(group), "points": [
+    document = {"points": [
         measure(name, group, int(size), options.budget)
         for name in options.operations.split(",") if name for size in options.sizes.split(",")]}
     if options.train:

@@ -202,7 +202,7 @@ def run(arguments, progress):
     gpu = need_gpu(arguments.python)
     parts = {"cable": _cable, "fabric": _fabric, "training": _training, "blackhole": _blackhole,
              "loss": lambda *words: _fabric(*words, loss="0.1%")}
-    document = {"scenario": "gpu", "machine": {**describe(), "gpu": gpu}, "rounds": arguments.pairs}
+    document = {"scenario": "gpu", "machine": {**describe(), **gpu}, "rounds": arguments.pairs}
     chosen = arguments.part or _PARTS
     with multi_process_service(not arguments.in_turns) as together:
         document["multi_process_service"] = together

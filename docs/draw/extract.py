@@ -318,7 +318,8 @@ SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": mu
 
 
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",
-           "loss": "more", "failure": "less", "elastic": "less", "gpu_training": "less", "nccl_spines": "more",
+           "loss": "more", "failure": "less", "elastic": "less", "gpu_training": "less", "gpu_death": "less",
+           "nccl_spines": "more",
            "incast": "less", "allreduce": "more", "distance": "more"}
 
 
@@ -328,6 +329,8 @@ _SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "tr
           "loss": "Goodput under random loss", "gpu_training": "A step of ResNet-50 on a GPU",
           "gpu_best": "NCCL on a GPU, no rate limit, best setting to best",
           "gpu_default": "NCCL on a GPU, no rate limit, as both set themselves up",
+          "gpu_default_best": "NCCL on a GPU, no rate limit, heddle's default to Socket's best",
+          "gpu_death": "From kill -9 of a rank to NCCL's error",
           "gpu_fabric_best": "NCCL on a GPU, four spines, to Socket's best",
           "nccl_veth": "NCCL's traffic, no rate limit, to NCCL's sockets"}
 

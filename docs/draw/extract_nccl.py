@@ -36,14 +36,22 @@ def _operations(part, kind):
                            limit=True))
         ratios.append((operation, [_to_best(point["bus_gbytes_per_s"]) for point in points]))
         defaults.append((operation, [point["heddle_to"]["NCCL Socket"] for point in points]))
+    made.append(_cores(part, kind if not threads else "threads", _WHERE[kind]))
     if kind == "cable" and not threads:
         made.append(figure("gpu_default", "As both set themselves up: NCCL on a GPU, no rate limit", "times as fast",
-                           columns, defaults))
+                           columns, defaults, at_worst=True))
+        title = "heddle's default to Socket's best setting: NCCL on a GPU, no rate limit"
+        made.append(figure("gpu_default_best", title, "times as fast", columns, ratios, at_worst=True))
     else:
         name = {"cable": "gpu_best", "fabric": "gpu_fabric_best", "loss": "gpu_loss_best"}[kind]
         made.append(figure(name, f"heddle's best setting to Socket's best: NCCL on a GPU, {_WHERE[kind]}",
-                           "times as fast", columns, ratios))
+                           "times as fast", columns, ratios, at_worst=True))
     return made
+
+
+def _cores(part, name, where):
+    return figure(f"gpu_{name}_cores", f"Cores that are busy meanwhile: NCCL on a GPU, {where}", "share of the cores",
+                  ["busy"], [(program["program"], [program["cpu_share"]]) for program in part["programs"]])
 
 
 def _training(parts):

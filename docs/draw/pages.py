@@ -52,10 +52,13 @@ def source(data):
     """Where, when and by which command; a line of code and a line of prose."""
     machine = data["machine"]
     gpu = f"{machine['gpu']}, " if "gpu" in machine else ""
+    gpu += f"NCCL {machine['nccl']}, PyTorch {machine['torch']}, " if "nccl" in machine else ""
     where = f"{gpu}{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']}"
     commit = f", commit {data['commit']}" if data.get("commit") else ""
     kind = "Simulated" if data.get("kind") == "simulated" else "Measured"
     how = " Transcribed from an earlier report." if data.get("origin") == "transcribed" else ""
+    rounds = data.get("document", {}).get("rounds")
+    how += f" {rounds} round{'s' if rounds > 1 else ''}." if rounds else ""
     return f"```sh\n{data['command']}\n```\n\n" + prose(f"{kind} {data['date']}{commit}: {where}.{how}")
 
 
@@ -130,11 +133,16 @@ def _behind_peers(figure):
 
 
 def _behind_ratios(figure):
+    """Of a figure with "at_worst" the lowest ratio of each row."""
     for row in figure["rows"]:
-        for column, value in zip(figure["columns"], row["values"]):
-            if value and value["median"] < _SHOWN_BELOW:
-                where = f", {column}" if len(figure["columns"]) > 1 else ""
-                yield value["median"], f"{_name(figure)}: {row['name']}{where}", "", "", cell(value, figure["digits"])
+        behind = [(column, value) for column, value in zip(figure["columns"], row["values"])
+                  if value and value["median"] < _SHOWN_BELOW]
+        if behind and figure.get("at_worst"):
+            behind = [min(behind, key=lambda one: one[1]["median"])]
+        for column, value in behind:
+            where = f", {column}" if len(figure["columns"]) > 1 else ""
+            where += " (the worst size)" if figure.get("at_worst") else ""
+            yield value["median"], f"{_name(figure)}: {row['name']}{where}", "", "", cell(value, figure["digits"])
 
 
 def slower(figures):

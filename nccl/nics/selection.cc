@@ -55,10 +55,7 @@ bool is_docker(const Nic& nic) { return nic.name.starts_with("docker"); }
 bool is_libvirt(const Nic& nic) { return nic.name.starts_with("virbr"); }
 
 std::vector<Nic> usual(const std::vector<Nic>& nics) {
-  const auto outside = [](const Nic& nic) {
-    return !nic.loopback && !is_docker(nic) && !is_libvirt(nic);
-  };
-  std::vector<Nic> found = keep(nics, outside);
+  std::vector<Nic> found = keep(nics, [](const Nic& nic) { return !last_resort(nic); });
   if (found.empty()) found = keep(nics, is_docker);
   if (found.empty()) found = keep(nics, [](const Nic& nic) { return nic.loopback; });
   if (found.empty()) found = keep(nics, is_libvirt);
@@ -66,6 +63,8 @@ std::vector<Nic> usual(const std::vector<Nic>& nics) {
 }
 
 }  // namespace
+
+bool last_resort(const Nic& nic) { return nic.loopback || is_docker(nic) || is_libvirt(nic); }
 
 Result<void> check_selection(const std::string& selection) {
   if (selection.empty()) return {};

@@ -37,7 +37,7 @@ def programs(key, *names):
 
 def gpu_part(*names):
     speed = spread(2.0) | {"samples": [2.0, 2.0]}
-    return {"programs": [{"program": name} for name in names],
+    return {"programs": programs("cpu_share", *names),
             "points": [{"operation": "all_reduce", "bytes": size, "bus_gbytes_per_s": dict.fromkeys(names, speed),
                         "heddle_to": {"NCCL Socket": spread(1.0)}} for size in (65536, 1 << 20)]}
 

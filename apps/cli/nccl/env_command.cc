@@ -1,7 +1,9 @@
 // `heddle nccl env`: see env_command.h.
 #include "apps/cli/nccl/env_command.h"
 
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
@@ -40,6 +42,14 @@ Json document_of(const nccl::EnvironmentFacts& facts) {
           {"notes", nccl::nccl_notes(facts)}};
 }
 
+// What the user chose; none where the default holds.
+std::optional<int> chosen_threads(const Config& config) {
+  for (const ConfigEntry& entry : config.entries()) {
+    if (entry.key->name == "nccl.threads" && entry.origin == "default") return std::nullopt;
+  }
+  return static_cast<int>(config.integer("nccl.threads"));
+}
+
 int print_environment(const EnvOptions& options) {
   const auto config = options.settings.load();
   if (!config) {
@@ -57,13 +67,21 @@ int print_environment(const EnvOptions& options) {
   facts.nics_file = sources.file;
   facts.profiler = environment_value("NCCL_PROFILER_PLUGIN");
   facts.tuner = environment_value("NCCL_TUNER_PLUGIN");
-  facts.threads = static_cast<int>(config->integer("nccl.threads"));
+  facts.threads = chosen_threads(*config);
   facts.usable_cores = engine::usable_cores();
   facts.gpus = gpu_count();
-  const bool complete = chosen && !facts.library.empty();
+  const bool reachable =
+      !sources.selection.empty() || !std::ranges::all_of(facts.chosen, &nccl::last_resort);
+  const bool complete = chosen && reachable && !facts.library.empty();
   print(options.json ? document_of(facts).dump(2) + "\n" : nccl::shell_text(facts));
   if (!options.json && !complete) print(nccl::kShellFailure);
-  if (!chosen) print_warning(chosen.error().message());
+  if (!chosen) {
+    print_warning(chosen.error().message());
+  } else if (!reachable) {
+    print_warning("only " + facts.chosen.front().name +
+                  " has a link and an address: ranks of other hosts cannot connect (bring up the "
+                  "NIC of the training network, or name an interface in HEDDLE_IFNAME)");
+  }
   if (facts.library.empty()) {
     print_warning(
         "libnccl-net-heddle.so is neither beside this program nor where the loader looks");

@@ -1,6 +1,7 @@
-// Attachment: one device as the comms of a process share it: a heddle endpoint, its listen comms,
-// and the links to other processes. Service and progress threads of several communicators use it at
-// once. It lives as long as a comm, a listen comm or the device list refers to it.
+// Attachment: one endpoint of a device as the comms of a process share it, its listen comms and the
+// links to other processes. A device has one, or HEDDLE_NCCL_THREADS of them. Service and progress
+// threads of several communicators use it at once. It lives as long as a comm, a listen comm or the
+// device list refers to it.
 #pragma once
 
 #include <cstdint>

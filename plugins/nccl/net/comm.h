@@ -22,7 +22,8 @@ class Comm {
   Comm& operator=(const Comm&) = delete;
 
   // test(): whether the request is done; then `sizes` (may be null) has the bytes of each part, and
-  // the request is free again. A failure is logged once and stays.
+  // the request is free again. A failure is logged once and stays. While it is not called, the
+  // engine's helper thread drives the endpoint after 5 ms (engine/options.h).
   Status test(Request& request, bool& done, int* sizes);
   // Cancels all requests and waits until nothing uses their memory; NCCL does not test them any
   // more. Where the peer does not answer, the link is aborted after 1 s. If other comms share the

@@ -21,7 +21,7 @@ struct Device {
   int plane = -1;
   std::vector<int> members;             // of a virtual device; else itself
   std::vector<std::string> interfaces;  // to which its endpoints bind
-  int threads = 0;  // endpoints that a thread of its own drives; 0: one that NCCL's calls drive
+  int threads = 0;  // HEDDLE_NCCL_THREADS: endpoints, each driven by a thread of its own; 0: one
 };
 
 // A device of one NIC, with index `index`.

@@ -118,7 +118,7 @@ int Net::next_to_listen(int device) {
   return static_cast<int>(shares_[device].listens++ % count);
 }
 
-// Half a turn apart from those that listen: a channel's sends and receives have different threads.
+// Half a round apart from those that listen: a channel's sends and receives have different threads.
 int Net::next_to_connect(int device) {
   const uint64_t count = static_cast<uint64_t>(endpoints(device));
   const OwnMutex::Lock lock = mutex_.lock();

@@ -35,7 +35,7 @@ class OutgoingLink final : public Link {
   static constexpr size_t kSends = 64;
   static constexpr size_t kReceives = 16;
 
-  struct Comm {
+  struct OpenComm {
     uint32_t channels = 0;
     std::optional<Nanos> closed_at;  // by the peer
   };
@@ -51,7 +51,7 @@ class OutgoingLink final : public Link {
   RecordReceiver<kReceives> receiver_;
   uint32_t next_channel_ = kControlChannel + 1;
   uint32_t next_comm_ = 1;
-  std::map<uint32_t, Comm> comms_;
+  std::map<uint32_t, OpenComm> comms_;
 };
 
 }  // namespace heddle::nccl
