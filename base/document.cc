@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -12,6 +13,8 @@
 
 namespace heddle {
 namespace {
+
+constexpr std::streamoff kMostTextBytes = std::streamoff{256} << 20;
 
 DocumentValue value_of(const toml::node& node);
 
@@ -78,8 +81,16 @@ Result<std::string> read_text_file(const std::string& path, const std::string& t
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  text << file.rdbuf();  // an empty file makes `text` fail, and errno stays 0
-  if (!file.is_open() || (text.fail() && errno != 0)) {
+  // A device such as /dev/zero has no end.
+  std::array<char, 65'536> piece{};
+  while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
+    text.write(piece.data(), file.gcount());
+    if (text.tellp() > kMostTextBytes) {
+      return fail(ErrorCode::kInvalid, fmt::format("cannot read {}", path),
+                  "it has more than 256 MiB, which is no text that heddle reads", todo);
+    }
+  }
+  if (!file.is_open() || file.bad()) {
     return fail(ErrorCode::kUnavailable, fmt::format("cannot read {}", path), std::strerror(errno),
                 todo);
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 namespace heddle::nccl {
 namespace {
@@ -36,8 +37,11 @@ std::string wanted_folder(const EnvironmentFacts& facts) {
 
 std::string note_of(const std::string& name, const std::string& value, const std::string& part) {
   if (value.empty() || value.find("heddle") != std::string::npos) return {};
-  return fmt::format("{}={} takes the place of heddle's {}: unset it to use heddle's", name, value,
-                     part);
+  std::string printable = value;  // it is part of a comment of a script
+  std::ranges::replace_if(
+      printable, [](unsigned char each) { return std::iscntrl(each) != 0; }, '?');
+  return fmt::format("{}={} takes the place of heddle's {}: unset it to use heddle's", name,
+                     printable, part);
 }
 
 }  // namespace
@@ -59,7 +63,9 @@ int threads_for(const EnvironmentFacts& facts) {
   const bool fast = std::ranges::any_of(
       facts.chosen, [](const Nic& nic) { return nic.speed_mbits >= kFastNicMbits; });
   const int of_a_process = facts.usable_cores / std::max(1, facts.gpus);
-  const int threads = std::min(kMostThreads, of_a_process / 2);
+  const int nics = std::max(1, static_cast<int>(facts.chosen.size()));
+  const int of_files = (facts.descriptors - kDescriptorsOfProgram) / (kDescriptorsOfNic * nics);
+  const int threads = std::min({kMostThreads, of_a_process / 2, of_files});
   return fast && threads > 1 ? threads : 0;
 }
 

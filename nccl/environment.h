@@ -20,6 +20,7 @@ struct EnvironmentFacts {
   std::string tuner;
   std::optional<int> threads;  // HEDDLE_NCCL_THREADS as it is
   int usable_cores = 1;        // by affinity and the control group's quota
+  int descriptors = 65'536;    // limit of open files of a process
   int gpus = 0;                // of the machine, a process for each
 };
 
@@ -30,7 +31,7 @@ struct Variable {
 };
 
 // HEDDLE_NCCL_THREADS for these facts; 0: none. The user's choice stands, 0 too. Otherwise up to 4,
-// half of a process's cores, where a NIC is too fast for one thread.
+// half of a process's cores and within its open files, where a NIC is too fast for one thread.
 int threads_for(const EnvironmentFacts& facts);
 
 // In the order in which they are best read. LD_LIBRARY_PATH is among them unless the library lies

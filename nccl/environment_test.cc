@@ -48,6 +48,11 @@ TEST(EnvironmentTest, FastNicsGetThreadsWhereAProcessHasCoresForThem) {
   }
   facts.usable_cores = 64;
   EXPECT_THAT(lines_of(facts), testing::Contains("HEDDLE_NCCL_THREADS=4"));
+  facts.descriptors = 1024;  // 512 for sockets of two NICs
+  EXPECT_EQ(threads_for(facts), 3);
+  facts.descriptors = 600;
+  EXPECT_EQ(threads_for(facts), 0);
+  facts.descriptors = 65'536;
   for (Nic& nic : facts.chosen) nic.speed_mbits = 10'000;
   EXPECT_EQ(threads_for(facts), 0);
   facts.threads = 7;
@@ -74,6 +79,12 @@ TEST(EnvironmentTest, AFolderIsNamedOnceAndAStandardOneNotAtAll) {
   EXPECT_THAT(lines_of(facts), testing::Contains("LD_LIBRARY_PATH=/a:/opt/heddle/lib"));
   facts.library = "/usr/lib/x86_64-linux-gnu/libnccl-net-heddle.so";
   EXPECT_THAT(shell_text(facts), Not(HasSubstr("LD_LIBRARY_PATH=")));
+}
+
+TEST(EnvironmentTest, AValueWithANewlineIsNoCommandOfTheScript) {
+  EnvironmentFacts facts = two_nics();
+  facts.profiler = "x\ntouch /tmp/owned #";
+  EXPECT_THAT(shell_text(facts), HasSubstr("# NCCL_PROFILER_PLUGIN=x?touch /tmp/owned # takes"));
 }
 
 TEST(EnvironmentTest, NotesWhatTakesASlot) {

@@ -17,6 +17,9 @@
 namespace heddle::nccl {
 namespace {
 
+// A result of a rank has some kilobytes.
+constexpr off_t kMostValueBytes = off_t{16} << 20;
+
 Unexpected refused(const std::string& what, int reason) {
   if (reason == ENOSPC || reason == EDQUOT) {
     return fail(ErrorCode::kExhausted, what, std::strerror(reason),
@@ -34,8 +37,11 @@ Result<ExchangeFolder> ExchangeFolder::open(const std::string& folder) {
     return refused(fmt::format("cannot make the exchange folder '{}'", folder), errno);
   }
   struct stat status {};
-  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
-    return refused(fmt::format("cannot use '{}' as the exchange folder", folder), ENOTDIR);
+  const std::string what = fmt::format("cannot use '{}' as the exchange folder", folder);
+  if (stat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return refused(what, ENOTDIR);
+  if (status.st_uid != geteuid() && status.st_uid != 0) {
+    return fail(ErrorCode::kPermission, what, "it belongs to another user, who could change it",
+                "name a folder of your own");
   }
   return ExchangeFolder(folder);
 }
@@ -58,10 +64,17 @@ Result<void> ExchangeFolder::put(const std::string& key, std::string_view value)
 }
 
 Result<std::optional<std::string>> ExchangeFolder::get(const std::string& key) {
-  const Descriptor file(::open((folder_ + "/" + key).c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(
+      ::open((folder_ + "/" + key).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!file.valid() && errno == ENOENT) return std::optional<std::string>();
   const std::string what = fmt::format("cannot read '{}' in '{}'", key, folder_);
   if (!file.valid()) return refused(what, errno);
+  struct stat status {};
+  if (fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size > kMostValueBytes) {
+    return fail(ErrorCode::kInvalid, what, "it is not a file that a rank wrote",
+                "delete the folder before the next run");
+  }
   std::string value;
   std::array<char, 4'096> piece{};
   while (true) {

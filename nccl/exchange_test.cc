@@ -2,6 +2,8 @@
 #include "nccl/exchange.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -23,6 +25,20 @@ TEST(ExchangeFolder, ValueIsFoundOnceItIsPublished) {
   const std::string value("a\0b", 3);
   ASSERT_TRUE(writer->put("key", value));
   EXPECT_EQ(*reader->get("key"), value);
+}
+
+// A pipe made reading wait for a writer, beyond every timeout.
+TEST(ExchangeFolder, WhatNoRankWroteIsRefusedAtOnce) {
+  const PrivateFolder folder;
+  Result<ExchangeFolder> exchange = ExchangeFolder::open(folder.path());
+  ASSERT_TRUE(exchange) << exchange.error().message();
+  ASSERT_EQ(mkfifo((folder.path() + "/pipe").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("/etc/hostname", (folder.path() + "/link").c_str()), 0);
+  for (const char* const key : {"pipe", "link"}) {
+    const auto value = exchange->get(key);
+    ASSERT_FALSE(value) << key;
+    EXPECT_NE(value.error().message().find(key), std::string::npos);
+  }
 }
 
 TEST(ExchangeFolder, SecondValueOfAKeyIsRefused) {

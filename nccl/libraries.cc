@@ -53,9 +53,10 @@ std::string version_in(std::string_view content) {
 }
 
 void read_file(NcclLibrary& library) {
-  const Descriptor file(open(library.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(open(library.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts {};
-  if (file.number() < 0 || fstat(file.number(), &facts) != 0 || facts.st_size <= 0) return;
+  if (file.number() < 0 || fstat(file.number(), &facts) != 0) return;
+  if (!S_ISREG(facts.st_mode) || facts.st_size <= 0) return;
   const size_t bytes = static_cast<size_t>(facts.st_size);
   void* const memory = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (memory == MAP_FAILED) return;

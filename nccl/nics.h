@@ -62,6 +62,10 @@ Result<std::vector<Nic>> list_nics(const NicSources& sources);
 // Whether heddle can use it: a carrier, and an address that is not link-local.
 bool usable(const Nic& nic);
 
+// heddle's sockets for each NIC (docs/how-to/several_nics.md), and those of NCCL and the program.
+inline constexpr int kDescriptorsOfNic = 65;
+inline constexpr int kDescriptorsOfProgram = 512;
+
 // Loopback, docker* and virbr*: used only where nothing else is left. Other hosts reach none of
 // them.
 bool last_resort(const Nic& nic);

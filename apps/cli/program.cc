@@ -42,6 +42,7 @@
 #include "apps/cli/version_text.h"
 #include "apps/cli/workload_command.h"
 #include "base/version.h"
+#include "nccl/environment.h"
 
 namespace heddle::cli {
 namespace {
@@ -82,6 +83,8 @@ const std::vector<CommandGroup>& command_groups() {
 
 int wrong_line(const CLI::App& command, const LineError& error) {
   print_error({ErrorCode::kInvalid, "cannot read the command line", error.why, error.todo});
+  // A shell evaluates what this command prints.
+  if (words_of(command) == "nccl env") print(nccl::kShellFailure);
   return own_failure_status(words_of(command));
 }
 

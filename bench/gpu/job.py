@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 
+from harness.arguments import without_settings_of
 from harness.failure import CannotMeasure
 from harness.pair import built, start
 from harness.ranks import end_group, run_ranks, with_variables
@@ -53,7 +54,9 @@ def _command_of(hosts, network, python, words):
     def command(rank):
         device = hosts.device(hosts.hosts[rank])
         own = {"RANK": rank, "NCCL_HOSTID": f"host{rank}", "NCCL_SOCKET_IFNAME": f"={device}"}
-        return with_variables({**shared, **own, **network.variables(device)}, [python, str(_RANK), *map(str, words)])
+        variables = {**shared, **own, **network.variables(device)}
+        return ["env", *without_settings_of("NCCL_", "HEDDLE_"),
+                *with_variables(variables, [python, str(_RANK), *map(str, words)])[1:]]
     return command
 
 

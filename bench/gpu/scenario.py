@@ -5,14 +5,15 @@ element of a result of each operation, size and run is compared. The machine, no
 `cable`; on `fabric` four spines of 1 Gb/s are.
 """
 
+import argparse
 import os
 import signal
 import time
 
 from gpu.job import Contest, Endless, heddle, multi_process_service, need_gpu, socket
+from harness.arguments import at_least_one, byte_counts
 from harness.cable import Cable, need_network_rights
 from harness.fabric import Fabric, leaf_spine
-from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.meanwhile import summary
 from harness.report import cpu_note, row
@@ -33,18 +34,25 @@ _REMOTE_ERROR = "ncclRemoteError"
 def add_arguments(parser):
     parser.add_argument("--part", action="append", choices=_PARTS, help="measure this only [all]")
     parser.add_argument("--python", default="python3", metavar="PROGRAM", help="a Python with PyTorch [python3]")
-    parser.add_argument("--sizes", default="64K,1M,16M,64M,256M", help="bytes [64K,1M,16M,64M,256M]; over the fabric "
-                        "those up to 64M")
-    parser.add_argument("--operations", default=_OPERATIONS, help=f"over the cable [{_OPERATIONS}]")
-    parser.add_argument("--pairs", type=int, default=5, metavar="N", help="rounds [5]")
+    parser.add_argument("--sizes", type=byte_counts, default="64K,1M,16M,64M,256M",
+                        help="bytes [64K,1M,16M,64M,256M]; over the fabric those up to 64M")
+    parser.add_argument("--operations", type=_operations, default=_OPERATIONS, help=f"over the cable [{_OPERATIONS}]")
+    parser.add_argument("--pairs", type=at_least_one, default=5, metavar="N", help="rounds [5]")
     parser.add_argument("--budget", type=float, default=0.1, metavar="SECONDS", help="of one timed point [0.1]")
     parser.add_argument("--steps", type=int, default=12, metavar="N", help="of a training [12]")
     parser.add_argument("--batch", type=int, default=32, metavar="N", help="images a rank and step [32]")
     parser.add_argument("--in-turns", action="store_true", help="without NVIDIA's MPS: one process "
                         "uses the GPU at a time")
-    parser.add_argument("--threads", type=int, action="append", default=[], metavar="N",
+    parser.add_argument("--threads", type=int, choices=range(1, 17), action="append", default=[], metavar="N",
                         help="measure heddle with N threads (HEDDLE_NCCL_THREADS), too")
     parser.add_argument("--spare", type=int, default=60, metavar="SECONDS", help="for runs made again, a part [60]")
+
+
+def _operations(text):
+    unknown = set(text.split(",")) - set(_OPERATIONS.split(","))
+    if unknown:
+        raise argparse.ArgumentTypeError(f"no operation: {', '.join(sorted(unknown))}")
+    return text
 
 
 class _CableHosts:
@@ -86,11 +94,6 @@ def _measure(arguments, progress, hosts, networks, operations, sizes):
         for name, runs in samples.items()]}
 
 
-def _sizes(arguments):
-    units = {"K": _KIB, "M": _MIB}
-    return [int(size[:-1]) * units[size[-1]] for size in arguments.sizes.split(",")]
-
-
 def _networks(arguments, *sockets):
     own = [heddle(f"heddle, {count} thread{'s' if count > 1 else ''}", HEDDLE_NCCL_THREADS=count)
            for count in arguments.threads]
@@ -100,13 +103,13 @@ def _networks(arguments, *sockets):
 def _cable(arguments, progress):
     with Cable(9000) as cable:
         return _measure(arguments, progress, _CableHosts(cable), _networks(arguments, (2, 2)), arguments.operations,
-                        _sizes(arguments))
+                        arguments.sizes)
 
 
 def _fabric(arguments, progress, loss=None):
     with Fabric(_topology(loss)) as fabric:
         return _measure(arguments, progress, fabric, _networks(arguments, (2, 2), (4, 4)),
-                        "all_reduce,all_to_all,send_recv", [size for size in _sizes(arguments) if size <= 64 * _MIB])
+                        "all_reduce,all_to_all,send_recv", [size for size in arguments.sizes if size <= 64 * _MIB])
 
 
 def _train(arguments, progress, hosts, networks, where):
@@ -215,7 +218,7 @@ def run(arguments, progress):
     wrong = [program for part in ("cable", "fabric", "loss") if part in document
              for program in document[part]["programs"] if program["wrong"]]
     if wrong:
-        raise CannotMeasure(f"wrong elements: {wrong}", "this is a defect: report it")
+        document["exit_status"] = 1
     return document
 
 
@@ -230,7 +233,8 @@ def _show_points(title, part):
         row(f"{point['operation']} {point['bytes'] / _KIB:g} KiB", *(text(speeds[name], 3) for name in names),
             text(ratio(speeds[ours]["samples"], speeds[best]["samples"]), 2))
     for program in part["programs"]:
-        print(f"  {program['program']}: {program['compared']} results compared, {program['wrong']} wrong elements")
+        print(f"  {program['program']}: {program['compared']} results compared, {program['wrong']} wrong elements"
+              f"{': this is a defect, report it' if program['wrong'] else ''}")
     cpu_note(part["programs"])
 
 

@@ -6,6 +6,7 @@ import subprocess
 import tempfile
 import threading
 
+from harness.arguments import without_settings_of
 from harness.failure import CannotMeasure
 from harness.meanwhile import Meanwhile
 from harness.pair import built, start
@@ -47,8 +48,9 @@ class Drive:
         variables = [f"{name}={value.format(device=self._ends.devices[rank])}"
                      for name, value in self._plugin.variables.items()]
         return self._ends.inside(self._ends.hosts[rank], [
-            "env", *variables, built("heddle"), "nccl", "drive", self._plugin.library, "--rank", str(rank), "--size",
-            "2", "--exchange", folder, "--time", f"{self._seconds}s", *self._options, "--json"])
+            "env", *without_settings_of("NCCL_", "HEDDLE_"), *variables, built("heddle"), "nccl", "drive",
+            self._plugin.library, "--rank", str(rank), "--size", "2", "--exchange", folder, "--time",
+            f"{self._seconds}s", *self._options, "--json"])
 
     def start(self, folder):
         return [start(self._command(rank, folder), stdout=subprocess.PIPE, stderr=subprocess.PIPE)

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 
+from harness.arguments import at_least_one
 from harness.cable import Cable, need_network_rights
 from harness.fabric import Fabric, leaf_spine
 from harness.machine import describe
@@ -31,8 +32,9 @@ _GIVE_UP_S = 30  # after the time of the run: a job that stands still
 def add_arguments(parser):
     parser.add_argument("--peer", metavar="FILE", help="another net plugin (.so) to measure beside heddle's")
     parser.add_argument("--part", action="append", choices=_PARTS, help="measure this only [all]")
-    parser.add_argument("--seconds", type=int, default=2, metavar="N", help="how long one measurement takes [2]")
-    parser.add_argument("--pairs", type=int, default=5, metavar="N", help="rounds [5]")
+    parser.add_argument("--seconds", type=at_least_one, default=2, metavar="N",
+                        help="how long one measurement takes [2]")
+    parser.add_argument("--pairs", type=at_least_one, default=5, metavar="N", help="rounds [5]")
     parser.add_argument("--sizes", default="64K,1M,16M,64M", help="bytes of a rank's buffer [64K,1M,16M,64M]")
     parser.add_argument("--channels", default="1,2,8", help="comms to a neighbor [1,2,8]")
 

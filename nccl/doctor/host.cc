@@ -10,9 +10,6 @@ namespace heddle::nccl::doctor {
 namespace {
 
 constexpr int64_t kWantedBuffer = int64_t{8} << 20;  // datapath::UdpOptions::receive_buffer
-// heddle's sockets for each NIC (docs/how-to/several_nics.md), and those of NCCL and the program.
-constexpr int64_t kDescriptorsOfNic = 65;
-constexpr int64_t kDescriptorsOfProgram = 512;
 
 void check_udp(const HostFacts& facts, Findings& findings) {
   if (facts.udp_error) {

@@ -94,6 +94,10 @@ Result<std::string> new_run_number() {
   return fmt::format("{:016x}", number);
 }
 
+bool is_run_number(std::string_view text) {
+  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::string joined_key(int rank) { return fmt::format("joined.{}", rank); }
 
 class Meeting {
@@ -129,7 +133,13 @@ class Meeting {
     const Result<std::string> text = await(exchange_, kRunKey);
     if (!text) return fail(text.error());
     const size_t line = std::min(text->find('\n'), text->size());
-    RunExchange run(exchange_, text->substr(0, line));
+    const std::string number = text->substr(0, line);
+    if (!is_run_number(number)) {
+      return fail(ErrorCode::kInvalid, "cannot join the run",
+                  "the exchange folder names a run that heddle did not make",
+                  "delete the folder, and start all ranks with a new one");
+    }
+    RunExchange run(exchange_, number);
     const Result<std::optional<std::string>> started = run.get(kStartKey);
     if (!started) return fail(started.error());
     // All ranks of that run have come; it is over, or goes on without this one.

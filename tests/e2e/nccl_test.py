@@ -46,6 +46,17 @@ class Env(unittest.TestCase):
         self.assertEqual(printed.returncode, 1)
         self.assertIn("HEDDLE_IFNAME==nosuch0", printed.stderr)
 
+    def test_a_file_without_an_end_is_refused(self):
+        """It was read until memory was full."""
+        printed = program.run("nccl", "env", settings={"HEDDLE_NCCL_NICS": "/dev/zero"})
+        self.assertEqual(printed.returncode, 1)
+        self.assertIn("more than 256 MiB", printed.stderr)
+
+    def test_a_shell_that_evaluates_a_mistyped_option_fails(self):
+        """Nothing was printed, so the shell went on without heddle."""
+        done = program.run("nccl", "env", "--oops")
+        self.assertEqual((done.returncode, done.stdout), (2, "false\n"))
+
     def test_a_shell_that_evaluates_a_failure_fails(self):
         for settings in ({"HEDDLE_IFNAME": "=nosuch0"}, {"HEDDLE_PATHS": "many"}):
             printed = program.run("nccl", "env", settings=settings)

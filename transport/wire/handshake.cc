@@ -183,7 +183,8 @@ const char* text_of(RefuseReason reason) {
     case RefuseReason::kNotAccepting:
       break;
     case RefuseReason::kFull:
-      return "the peer has as many connections as it may";
+      return "the peer has as many connections as it may (without cluster keys: its "
+             "stranger_bytes)";
     case RefuseReason::kCongestionUnknown:
       return "the peer does not know that congestion control";
     case RefuseReason::kDatagramsTooSmall:

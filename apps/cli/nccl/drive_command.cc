@@ -115,7 +115,13 @@ Result<DriveJson> gather(nccl::Exchange& exchange, const nccl::DriveOptions& opt
     const auto text = exchange.get(result_key(rank));
     if (!text) return fail(text.error());
     if (*text) {
-      all.push_back(DriveJson::parse(**text));
+      DriveJson other = DriveJson::parse(**text, nullptr, false);
+      if (other.is_discarded()) {
+        return fail(ErrorCode::kInvalid, fmt::format("cannot read the result of rank {}", rank),
+                    "'" + result_key(rank) + "' in the exchange folder is damaged",
+                    "look whether the disk is full, and start again with a new folder");
+      }
+      all.push_back(std::move(other));
       ++rank;
       continue;
     }

@@ -70,6 +70,7 @@ int print_environment(const EnvOptions& options) {
   facts.threads = chosen_threads(*config);
   facts.usable_cores = engine::usable_cores();
   facts.gpus = gpu_count();
+  facts.descriptors = open_files_limit();
   const bool reachable =
       !sources.selection.empty() || !std::ranges::all_of(facts.chosen, &nccl::last_resort);
   const bool complete = chosen && reachable && !facts.library.empty();

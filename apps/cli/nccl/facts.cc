@@ -169,10 +169,7 @@ void add_limits(nccl::HostFacts& facts) {
   facts.rmem_max_bytes = number_in("/proc/sys/net/core/rmem_max");
   facts.wmem_max_bytes = number_in("/proc/sys/net/core/wmem_max");
   facts.forces_buffers = has_net_admin();
-  rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    facts.descriptors = static_cast<int64_t>(std::min<rlim_t>(files.rlim_cur, INT32_MAX));
-  }
+  facts.descriptors = open_files_limit();
   facts.tracked_connections = number_in("/proc/sys/net/netfilter/nf_conntrack_count");
   facts.tracked_connections_most = number_in("/proc/sys/net/netfilter/nf_conntrack_max");
   facts.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
@@ -230,6 +227,12 @@ nccl::RecordingFacts recording_facts(const Config& config) {
 }
 
 }  // namespace
+
+int open_files_limit() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return INT32_MAX;
+  return static_cast<int>(std::min<rlim_t>(files.rlim_cur, INT32_MAX));
+}
 
 int gpu_count() {
   std::error_code error;

@@ -21,6 +21,9 @@ std::string plugin_path();
 // NVIDIA GPUs of this machine, by the files of their driver; 0: none, or no driver.
 int gpu_count();
 
+// RLIMIT_NOFILE.
+int open_files_limit();
+
 // A variable of the environment; empty: unset.
 std::string environment_value(const char* name);
 

@@ -47,7 +47,11 @@ void Attachment::close_listener(uint64_t listener) {
 Result<std::shared_ptr<OutgoingLink>> Attachment::link_to(const Handle& handle) {
   const auto [first, last] = outgoing_.equal_range(handle.process);
   for (auto it = first; it != last; ++it) {
-    if (it->second->has_room() && !it->second->closed()) return it->second;
+    // The process is what a handle claims: a link carries comms to its own destination only.
+    const OutgoingLink& link = *it->second;
+    if (link.destination() == handle.address && link.has_room() && !link.closed()) {
+      return it->second;
+    }
   }
   Result<std::shared_ptr<OutgoingLink>> opened = OutgoingLink::open(endpoint_, handle.address);
   if (opened) outgoing_.emplace(handle.process, *opened);
@@ -64,8 +68,10 @@ Result<std::unique_ptr<SendComm>> Attachment::connect(HandleBytes bytes) {
     if (!handle) return fail(handle.error());
     Result<std::shared_ptr<OutgoingLink>> link = link_to(*handle);
     if (!link) return fail(link.error());
-    set_pending_connect(bytes, next_connect_);
-    found = connects_.emplace(next_connect_++, Connect{handle->listener, *link, {}}).first;
+    // Unpredictable: the bytes come from the listener, which must not name another connect.
+    const uint64_t number = numbers_();
+    set_pending_connect(bytes, number);
+    found = connects_.emplace(number, Connect{handle->listener, *link, {}}).first;
   }
   found->second.called_at = now();
   const Connect connect = found->second;
@@ -100,8 +106,12 @@ Result<std::unique_ptr<ReceiveComm>> Attachment::accept(uint64_t listener) {
 }
 
 void Attachment::keep(std::unique_ptr<Registration> memory) {
-  const OwnMutex::Lock lock = mutex_.lock();
-  kept_.push_back(std::move(memory));
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (lock.owns_lock()) {
+    kept_.push_back(std::move(memory));
+  } else {
+    static_cast<void>(memory.release());  // a child has no endpoint to unregister it from
+  }
 }
 
 void Attachment::turn() { static_cast<void>(endpoint_->progress(Nanos{})); }

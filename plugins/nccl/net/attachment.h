@@ -87,7 +87,6 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   std::vector<std::unique_ptr<Registration>> kept_;  // goes after the links
   std::map<uint64_t, std::deque<Arrived>> listeners_;
   std::map<uint64_t, Connect> connects_;  // not open yet; by the number in NCCL's handle
-  uint64_t next_connect_ = 1;
   std::multimap<uint64_t, std::shared_ptr<OutgoingLink>> outgoing_;  // by the peer's process
   std::vector<std::shared_ptr<OutgoingLink>> closing_;
   std::vector<std::shared_ptr<IncomingLink>> incoming_;

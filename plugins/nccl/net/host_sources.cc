@@ -45,6 +45,9 @@ Result<std::shared_ptr<engine::Endpoint>> open_device(const Device& device, int 
   if (!options) return fail(options.error());
   fit_for_links(*options);
   if (device.threads > 0) options->drive = engine::Drive::kThread;
+  if (auto enough = engine::check_stranger_bytes(*options, engine::kEndpointParts, 1); !enough) {
+    return fail(enough.error());
+  }
   engine::NetworkOptions network = engine::configured_network(*config);
   network.bind.clear();
   for (const std::string& interface : device.interfaces) {
@@ -59,6 +62,12 @@ Result<std::shared_ptr<engine::Endpoint>> open_device(const Device& device, int 
     options->recording = {};
     opened = engine::Endpoint::open(network, *options);
     if (opened) host_log().warn("this process records nothing: " + why);
+  }
+  if (!opened && opened.error().code == ErrorCode::kExhausted && device.threads > 1) {
+    return fail(
+        ErrorCode::kExhausted,
+        "cannot open one of " + std::to_string(device.threads) + " endpoints of " + device.name,
+        opened.error().message(), "lower HEDDLE_NCCL_THREADS, or raise `ulimit -n`");
   }
   if (!opened) return fail(opened.error());
   return std::shared_ptr<engine::Endpoint>(std::move(*opened));

@@ -80,7 +80,8 @@ bool IncomingLink::had_comms() const {
 }
 
 void IncomingLink::close_comm(uint32_t comm) {
-  const OwnMutex::Lock lock = mutex_.lock();
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (!lock.owns_lock()) return;
   if (--comms_ == 0) idle_since_ = endpoint().now();
   add_closed(comm);
 }

@@ -1,15 +1,19 @@
 // Tests of Net: what one side sees when the other closes comms, listeners and devices, or uses what
 // is not its own.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "plugins/nccl/net/handle.h"
 #include "plugins/nccl/net/net.h"
 #include "plugins/nccl/testing/net_pair.h"
 
@@ -75,6 +79,101 @@ TEST(NcclNetEnds, ADeviceWithThreadsSharesItsCommsAmongAsManyEndpoints) {
       close(each);
     }
   }
+}
+
+// A link was found by the process number alone, which the handle's maker chooses.
+TEST(NcclNetEnds, AHandleThatClaimsAnotherProcessDivertsNoLaterConnect) {
+  NetPair nets;
+  Net stranger(loopback_sources());
+  ASSERT_EQ(stranger.init(), kSuccess);
+  std::array<std::byte, kHandleBytes> theirs{};
+  std::array<std::byte, kHandleBytes> forged{};
+  ListenComm* listen = nullptr;
+  ListenComm* trap = nullptr;
+  ASSERT_EQ(nets.receiver->listen(0, kUndefinedTrafficClass, HandleBytes(theirs), listen),
+            kSuccess);
+  ASSERT_EQ(stranger.listen(0, kUndefinedTrafficClass, HandleBytes(forged), trap), kSuccess);
+  Handle claimed = *read_handle(forged);
+  claimed.process = read_handle(theirs)->process;
+  write_handle(HandleBytes(forged), claimed);
+  const auto join = [&nets](std::array<std::byte, kHandleBytes>& handle, Net& at, ListenComm& by) {
+    CommPair comms;
+    Comm* send = nullptr;
+    Comm* receive = nullptr;
+    for (int i = 0; i < kTestPolls && (send == nullptr || receive == nullptr); ++i) {
+      if (send == nullptr) {
+        EXPECT_EQ(nets.sender.connect(0, kUndefinedTrafficClass, HandleBytes(handle), send),
+                  kSuccess);
+      }
+      if (receive == nullptr) {
+        EXPECT_EQ(at.accept(by, receive), kSuccess);
+      }
+      std::this_thread::yield();
+    }
+    EXPECT_NE(receive, nullptr);
+    return CommPair{static_cast<SendComm*>(send), static_cast<ReceiveComm*>(receive)};
+  };
+  CommPair first = join(forged, stranger, *trap);
+  CommPair second = join(theirs, *nets.receiver, *listen);
+  close(first);
+  close(second);
+  trap->attachment->close_listener(trap->listener);
+  listen->attachment->close_listener(listen->listener);
+  delete trap;
+  delete listen;
+}
+
+// The number of a connect in flight was read from bytes that the listener makes, and was 1, 2, 3.
+TEST(NcclNetEnds, AHandleThatNamesAnotherConnectInFlightDoesNotTakeItOver) {
+  NetPair nets;
+  std::array<std::byte, kHandleBytes> first{};
+  std::array<std::byte, kHandleBytes> second{};
+  ListenComm* listens[2] = {};
+  ASSERT_EQ(nets.receiver->listen(0, kUndefinedTrafficClass, HandleBytes(first), listens[0]),
+            kSuccess);
+  ASSERT_EQ(nets.receiver->listen(0, kUndefinedTrafficClass, HandleBytes(second), listens[1]),
+            kSuccess);
+  for (uint64_t number = 1; number < 4; ++number) {
+    set_pending_connect(HandleBytes(second), number);
+    Comm* one = nullptr;
+    Comm* other = nullptr;
+    std::array<Comm*, 2> accepted = {};
+    std::array<std::byte, kHandleBytes> handles[2] = {first, second};
+    for (int i = 0; i < kTestPolls && (accepted[0] == nullptr || accepted[1] == nullptr); ++i) {
+      for (auto& [comm, handle] : {std::pair(&one, &handles[0]), {&other, &handles[1]}}) {
+        if (*comm != nullptr) continue;
+        ASSERT_EQ(nets.sender.connect(0, kUndefinedTrafficClass, HandleBytes(*handle), *comm),
+                  kSuccess);
+      }
+      for (size_t each = 0; each < 2; ++each) {
+        if (accepted[each] != nullptr) continue;
+        ASSERT_EQ(nets.receiver->accept(*listens[each], accepted[each]), kSuccess);
+      }
+    }
+    for (Comm* const each : {one, other, accepted[0], accepted[1]}) {
+      ASSERT_NE(each, nullptr);
+      delete each;
+    }
+  }
+  for (ListenComm* const each : listens) {
+    each->attachment->close_listener(each->listener);
+    delete each;
+  }
+}
+
+// close_comm() aborted the child: it took a lock that only the parent may wait for.
+TEST(NcclNetEnds, AChildOfForkClosesCommsWithoutAborting) {
+  NetPair nets;
+  CommPair comms = nets.join();
+  const pid_t child = fork();
+  if (child == 0) {
+    close(comms);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  close(comms);
 }
 
 TEST(NcclNetEnds, EachOfManyCommsHasRoomForSeveralTags) {

@@ -7,10 +7,11 @@
 namespace heddle::nccl {
 
 OutgoingLink::OutgoingLink(std::shared_ptr<engine::Endpoint> endpoint,
-                           engine::Connection connection,
+                           engine::Connection connection, const transport::Address& destination,
                            std::unique_ptr<RecordSlots<kSends>> sends,
                            std::unique_ptr<RecordSlots<kReceives>> receives)
     : Link(std::move(endpoint), connection),
+      destination_(destination),
       sender_(std::move(sends)),
       receiver_(std::move(receives)) {
   receiver_.post(*this);
@@ -29,8 +30,8 @@ Result<std::shared_ptr<OutgoingLink>> OutgoingLink::open(std::shared_ptr<engine:
   if (!receives) return fail(receives.error());
   const Result<engine::Connection> connection = endpoint->connect(peer);
   if (!connection) return fail(connection.error());
-  return std::shared_ptr<OutgoingLink>(
-      new OutgoingLink(std::move(endpoint), *connection, std::move(*sends), std::move(*receives)));
+  return std::shared_ptr<OutgoingLink>(new OutgoingLink(std::move(endpoint), *connection, peer,
+                                                        std::move(*sends), std::move(*receives)));
 }
 
 bool OutgoingLink::full() const {
@@ -77,8 +78,8 @@ std::optional<engine::Channel> OutgoingLink::open_tag(uint32_t comm, int32_t tag
 }
 
 void OutgoingLink::close_comm(uint32_t comm) {
-  const OwnMutex::Lock lock = mutex_.lock();
-  comms_.erase(comm);
+  const OwnMutex::Lock lock = mutex_.enter();
+  if (lock.owns_lock()) comms_.erase(comm);
 }
 
 void OutgoingLink::poll() {

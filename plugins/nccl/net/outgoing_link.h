@@ -24,6 +24,8 @@ class OutgoingLink final : public Link {
   // The channel of a new tag; empty: call again later, or no channel is left (full()).
   std::optional<engine::Channel> open_tag(uint32_t comm, int32_t tag);
   void close_comm(uint32_t comm);
+  // The address that it was opened to.
+  const transport::Address& destination() const { return destination_; }
   bool full() const;
   uint32_t comms() const override;
 
@@ -41,11 +43,12 @@ class OutgoingLink final : public Link {
   };
 
   OutgoingLink(std::shared_ptr<engine::Endpoint> endpoint, engine::Connection connection,
-               std::unique_ptr<RecordSlots<kSends>> sends,
+               const transport::Address& destination, std::unique_ptr<RecordSlots<kSends>> sends,
                std::unique_ptr<RecordSlots<kReceives>> receives);
   uint32_t kept() const;
   void poll();
 
+  const transport::Address destination_;
   mutable OwnMutex mutex_;
   RecordSender<kSends> sender_;
   RecordReceiver<kReceives> receiver_;

@@ -32,21 +32,21 @@ size_t Communicators::first_slot(const void* handle) {
   return mix_bits(reinterpret_cast<uintptr_t>(handle)) % kSlots;
 }
 
-// kSlots: there is none. At least half of the slots are empty or left.
-size_t Communicators::slot_of(const void* handle) const {
+// Null: there is none. At least half of the slots are empty or left. A slot is read once: another
+// thread may remove its communicator meanwhile.
+Communicators::Found Communicators::look_up(const void* handle) const {
   for (size_t tried = 0; tried < kSlots; ++tried) {
     const size_t slot = (first_slot(handle) + tried) % kSlots;
-    const Communicator* const each = slots_[slot].load(std::memory_order_acquire);
-    if (each == nullptr) return kSlots;
-    if (each != left() && each->handle.load(std::memory_order_relaxed) == handle) return slot;
+    Communicator* const each = slots_[slot].load(std::memory_order_acquire);
+    if (each == nullptr) return {};
+    if (each != left() && each->handle.load(std::memory_order_relaxed) == handle) {
+      return {slot, each};
+    }
   }
-  return kSlots;
+  return {};
 }
 
-Communicator* Communicators::find(const void* handle) const {
-  const size_t slot = slot_of(handle);
-  return slot == kSlots ? nullptr : slots_[slot].load(std::memory_order_acquire);
-}
+Communicator* Communicators::find(const void* handle) const { return look_up(handle).communicator; }
 
 Communicator* Communicators::add(const void* handle, uint64_t number) {
   remove(handle);
@@ -72,9 +72,8 @@ Communicator* Communicators::add(const void* handle, uint64_t number) {
 
 void Communicators::remove(const void* handle) {
   const OwnMutex::Lock lock = mutex_.enter();
-  const size_t slot = slot_of(handle);
-  if (!lock || slot == kSlots) return;
-  Communicator* const ended = slots_[slot].load(std::memory_order_relaxed);
+  const auto [slot, ended] = look_up(handle);
+  if (!lock || ended == nullptr) return;
   slots_[slot].store(left(), std::memory_order_release);
   // Where nothing follows, a search may stop.
   for (size_t at = slot; slots_[(at + 1) % kSlots].load(std::memory_order_relaxed) == nullptr &&

@@ -64,7 +64,11 @@ class Communicators {
   // A slot whose communicator ended, beyond which others may lie.
   static Communicator* left() { return reinterpret_cast<Communicator*>(alignof(Communicator)); }
   static size_t first_slot(const void* handle);
-  size_t slot_of(const void* handle) const;
+  struct Found {
+    size_t slot = kSlots;
+    Communicator* communicator = nullptr;
+  };
+  Found look_up(const void* handle) const;
 
   std::array<std::atomic<Communicator*>, kSlots> slots_{};
   OwnMutex mutex_;  // of what follows, and of changes of slots_
