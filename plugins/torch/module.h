@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,14 @@ ReconfiguredGroup reconfigure_group(const c10::intrusive_ptr<BackendBase>& group
                                     double join_within_seconds);
 // Ends the calls of the group on all ranks.
 void abort_group(const c10::intrusive_ptr<BackendBase>& group);
+// Of the group's other ranks: those whose endpoints answered in time, and those that did not, each
+// with the reason.
+struct PeersThatAnswer {
+  std::vector<uint32_t> answered;
+  std::map<uint32_t, std::string> silent;
+};
+PeersThatAnswer peers_that_answer(const c10::intrusive_ptr<BackendBase>& group,
+                                  double timeout_seconds);
 // Why it has failed; empty: it works.
 std::string error_of_group(const c10::intrusive_ptr<BackendBase>& group);
 // All process groups say goodbye to the other ranks, and are of no use any more.

@@ -28,7 +28,7 @@ constexpr const char* kForked =
 // Throws what the user gets to see.
 template <typename T>
 T value_or_throw(Result<T> result) {
-  if (!result) throw std::runtime_error("heddle: " + result.error().message());
+  if (!result) throw std::runtime_error("heddle: " + text_of(result.error()));
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
@@ -105,6 +105,7 @@ ProcessGroupHeddle::ProcessGroupHeddle(
       communicator_(std::move(communicator)),
       pairs_(std::make_shared<Pairs>(collectives::DrivenEndpoint::thread_of(endpoint_),
                                      communicator_->members(), endpoint_->communicator_options())),
+      any_source_(std::make_shared<AnySource>(communicator_->rank(), communicator_->size())),
       timeout_(timeout) {
   const OwnMutex::Lock lock = groups().mutex.lock();
   groups().living.insert(this);
@@ -158,7 +159,7 @@ void ProcessGroupHeddle::abort() {
 
 std::string ProcessGroupHeddle::error() const {
   const std::optional<Error> failed = communicator()->failure();
-  return failed ? failed->message() : "";
+  return failed ? text_of(*failed) : "";
 }
 
 namespace {
@@ -166,7 +167,7 @@ namespace {
 ProcessGroupHeddle& heddle_of(const c10::intrusive_ptr<BackendBase>& group) {
   auto* const ours = dynamic_cast<ProcessGroupHeddle*>(group.get());
   TORCH_CHECK(ours != nullptr, "heddle: the process group is of another backend: it has no ",
-              "reconfigure(), abort() and get_error()");
+              "reconfigure(), abort(), get_error() and check_health()");
   return *ours;
 }
 
@@ -180,6 +181,11 @@ ReconfiguredGroup reconfigure_group(const c10::intrusive_ptr<BackendBase>& group
 }
 
 void abort_group(const c10::intrusive_ptr<BackendBase>& group) { heddle_of(group).abort(); }
+
+PeersThatAnswer peers_that_answer(const c10::intrusive_ptr<BackendBase>& group,
+                                  double timeout_seconds) {
+  return heddle_of(group).peers_that_answer(millis(static_cast<int64_t>(timeout_seconds * 1000)));
+}
 
 std::string error_of_group(const c10::intrusive_ptr<BackendBase>& group) {
   return heddle_of(group).error();
@@ -254,6 +260,9 @@ WorkPtr ProcessGroupHeddle::reduce_each(Plan plan, const Tensors& tensors,
 }
 
 WorkPtr ProcessGroupHeddle::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
+  if (tensors.size() == 1 && tensors[0].layout() == at::kSparse) {
+    return allreduce_sparse(tensors[0], opts);
+  }
   check_one(tensors, "allreduce");
   return reduce_each({.type = c10d::OpType::ALLREDUCE, .title = "heddle:all_reduce"}, tensors,
                      opts);
@@ -261,9 +270,8 @@ WorkPtr ProcessGroupHeddle::allreduce(Tensors& tensors, const c10d::AllreduceOpt
 
 WorkPtr ProcessGroupHeddle::allreduce_coalesced(Tensors& tensors,
                                                 const c10d::AllreduceCoalescedOptions& opts) {
-  return reduce_each(
-      {.type = c10d::OpType::ALLREDUCE_COALESCED, .title = "heddle:all_reduce_coalesced"}, tensors,
-      opts);
+  return reduce_each({.type = c10d::OpType::ALLREDUCE_COALESCED, .title = "heddle:all_reduce"},
+                     tensors, opts);
 }
 
 WorkPtr ProcessGroupHeddle::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,8 +13,10 @@
 #include "base/own_mutex.h"
 #include "collectives/driven_endpoint.h"
 #include "collectives/shared_communicator.h"
+#include "plugins/torch/any_source.h"
 #include "plugins/torch/c10d.h"
 #include "plugins/torch/elements.h"
+#include "plugins/torch/module.h"
 #include "plugins/torch/pairs.h"
 #include "plugins/torch/work.h"
 
@@ -42,6 +45,8 @@ class ProcessGroupHeddle final : public BackendBase {
   void abort();
   // Why it has failed; empty: it works.
   std::string error() const;
+  // Which other ranks' endpoints answer within `timeout`; they need not call anything for it.
+  PeersThatAnswer peers_that_answer(Nanos timeout);
 
   const std::string getBackendName() const override { return "heddle"; }
 
@@ -95,8 +100,12 @@ class ProcessGroupHeddle final : public BackendBase {
   Communicator communicator() const;
   std::shared_ptr<Pairs> pairs() const;
   WorkPtr start(Plan plan, std::chrono::milliseconds timeout);
+  WorkPtr allreduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
   WorkPtr reduce_each(Plan plan, const Tensors& tensors, const c10d::AllreduceOptions& opts);
   WorkPtr message(Tensors& tensors, int peer, int tag, bool sends);
+  WorkPtr receive_any(Plan plan, const Elements& elements, std::optional<uint32_t> source, int tag);
+  std::vector<uint32_t> missing_of(const std::vector<collectives::PendingCall>& notices,
+                                   std::chrono::milliseconds timeout, bool name_all);
   void wait_for_all(std::chrono::milliseconds timeout, bool name_all);
   void notify_all();
   uint32_t check_rank(int64_t rank, const char* call) const;
@@ -106,6 +115,7 @@ class ProcessGroupHeddle final : public BackendBase {
   std::shared_ptr<collectives::DrivenEndpoint> endpoint_;  // under mutex_
   Communicator communicator_;                              // under mutex_
   std::shared_ptr<Pairs> pairs_;                           // under mutex_
+  const std::shared_ptr<AnySource> any_source_;
   const std::chrono::milliseconds timeout_;
   std::atomic<uint64_t> calls_ = 0;
 };

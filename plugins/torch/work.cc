@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -53,6 +54,11 @@ void mark(const c10::intrusive_ptr<c10::ivalue::Future>& future, const std::exce
 
 }  // namespace
 
+std::string text_of(const Error& error) {
+  const std::string message = error.message();
+  return error.code == ErrorCode::kTimeout ? "Timed out (" + message + ")" : message;
+}
+
 HeddleWork::HeddleWork(int rank, Plan plan,
                        std::weak_ptr<collectives::SharedCommunicator> communicator)
     : Work(rank, plan.type, plan.title, plan.inputs),
@@ -91,23 +97,47 @@ c10::intrusive_ptr<HeddleWork> HeddleWork::start(
   }
   Result<std::vector<collectives::PendingCall>> posted =
       communicator->post_group(std::move(calls), std::move(options));
-  TORCH_CHECK(posted, "heddle: ", work->plan_.about, posted.error().message());
+  TORCH_CHECK(posted, "heddle: ", work->plan_.about, text_of(posted.error()));
   work->pending_ = std::move(*posted);
   return work;
+}
+
+c10::intrusive_ptr<HeddleWork> HeddleWork::start_receive(int rank, Plan plan,
+                                                         std::chrono::milliseconds limit) {
+  auto work = c10::make_intrusive<HeddleWork>(rank, std::move(plan),
+                                              std::weak_ptr<collectives::SharedCommunicator>());
+  work->limit_ = limit;
+  work->began_ = std::chrono::steady_clock::now();
+  return work;
+}
+
+void HeddleWork::deliver(c10::intrusive_ptr<HeddleWork> self, uint32_t source,
+                         Result<std::vector<std::byte>> message) {
+  run_aside([self = std::move(self), source, message = std::move(message)] {
+    if (!message) {
+      self->complete(exception_of("heddle: " + self->plan_.about + text_of(message.error())));
+      return;
+    }
+    if (!message->empty()) {
+      std::memcpy(self->plan_.buffers[0].data(), message->data(), message->size());
+    }
+    self->plan_.source = static_cast<int>(source);
+    self->copy_results();
+  });
 }
 
 // --- its end ---
 
 bool HeddleWork::end_call(const Result<void>& result) {
   const OwnMutex::Lock lock = end_mutex_.lock();
-  if (!result && error_.empty()) error_ = "heddle: " + plan_.about + result.error().message();
+  if (!result && error_.empty()) error_ = "heddle: " + plan_.about + text_of(result.error());
   return --to_end_ == 0;
 }
 
 void HeddleWork::end(c10::intrusive_ptr<HeddleWork> self) {
   const bool copies = std::any_of(self->plan_.buffers.begin(), self->plan_.buffers.end(),
                                   [](const Buffer& each) { return each.must_copy_back(); });
-  if (copies && self->error_.empty()) {
+  if ((copies || self->plan_.after) && self->error_.empty()) {
     run_aside([self = std::move(self)] { self->copy_results(); });
     return;
   }
@@ -120,6 +150,7 @@ void HeddleWork::copy_results() {
     for (Buffer& buffer : plan_.buffers) {
       if (buffer.must_copy_back()) buffer.copy_back();
     }
+    if (plan_.after) plan_.after();
   } catch (...) {
     error = std::current_exception();
   }
@@ -152,9 +183,13 @@ std::string HeddleWork::waits_for() {
   for (const collectives::PendingCall& each : pending_) {
     if (each.done()) continue;
     const Result<void> ended = each.wait(Nanos{});
-    if (!ended) return ended.error().message();
+    if (!ended) return text_of(ended.error());
   }
-  return "its results are being copied";
+  return limit_ > kNoTimeout ? "no rank has sent a message" : "its results are being copied";
+}
+
+void HeddleWork::give_up_when_over() {
+  if (give_up_ && is_over(limit_, began_)) std::exchange(give_up_, nullptr)();
 }
 
 bool HeddleWork::wait(std::chrono::milliseconds timeout) {
@@ -170,6 +205,7 @@ bool HeddleWork::wait(std::chrono::milliseconds timeout) {
     while (!cv_.wait_for(lock, span_of_wait(timeout, began), done)) {
       lock.unlock();
       TORCH_CHECK(!is_over(timeout, began), "heddle: ", plan_.about, waits_for());
+      if (timeout <= kNoTimeout) give_up_when_over();
       help_side_threads();
       lock.lock();
     }

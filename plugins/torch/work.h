@@ -2,6 +2,8 @@
 // thread if results must be copied, and holds references to the tensors until then.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,6 +16,9 @@
 
 namespace heddle::pytorch {
 
+// What the user gets to see of an error. PyTorch's programs recognize a time-out by these words.
+std::string text_of(const Error& error);
+
 // What a method of the process group has prepared.
 struct Plan {
   c10d::OpType type = c10d::OpType::UNKNOWN;
@@ -23,6 +28,7 @@ struct Plan {
   Tensors results;                       // of the future
   Tensors inputs;                        // for the profiler
   int source = -1;                       // of a receive
+  std::function<void()> after;           // once the calls are done, on a side thread; may throw
   std::string about;                     // put before errors; may be empty
 };
 
@@ -33,6 +39,14 @@ class HeddleWork final : public c10d::Work {
       const std::shared_ptr<collectives::SharedCommunicator>& communicator, int rank, Plan plan,
       std::chrono::milliseconds timeout);
   HeddleWork(int rank, Plan plan, std::weak_ptr<collectives::SharedCommunicator> communicator);
+
+  // A receive that deliver() ends. wait() without a timeout calls `give_up` when `limit` is over,
+  // which ends it, too, unless its message is about to be delivered.
+  static c10::intrusive_ptr<HeddleWork> start_receive(int rank, Plan plan,
+                                                      std::chrono::milliseconds limit);
+  void set_give_up(std::function<void()> give_up) { give_up_ = std::move(give_up); }
+  static void deliver(c10::intrusive_ptr<HeddleWork> self, uint32_t source,
+                      Result<std::vector<std::byte>> message);
   // What it holds of Python's goes here, or on a side thread where this is the progress thread.
   ~HeddleWork() override;
 
@@ -49,10 +63,14 @@ class HeddleWork final : public c10d::Work {
   void copy_results();
   void complete(std::exception_ptr error);
   std::string waits_for();
+  void give_up_when_over();
 
   Plan plan_;
   const std::weak_ptr<collectives::SharedCommunicator> communicator_;
   std::vector<collectives::PendingCall> pending_;  // only the starting thread and wait()
+  std::function<void()> give_up_;                  // the same
+  std::chrono::milliseconds limit_{0};             // 0: none
+  std::chrono::steady_clock::time_point began_;
   OwnMutex end_mutex_;
   size_t to_end_ = 0;                               // under end_mutex_
   std::string error_;                               // under end_mutex_

@@ -4,8 +4,10 @@ Endpoints take heddle's settings (HEDDLE_PATHS, HEDDLE_BIND, heddle.toml ...); s
 """
 
 import atexit
+import functools
 import inspect
 import sys
+import typing
 
 from . import _built
 
@@ -57,6 +59,29 @@ def get_error(group=None):
     return _backend.get_error(_c10d().GroupMember.WORLD if group is None else group) or None
 
 
+class Health(typing.NamedTuple):
+    """Ranks of the group, and why it has failed; see check_health()."""
+
+    answered: typing.List[int]
+    silent: typing.Dict[int, str]  # the reason by rank
+    error: typing.Optional[str]
+
+    def __bool__(self):
+        return not self.silent and self.error is None
+
+
+def check_health(group=None, timeout=5.0):
+    """Which ranks of the group answer, and which do not within `timeout` seconds; true if all is well.
+
+    Any rank may call it at any time, also after the group has failed; the others need not call anything. A rank
+    answers as long as its process runs and is reached, even if its program hangs: the error of a call that timed out
+    names the ranks that have not made it.
+    """
+    group = _c10d().GroupMember.WORLD if group is None else group
+    answered, silent = _backend.check_health(group, timeout)
+    return Health(sorted([*answered, group.rank()]), silent, get_error(group))
+
+
 def reconfigure(group=None, join_within=5.0):
     """The group of the ranks that are left after one was lost, which takes the place of `group`.
 
@@ -92,7 +117,7 @@ def _c10d():
     """torch keeps its groups in tables of this module, which 2.x has in another place."""
     c10d = dist.distributed_c10d
     if not hasattr(c10d, "_pg_group_ranks"):
-        raise RuntimeError("heddle_torch.reconfigure(), abort() and get_error() need torch 1.13, "
+        raise RuntimeError("heddle_torch.reconfigure(), abort(), get_error() and check_health() need torch 1.13, "
                            f"this is {torch.__version__}")
     return c10d
 
@@ -104,6 +129,24 @@ def _register():
     dist.Backend.register_backend("heddle", _create, **options)
 
 
+def _extend_monitored_barrier():
+    """torch 1.13 refuses torch.distributed.monitored_barrier() where a backend is not named Gloo."""
+    c10d = dist.distributed_c10d
+    of_torch = c10d.monitored_barrier
+
+    @functools.wraps(of_torch)
+    def monitored_barrier(group=c10d.GroupMember.WORLD, timeout=None, wait_all_ranks=False):
+        if c10d._rank_not_in_group(group) or c10d.get_backend(group) != "heddle":
+            return of_torch(group, timeout, wait_all_ranks)
+        used = c10d._get_default_group() if group is None else group
+        return used.monitored_barrier(c10d.default_pg_timeout if timeout is None else timeout,
+                                      wait_all_ranks=wait_all_ranks)
+
+    dist.monitored_barrier = c10d.monitored_barrier = monitored_barrier
+
+
 _register()
+if hasattr(dist.distributed_c10d, "_rank_not_in_group"):
+    _extend_monitored_barrier()
 # A process that ends without a word is a rank that was lost, to those who are still at work.
 atexit.register(_backend.leave_all_groups)

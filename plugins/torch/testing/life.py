@@ -14,6 +14,7 @@ import ctypes
 import datetime
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -199,6 +200,7 @@ def late_rank_is_named(signs):
         signs.wait("late", [0, 1])
     text = error_of(lambda: dist.all_reduce(tensor, group=group))
     expect("gave up after 6.0 s", text)
+    expect(" Timed out ", text)  # by which PyTorch's programs recognize it
     expect("waits for rank 2, which has not called it", text)
     signs.give("late")
     expect("has failed", error_of(lambda: dist.all_reduce(tensor, group=group)))
@@ -223,12 +225,55 @@ def monitored_barrier_names_all(signs):
     group = dist.new_group(backend="heddle")
     if dist.get_rank() == 0:
         text = error_of(lambda: group.monitored_barrier(seconds(1), True))
-        expect("missing: rank 1, 2", text)
+        expect("Ranks 1, 2 failed to pass monitoredBarrier in 1000 ms", text)
         signs.give("monitored")
     else:
         signs.wait("monitored", [0])
-        error_of(lambda: group.monitored_barrier(seconds(1), True))
+        expect("successfully reached monitoredBarrier, but received errors",
+               error_of(lambda: group.monitored_barrier(seconds(1), True)))
     passed("monitored_barrier_names_all")
+
+
+def receive_from_any_source_ends(signs):
+    """After its time without a message; at once when no rank can send any more."""
+    group = dist.new_group(backend="heddle", timeout=seconds(3))
+    tensor = torch.ones(3)
+    if dist.get_rank() == 0:
+        expect(" Timed out ", error_of(lambda: dist.recv(tensor, group=group)))
+        signs.give("no message")
+        assert dist.recv(tensor, group=group) == 2 and tensor[0] == 2  # the group works on
+        work = dist.irecv(tensor, group=group)
+        heddle_torch.abort(group)
+        error_of(work.wait)
+        expect("cannot receive", error_of(lambda: dist.recv(tensor, group=group)))
+    else:
+        signs.wait("no message", [0])
+        if dist.get_rank() == 2:
+            dist.send(2 * tensor, 0, group=group)
+    signs.give("any source")
+    signs.wait("any source", [0, 1, 2])
+    passed("receive_from_any_source_ends")
+
+
+def silent_rank_is_found(signs):
+    """A rank whose process is stopped does not answer; the group itself has not failed yet."""
+    group = dist.new_group(backend="heddle")
+    dist.barrier(group)
+    if dist.get_rank() == 2:
+        signs.store.set("process", str(os.getpid()))
+        signs.wait("health", [0])
+    elif dist.get_rank() == 0:
+        process = int(signs.store.get("process"))
+        assert heddle_torch.check_health(group).answered == [0, 1, 2]
+        os.kill(process, signal.SIGSTOP)
+        try:
+            health = heddle_torch.check_health(group, timeout=0.5)
+        finally:
+            os.kill(process, signal.SIGCONT)
+        assert not health and health.answered == [0, 1] and list(health.silent) == [2], health
+        expect("does not answer", health.silent[2])
+        signs.give("health")
+    passed("silent_rank_is_found")
 
 
 def absent_rank_is_named(signs):
@@ -262,6 +307,9 @@ def dead_rank_is_named():
     if dist.get_rank() == 2:
         os._exit(0)
     expect("rank 2", error_of(lambda: [dist.all_reduce(tensor, group=group) for _ in range(1000)]))
+    health = heddle_torch.check_health(group, timeout=1)
+    assert health.answered == [0, 1] and list(health.silent) == [2], health
+    expect("rank 2", health.error)
     passed("dead_rank_is_named")
 
 
@@ -286,6 +334,8 @@ def main():
     late_rank_is_named(signs)
     wait_with_a_time_is_no_end(signs)
     monitored_barrier_names_all(signs)
+    receive_from_any_source_ends(signs)
+    silent_rank_is_found(signs)
     absent_rank_is_named(signs)
     child_is_refused(signs)
     dead_rank_is_named()

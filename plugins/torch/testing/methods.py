@@ -4,63 +4,20 @@ what it must give where Gloo has no such method, over random types, shapes and l
     methods.py SEED     prints "passed NAME" a check on rank 0; a difference is an exception on its rank
 """
 
-import random
 import sys
 import zlib
 
 import torch
 import torch.distributed as dist
 
-import heddle_torch  # noqa: F401  registers the backend
+import heddle_torch
+from draw import Draw, as_layout
 
 NUMBERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
            torch.float32, torch.float64]
 GLOO_NUMBERS = [torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64]
 MOVED = NUMBERS + [torch.bool, torch.complex64, torch.complex128]
 OPS = [dist.ReduceOp.SUM, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX]
-
-
-class Draw:
-    """Random tensors: shapes, types and layouts are the same on all ranks, values each rank's own."""
-
-    def __init__(self, seed, rank):
-        self.shared = random.Random(seed)
-        self.own = torch.Generator().manual_seed(seed * 1000 + rank)
-
-    def shape(self):
-        kind = self.shared.randrange(6)
-        if kind == 0:
-            return (0,)
-        if kind == 1:
-            return ()
-        if kind == 2:
-            return (self.shared.randrange(1, 60_000),)
-        return tuple(self.shared.randrange(1, 9) for _ in range(self.shared.randrange(1, 4)))
-
-    def layout(self):
-        return self.shared.choice(["plain", "plain", "strided", "turned", "offset"])
-
-    def tensor(self, dtype, shape=None, layout=None):
-        """Small whole numbers, so that sums are exact in every type."""
-        shape = self.shape() if shape is None else shape
-        layout = self.layout() if layout is None else layout
-        values = torch.randint(0, 4, shape, generator=self.own).to(dtype)
-        return as_layout(values, layout)
-
-
-def as_layout(values, layout):
-    """The same values in memory that is contiguous or not."""
-    if layout == "strided" and values.dim() > 0:
-        memory = torch.zeros(values.shape[:-1] + (2 * values.shape[-1],), dtype=values.dtype)
-        view = memory[..., ::2]
-    elif layout == "turned" and values.dim() > 1:
-        view = torch.zeros(values.shape[::-1], dtype=values.dtype).permute(*range(values.dim())[::-1])
-    elif layout == "offset":
-        memory = torch.zeros(values.numel() + 3, dtype=values.dtype)
-        view = memory[3:].view(values.shape)
-    else:
-        return values.clone()
-    return view.copy_(values)
 
 
 class Checks:
@@ -266,6 +223,63 @@ class Checks:
         if self.rank == 1:
             self.same(got, tensors, "messages with tags")
 
+    def check_messages_from_any_source(self):
+        """Rank 0 takes a short message of any rank and then a longer one of the same rank, twice from each."""
+        sizes = [self.draw.shared.randrange(300, 200_000) for _ in range(self.size)]
+        for tag, dtype in enumerate((torch.int64, torch.float16, torch.complex64)):
+            if self.rank != 0:
+                for value in (1, 2):
+                    dist.send(torch.full((33, 7), value, dtype=dtype), 0, group=self.heddle, tag=tag)
+                    dist.send(torch.full((sizes[self.rank],), value, dtype=dtype), 0, group=self.heddle, tag=tag)
+                continue
+            seen = []
+            for each in range(2 * (self.size - 1)):
+                short = as_layout(torch.zeros(33, 7, dtype=dtype), self.draw.layout())
+                work = dist.irecv(short, group=self.heddle, tag=tag) if each % 2 else None
+                source = dist.recv(short, group=self.heddle, tag=tag) if work is None else None
+                if work is not None:
+                    work.wait()
+                    source = work._source_rank()
+                seen.append(source)
+                value = seen.count(source)
+                self.same(short, torch.full((33, 7), value, dtype=dtype), f"message {value} of rank {source}")
+                long = torch.zeros(sizes[source], dtype=dtype)
+                dist.recv(long, source, group=self.heddle, tag=tag)
+                self.same(long, torch.full((sizes[source],), value, dtype=dtype), f"what rank {source} sent next")
+
+    def check_a_message_that_came_for_any_source_meets_a_receive_that_names_it(self):
+        """Both were posted before any message: the earlier receive gets the first message of rank 1."""
+        if self.rank == 0:
+            first, second, third = (torch.zeros(5) for _ in range(3))
+            works = [dist.irecv(first, group=self.heddle, tag=8), dist.irecv(second, 1, group=self.heddle, tag=8),
+                     dist.irecv(third, group=self.heddle, tag=8)]
+            dist.barrier(self.gloo)
+            for work in works:
+                work.wait()
+            self.same([first, second, third], [torch.full((5,), float(value)) for value in (1, 2, 3)], "order")
+            self.refused("another type or size", lambda: [dist.irecv(torch.zeros(5), group=self.heddle, tag=8),
+                                                          dist.irecv(torch.zeros(6), group=self.heddle, tag=8)])
+            return
+        dist.barrier(self.gloo)
+        if self.rank == 1:
+            for value in (1, 2, 3):
+                dist.send(torch.full((5,), float(value)), 0, group=self.heddle, tag=8)
+
+    def check_allreduce_of_sparse_tensors(self):
+        for dtype in (torch.float32, torch.int64, torch.complex128):
+            for sparse_dims in (1, 2, 3):
+                dense = self.draw.tensor(dtype, (5, 4, 3), "plain")
+                dense[self.rank:, 1:] = 0  # not the same number of elements on each rank
+                right = sum(self.everyones(dense))
+                mine = dense.to_sparse(sparse_dims)
+                dist.all_reduce(mine, group=self.heddle)
+                self.same(mine.to_dense(), right, f"{sparse_dims} sparse dimensions")
+        none = torch.zeros(4, 2).to_sparse()
+        dist.all_reduce(none, group=self.heddle, async_op=True).wait()
+        self.same(none.to_dense(), torch.zeros(4, 2), "no elements")
+        one = torch.ones(3 + (self.rank == 0)).to_sparse()
+        self.refused("other sizes", lambda: dist.all_reduce(one, group=self.heddle))
+
     def check_many_at_once(self):
         tensors = [self.draw.tensor(torch.float32, (count,), "plain") for count in range(1, 4000, 97)]
         right = [sum(self.everyones(each)) for each in tensors]
@@ -311,6 +325,23 @@ class Checks:
 
     def check_monitored_barrier(self):
         self.heddle.monitored_barrier()
+        dist.monitored_barrier(self.heddle, wait_all_ranks=True)
+
+    def check_health(self):
+        """No rank makes a call for it: all but one are in another barrier."""
+        if self.rank == 0:
+            health = heddle_torch.check_health(self.heddle)
+            assert health and health == (list(range(self.size)), {}, None), health
+        dist.barrier(self.gloo)
+
+    def check_profiler_entries(self):
+        """The names by which PyTorch's profiler lists calls, as for Gloo."""
+        ones, rest = torch.ones(3), [torch.empty(3) for _ in range(self.size)]
+        with torch.autograd.profiler.profile() as profile:
+            dist.all_reduce_coalesced([ones, ones.clone()], group=self.heddle)
+            dist.all_gather_coalesced([rest], [ones], group=self.heddle)
+        names = {event.name for event in profile.function_events}
+        assert {"heddle:all_reduce", "heddle:all_gather"} <= names, names
 
     # --- what makes no sense, or is not there ---
 
@@ -325,10 +356,10 @@ class Checks:
 
     def check_refusals(self):
         group, ones = self.heddle, torch.ones(3)
-        self.refused("name it with src=", lambda: dist.recv(ones, group=group))
         self.refused("there are SUM, AVG", lambda: dist.all_reduce(ones, dist.ReduceOp.BXOR, group=group))
         self.refused("of bool there are", lambda: dist.all_reduce(ones.bool(), dist.ReduceOp.AVG, group=group))
-        self.refused("dense", lambda: dist.all_reduce(ones.to_sparse(), group=group))
+        self.refused("dense", lambda: dist.broadcast(ones.to_sparse(), 0, group=group))
+        self.refused("there is SUM", lambda: dist.all_reduce(ones.to_sparse(), dist.ReduceOp.MAX, group=group))
         self.refused("all have to be alike",
                      lambda: dist.all_gather([torch.ones(4) for _ in range(self.size)], ones, group=group))
         self.refused("give split sizes", lambda: dist.all_to_all_single(

@@ -1,0 +1,122 @@
+// ProcessGroupHeddle, sixth part: barriers that name the missing ranks. Every rank notifies rank 0,
+// which then releases all. PyTorch's programs recognize the errors by Gloo's words.
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <utility>
+
+#include "plugins/torch/process_group.h"
+
+namespace heddle::pytorch {
+namespace {
+
+using collectives::Call;
+using collectives::Collective;
+using collectives::PendingCall;
+using Milliseconds = std::chrono::milliseconds;
+
+// Tags of torch are not negative.
+constexpr int64_t kMonitorTag = -1;
+constexpr const char* kAbout = "monitored barrier: ";
+
+Call byte_call(Collective collective, uint32_t peer, uint8_t& byte) {
+  return {.collective = collective,
+          .type = collectives::DataType::kUint8,
+          .root = peer,
+          .count = 1,
+          .input = collective == Collective::kSend ? &byte : nullptr,
+          .output = collective == Collective::kSend ? nullptr : &byte};
+}
+
+template <typename T>
+T value_or_throw(Result<T> result) {
+  if (!result) throw std::runtime_error("heddle: " + (kAbout + text_of(result.error())));
+  return std::move(*result);
+}
+
+std::string joined(const std::vector<uint32_t>& ranks) {
+  std::string text;
+  for (const uint32_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+std::string in(Milliseconds timeout) { return std::to_string(timeout.count()) + " ms"; }
+
+Milliseconds left_until(std::chrono::steady_clock::time_point until) {
+  const auto left =
+      std::chrono::duration_cast<Milliseconds>(until - std::chrono::steady_clock::now());
+  return std::max(left, Milliseconds(0));
+}
+
+}  // namespace
+
+// The ranks that did not notify in time, or the first of them.
+std::vector<uint32_t> ProcessGroupHeddle::missing_of(const std::vector<PendingCall>& notices,
+                                                     Milliseconds timeout, bool name_all) {
+  const auto until = std::chrono::steady_clock::now() + timeout;
+  std::vector<uint32_t> missing;
+  for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
+    if (notices[rank - 1].wait(millis(left_until(until).count())).has_value()) continue;
+    missing.push_back(rank);
+    if (!name_all) break;
+  }
+  return missing;
+}
+
+void ProcessGroupHeddle::wait_for_all(Milliseconds timeout, bool name_all) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(size_));
+  std::vector<PendingCall> notices;
+  for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
+    const auto pair = value_or_throw(pairs()->with(rank, kMonitorTag));
+    notices.push_back(value_or_throw(pair->post(byte_call(Collective::kReceive, 1, bytes[rank]))));
+  }
+  const std::vector<uint32_t> missing = missing_of(notices, timeout, name_all);
+  if (missing.empty()) return notify_all();
+  std::string why = "[Rank 0]: ";
+  if (timeout.count() == 0) {
+    why += "Rank 0 timed out in monitoredBarrier after 0 ms, waiting for rank " + joined(missing);
+  } else {
+    why += (name_all ? "Ranks " : "Rank ") + joined(missing) +
+           " failed to pass monitoredBarrier in " + in(timeout);
+  }
+  // The receives write into `bytes`: they have to end before it goes.
+  pairs()->abort();
+  for (const PendingCall& call : notices) static_cast<void>(call.wait());
+  communicator()->abort(ErrorCode::kTimeout, why);
+  throw std::runtime_error("heddle: " + why);
+}
+
+void ProcessGroupHeddle::notify_all() {
+  uint8_t byte = 1;
+  std::vector<PendingCall> calls;
+  for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
+    const auto pair = value_or_throw(pairs()->with(rank, kMonitorTag));
+    calls.push_back(value_or_throw(pair->post(byte_call(Collective::kSend, 1, byte))));
+  }
+  for (const PendingCall& call : calls) {
+    const Result<void> ended = call.wait();
+    if (!ended) throw std::runtime_error("heddle: " + (kAbout + text_of(ended.error())));
+  }
+}
+
+void ProcessGroupHeddle::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) {
+  // 0 is a time that is over, unlike in other calls.
+  const Milliseconds timeout = opts.timeout == c10d::kUnsetTimeout ? timeout_ : opts.timeout;
+  if (rank_ == 0) return wait_for_all(timeout, wait_all_ranks);
+  uint8_t byte = 1;
+  const auto pair = value_or_throw(pairs()->with(0, kMonitorTag));
+  // Rank 0 can name the missing ranks, so its timeout ends first.
+  const collectives::CallOptions options = {.timeout = millis(timeout.count()) + seconds(5)};
+  for (const Collective each : {Collective::kSend, Collective::kReceive}) {
+    const auto call = value_or_throw(pair->post(byte_call(each, 0, byte), options));
+    const Result<void> ended = call.wait();
+    if (ended) continue;
+    const std::optional<Error> failed = communicator()->failure();
+    throw std::runtime_error("heddle: Rank " + std::to_string(rank_) +
+                             " successfully reached monitoredBarrier, but received errors while "
+                             "waiting for send/recv from rank 0: " +
+                             text_of(failed ? *failed : ended.error()));
+  }
+}
+
+}  // namespace heddle::pytorch
