@@ -36,11 +36,14 @@ void take_scalar(const toml::node& node, DocumentValue& value) {
 DocumentValue value_of(const toml::node& node) {
   DocumentValue value;
   value.line = static_cast<int>(node.source().begin.line);
+  value.column = static_cast<int>(node.source().begin.column);
   if (const toml::table* table = node.as_table()) {
     value.kind = DocumentKind::kTable;
     for (const auto& [key, inner] : *table) {
       value.items.push_back(value_of(inner));
       value.items.back().key = std::string(key.str());
+      value.items.back().key_line = static_cast<int>(key.source().begin.line);
+      value.items.back().key_column = static_cast<int>(key.source().begin.column);
     }
   } else if (const toml::array* array = node.as_array()) {
     value.kind = DocumentKind::kArray;
@@ -65,7 +68,8 @@ Result<DocumentValue> parse_document(std::string_view text, const std::string& n
     return value_of(toml::parse(text, name));
   } catch (const toml::parse_error& error) {
     return fail(ErrorCode::kInvalid,
-                fmt::format("cannot read {}:{}", name, error.source().begin.line),
+                fmt::format("cannot read {}:{}:{}", name, error.source().begin.line,
+                            error.source().begin.column),
                 std::string(error.description()), "correct the file; it must be TOML");
   }
 }

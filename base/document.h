@@ -16,6 +16,9 @@ enum class DocumentKind : uint8_t { kText, kInteger, kFraction, kBoolean, kArray
 struct DocumentValue {
   DocumentKind kind = DocumentKind::kTable;
   int line = 0;
+  int column = 0;
+  int key_line = 0;  // 0 in an array
+  int key_column = 0;
   std::string key;      // its key in the containing table; empty in an array
   std::string text;     // kText
   int64_t integer = 0;  // kInteger
@@ -27,7 +30,8 @@ struct DocumentValue {
   const DocumentValue* find(std::string_view name) const;
 };
 
-// Parses TOML; `name` is the file name in errors. Errors: kInvalid with file and line.
+// Parses TOML; `name` is the file name in errors. Errors: kInvalid with file, line and
+// column.
 Result<DocumentValue> parse_document(std::string_view text, const std::string& name);
 
 // Reads a whole file as text. Errors: kUnavailable, with the reason and `todo`.

@@ -72,6 +72,7 @@ std::string_view unit_of(std::string_view text, const char* end) {
 }
 
 std::string scaled(double per_s, std::string_view unit) {
+  if (per_s >= 999.5e9) return digits_text(per_s * 1e-12) + fmt::format(" T{}", unit);
   if (per_s >= 999.5e6) return digits_text(per_s * 1e-9) + fmt::format(" G{}", unit);
   if (per_s >= 999.5e3) return digits_text(per_s * 1e-6) + fmt::format(" M{}", unit);
   return digits_text(per_s * 1e-3) + fmt::format(" k{}", unit);

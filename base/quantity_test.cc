@@ -65,7 +65,9 @@ TEST(Texts, ReadWell) {
   EXPECT_EQ(duration_text(seconds(2)), "2.00 s");
   EXPECT_EQ(rate_text(36.21e9), "36.2 Gb/s");
   EXPECT_EQ(rate_text(812.3e6), "812 Mb/s");
-  EXPECT_EQ(rate_text(1234e9), "1234 Gb/s");
+  EXPECT_EQ(rate_text(400e9), "400 Gb/s");
+  EXPECT_EQ(rate_text(1.6e12), "1.60 Tb/s");
+  EXPECT_EQ(rate_text(999.4e9), "999 Gb/s");
   EXPECT_EQ(rate_text(12e3), "12.0 kb/s");
   EXPECT_EQ(byte_rate_text(36.24e9), "4.53 GB/s");
 }

@@ -62,6 +62,9 @@ struct Data {
 struct ShrinkOptions {
   // A rank that lives and has not called shrink() within this is left out.
   Nanos join_within = params::kJoinWithin;
+  // Processes that are to be in the next communicator, behind the ranks that are left. They are if
+  // all of these name the same; growth.h finds them.
+  std::vector<transport::Address> newcomers = {};
 };
 
 // A running call; invalid after the test() or wait() that returns its end.
@@ -169,7 +172,8 @@ class Communicator {
   // of create(). membership/membership_agreement.h has the protocol.
   struct Shrunk {
     std::unique_ptr<Communicator> communicator;
-    std::vector<uint32_t> former_ranks;
+    Members members;                     // of it
+    std::vector<uint32_t> former_ranks;  // of newcomers none: they follow
   };
   Result<Shrunk> shrink(const ShrinkOptions& options = {});
   // The same without waiting, for owners that drive it: what shrink() returns, once.

@@ -86,6 +86,13 @@ inline constexpr Nanos kJoinWithin = seconds(5);
 // And this much later shrink() ends without an agreement: above the time in which a silent host is
 // found dead, twice. 5 to 60 s; chosen.
 inline constexpr Nanos kAgreeWithin = seconds(10);
+// When a job grows, ranks and newcomers have written where they are within this, or no newcomer is
+// taken in. Above the interval at which a newcomer looks, and the time until a rank makes its call:
+// 1 to 60 s; chosen.
+inline constexpr Nanos kFindNewcomersWithin = seconds(5);
+// A leader that has not said within this that it takes part in shrink() is passed over, although
+// its process lives. Above a round trip, far below kJoinWithin: 100 ms to 3 s; chosen.
+inline constexpr Nanos kLeaderAnswersWithin = seconds(1);
 // Pause of a leader whose ballot was refused. Some round trips: 1 to 100 ms; chosen.
 inline constexpr Nanos kBallotRetry = millis(20);
 // While a failure is sent or a communicator closes, state is looked at this often. 1 to 100 ms;
@@ -99,6 +106,11 @@ inline constexpr size_t kPendingRemoteCalls = 1024;
 // Own calls that are remembered, to compare them with what others wait for. At least kLanes;
 // chosen.
 inline constexpr size_t kPastCalls = 64;
+// Control messages in flight to one rank that may be sent in any number; a rank that receives none
+// is sent no more of them. 512 bytes each. 64 to 4096; chosen.
+inline constexpr size_t kUnacknowledgedControl = 256;
+// Reports of other ranks that wait until this one looks at them. 64 to 65,536; chosen.
+inline constexpr size_t kUnseenReports = 4096;
 // Communicators that have ended and whose late connections are refused. 64 to 65,536; chosen.
 inline constexpr size_t kEndedCommunicators = 1024;
 // Stragglers that are remembered, and ranks that asked about this one. 64 to 65,536; chosen.

@@ -161,5 +161,28 @@ TEST_F(Turns, NothingIsSentFromMemoryReusedAfterAnAbort) {
   EXPECT_FALSE(outcome.ok);
 }
 
+// Found by simulated jobs that grow: the copy of a message that came before its receive was made by
+// the next turn, into memory that the caller had reclaimed by then.
+TEST_F(Turns, AnEarlyMessageIsNotCopiedAfterAnAbort) {
+  const std::vector<std::byte> sent = pattern(200, 4);
+  const Operation send = pair_.client->send(pair_.to_server, 0, sent.data(), sent.size()).value();
+  turn_until([&] {
+    return pair_.server->statistics(pair_.to_client)->payload_bytes_received == sent.size();
+  });
+  std::vector<std::byte> got(sent.size());
+  Memory memory = pair_.server->register_memory(got.data(), got.size()).value();
+  const Operation receive = pair_.server->receive(pair_.to_client, 0, memory.whole()).value();
+  pair_.server->abort(pair_.to_client);
+  std::fill(got.begin(), got.end(), std::byte{0x77});
+  memory.reset();
+  for (int i = 0; i < 20; ++i) {
+    pair_.server->turn();
+    pair_.client->turn();
+  }
+  EXPECT_TRUE(pair_.server->peek(receive).done);
+  EXPECT_TRUE(pair_.client->peek(send).done);
+  EXPECT_EQ(std::count(got.begin(), got.end(), std::byte{0x77}), std::ptrdiff_t(got.size()));
+}
+
 }  // namespace
 }  // namespace heddle::engine

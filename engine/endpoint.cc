@@ -104,12 +104,14 @@ void Endpoint::Body::close(Connection connection) {
 }
 
 void Endpoint::Body::abort(Connection connection) {
-  EndpointLock::Lock lock = state_lock_.lock();
+  EndpointLock::Lock lock = state_lock_.lock_all();
   const ConnectionStatus* status = connections_.find(connection);
   if (status == nullptr) return;
   const bool living = status->state != ConnectionState::kClosed;
   connections_.give_back(connection);
   if (!living) return;
+  // Its operations end now, so no copy into their memory may come later.
+  driver_.settle();
   const Nanos now = stamp();
   transport_.post_abort(now, connection);
   after_post(lock, now);
@@ -173,6 +175,7 @@ void Endpoint::Body::unregister(transport::RegionId region) {
   // Memory handles are destroyed automatically, also in a child of fork().
   if (state_lock_.in_child()) return;
   const EndpointLock::Lock lock = state_lock_.lock_all();
+  driver_.settle();
   unregister_region(region);
 }
 

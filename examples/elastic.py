@@ -1,10 +1,12 @@
-"""Training that goes on when a rank dies: heddle's PyTorch backend, DistributedDataParallel and reconfigure().
+"""Training that goes on when a rank dies, and takes in processes that come later: heddle's PyTorch backend,
+DistributedDataParallel, reconfigure() and grow().
 
     make torch
     for rank in 0 1 2 3; do
-      PYTHONPATH=build/release/python RANK=$rank WORLD_SIZE=4 python3 examples/elastic.py --init file:///tmp/store &
+      PYTHONPATH=build/release/python RANK=$rank WORLD_SIZE=4 python3 examples/elastic.py --store /tmp/store &
     done
     kill -9 %3        # the other three go on
+    PYTHONPATH=build/release/python python3 examples/elastic.py --store /tmp/store --join    # and are four again
 
 Every rank prints a line of JSON for each step. A launcher that ends the job with its first rank, as torchrun and
 `heddle run` do, ends the others too; processes started one by one, or by a resource manager that keeps them, do.
@@ -52,12 +54,15 @@ def report(**values):
           flush=True)
 
 
-def train(steps):
+def train(steps, store):
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     parallel, step = None, 0
     while step < steps:
         try:
+            if step % 10 == 0 and heddle_torch.grow(store):
+                parallel = None
+                report(grown=True)
             if parallel is None:
                 parallel = DistributedDataParallel(model)  # broadcasts rank 0's model
                 step = share_state(optimizer, step)
@@ -77,12 +82,17 @@ def train(steps):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--init", default="env://", help="where ranks find each other, as torch writes it")
+    parser.add_argument("--store", required=True, help="a file, not there yet, by which processes find each other")
+    parser.add_argument("--join", action="store_true", help="join the job that has this store")
     parser.add_argument("--steps", type=int, default=1000)
     options = parser.parse_args()
-    dist.init_process_group("heddle", init_method=options.init, rank=int(os.environ["RANK"]),
-                            world_size=int(os.environ["WORLD_SIZE"]))
-    train(options.steps)
+    store = dist.FileStore(options.store, -1)  # it stays when a process dies
+    if options.join:
+        heddle_torch.join(store)
+    else:
+        dist.init_process_group("heddle", store=dist.PrefixStore("start", store), rank=int(os.environ["RANK"]),
+                                world_size=int(os.environ["WORLD_SIZE"]))
+    train(options.steps, store)
     dist.destroy_process_group()
 
 

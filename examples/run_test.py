@@ -77,15 +77,18 @@ class ElasticRanks:
     """Ranks of elastic.py, each a process of its own, and the lines that they print."""
 
     def __init__(self, size, folder):
-        python, settings = torch_settings()
-        self.prints = [pathlib.Path(folder) / f"rank{rank}" for rank in range(size)]
-        self.ranks = []
+        self.folder, self.prints, self.ranks, self.living = pathlib.Path(folder), [], [], set()
         for rank in range(size):
-            environment = {**os.environ, **settings, "RANK": str(rank), "WORLD_SIZE": str(size)}
+            self.start(RANK=str(rank), WORLD_SIZE=str(size))
+
+    def start(self, *options, **variables):
+        python, settings = torch_settings()
+        self.prints.append(self.folder / f"process{len(self.prints)}")
+        self.living.add(len(self.ranks))
+        with open(self.prints[-1], "w") as printed:
             self.ranks.append(subprocess.Popen(
-                [python, HERE / "elastic.py", "--init", f"file://{folder}/store", "--steps", "1000000"],
-                env=environment, stdout=open(self.prints[rank], "w"), stderr=subprocess.STDOUT))
-        self.living = set(range(size))
+                [python, HERE / "elastic.py", "--store", self.folder / "store", "--steps", "1000000", *options],
+                env={**os.environ, **settings, **variables}, stdout=printed, stderr=subprocess.STDOUT))
 
     def lines(self, rank):
         printed = self.prints[rank].read_text().splitlines()
@@ -124,6 +127,17 @@ def elastic():
             ranks.wait_for_steps(4, 5)
             for victim in (2, 0):  # at last the one whose model the others take
                 print(f"rank {victim} killed: the others' next step after {ranks.kill(victim):.2f} s")
+            for _ in range(2):
+                ranks.start("--join")
+            ranks.wait_for_steps(4, 25, time.time())  # in which they are asked twice more whether to grow
+            steps = {line["step"]: set() for line in ranks.lines(1)[-10:] if "step" in line}
+            for rank in ranks.living:
+                for line in ranks.lines(rank):
+                    if line.get("step") in steps:
+                        steps[line["step"]].add(line["size"])
+            assert all(sizes == {4} for sizes in steps.values()), steps
+            ranks.kill(3)
+            ranks.kill(4)  # a newcomer
         finally:
             ranks.end()
 

@@ -63,7 +63,7 @@ def wheel_files(package, version):
     info = f"heddle_torch-{version}.dist-info"
     metadata = METADATA.format(version=version, python=built["PYTHON"], torch=built["TORCH"],
                                next_torch=f"{major}.{minor + 1}", glibc=newest(binary, b"GLIBC"), gcc=gcc)
-    files = {f"heddle_torch/{name}": (package / name).read_bytes() for name in ("__init__.py", "_built.py")}
+    files = {f"heddle_torch/{module.name}": module.read_bytes() for module in sorted(package.glob("*.py"))}
     files[f"heddle_torch/{extension.name}"] = binary
     files[f"{info}/METADATA"] = metadata.encode()
     files[f"{info}/WHEEL"] = WHEEL.format(tag=tag).encode()

@@ -26,7 +26,7 @@ struct Figure {
   std::string formula;
   std::vector<Term> terms;
   double value = 0;
-  std::string unit;  // "B", "s", "b/s", or empty
+  std::string unit;  // "B", "s", "b/s", "km", or empty
   std::string source;
 };
 

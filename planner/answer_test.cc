@@ -219,6 +219,19 @@ TEST(Answer, FormulasOfClustersGiveTheirFigures) {
       expect_arithmetic(size_cluster(*dense, {.job = job, .gpu = *gpu, .fabric = *fabric}));
     }
   }
+  for (const uint64_t sites : {2, 4}) {
+    for (const double window : {0.0, 1e6}) {
+      for (const double km : {0.0, 100.0, 10'000.0}) {
+        const ClusterQuestion apart{
+            .job = {.gpus = 512, .tensor = 8, .sites = sites, .zero_stage = 1, .batch = 64},
+            .gpu = *gpu,
+            .fabric = *fabric,
+            .overlap = 0.5,
+            .site_link = {.km = km, .loss = 1e-5, .gpu_window_bytes = window}};
+        expect_arithmetic(size_cluster(*dense, apart));
+      }
+    }
+  }
   const JobShape spread{.gpus = 256, .pipeline = 2, .expert = 16};
   expect_arithmetic(size_cluster(*experts, {.job = spread, .gpu = *gpu, .fabric = *fabric}));
 }

@@ -82,6 +82,19 @@ Result<void> check_experts(const JobShape& job, const ModelShape& model) {
   return {};
 }
 
+Result<void> check_sites(const JobShape& job) {
+  if (job.data % job.sites != 0) {
+    return cannot(fmt::format("{} replicas cannot be shared by {} sites", job.data, job.sites),
+                  fmt::format("give --sites a divisor of {}, or --gpus a multiple of {}", job.data,
+                              job.sites * job.gpus / job.data));
+  }
+  if (job.data / job.sites * job.context % job.expert == 0) return {};
+  return cannot(fmt::format("expert parallel groups of {} do not fit in a site of data {} x "
+                            "context {}",
+                            job.expert, job.data / job.sites, job.context),
+                fmt::format("give --expert a divisor of {}", job.data / job.sites * job.context));
+}
+
 Result<void> check_model(const JobShape& job, const ModelShape& model) {
   if (!model.has_shape()) {
     if (job.tensor * job.pipeline * job.context * job.expert == 1) return {};
@@ -117,6 +130,7 @@ Result<JobShape> resolve(const JobShape& job, const ModelShape& model) {
   if (Result<void> checked = resolve_gpus(whole); !checked) return fail(checked.error());
   if (Result<void> checked = resolve_batch(whole); !checked) return fail(checked.error());
   if (Result<void> checked = check_experts(whole, model); !checked) return fail(checked.error());
+  if (Result<void> checked = check_sites(whole); !checked) return fail(checked.error());
   if (Result<void> checked = check_model(whole, model); !checked) return fail(checked.error());
   return whole;
 }
@@ -127,6 +141,14 @@ GroupPlace place_group(uint64_t ranks, uint64_t stride, uint64_t gpus_per_node) 
   if (stride >= gpus_per_node || ranks % fits != 0) return place;
   place.in_node = fits;
   place.nodes = ranks / fits;
+  return place;
+}
+
+GroupPlace place_in_sites(uint64_t ranks, uint64_t stride, uint64_t gpus_per_node, uint64_t sites) {
+  GroupPlace place = place_group(ranks / sites, stride, gpus_per_node);
+  place.ranks *= sites;
+  place.nodes *= sites;
+  place.sites = sites;
   return place;
 }
 

@@ -18,6 +18,7 @@ struct JobShape {
   uint64_t data = 0;  // 0: what is left of the GPUs
   uint64_t pipeline = 1;
   uint64_t expert = 1;
+  uint64_t sites = 1;   // that share the data parallel ranks; a replica is within one
   uint64_t chunks = 1;  // of layers on a pipeline stage; above 1 the schedule is interleaved
   uint64_t zero_stage = 0;
   bool sequence_parallel = false;
@@ -41,9 +42,12 @@ Result<JobShape> resolve(const JobShape& job, const ModelShape& model);
 struct GroupPlace {
   uint64_t ranks = 1;
   uint64_t in_node = 1;  // ranks of the group on one node
-  uint64_t nodes = 1;
+  uint64_t nodes = 1;    // of all sites
+  uint64_t sites = 1;
 };
 // CHECKs nothing: where a node's GPUs do not divide among groups, the group counts as spread.
 GroupPlace place_group(uint64_t ranks, uint64_t stride, uint64_t gpus_per_node);
+// Of a group with the same number of ranks in each site.
+GroupPlace place_in_sites(uint64_t ranks, uint64_t stride, uint64_t gpus_per_node, uint64_t sites);
 
 }  // namespace heddle::planner

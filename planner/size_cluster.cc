@@ -9,8 +9,11 @@
 #include <set>
 
 #include "base/quantity.h"
+#include "planner/sizing/cluster_needs.h"
+#include "planner/sizing/link_goodput.h"
 #include "planner/sizing/movements.h"
 #include "planner/sizing/step_time.h"
+#include "planner/what_if.h"
 
 namespace heddle::planner {
 namespace {
@@ -26,7 +29,10 @@ Machine machine_of(const ClusterQuestion& question) {
   return {.gpu = question.gpu,
           .nic_bits_per_s = question.fabric.nic_bits_per_s,
           .oversubscription = question.fabric.oversubscription,
-          .kernel_share = question.kernel_share};
+          .kernel_share = question.kernel_share,
+          .overlap = question.overlap,
+          .base_rtt_s = question.base_rtt_s,
+          .site_link = question.site_link};
 }
 
 // What nccl-tests counts for a call: its bus bandwidth is this over the time.
@@ -79,10 +85,7 @@ void add_computation(const ModelShape& model, const JobShape& job, const Cluster
 
 void add_communication(const ModelShape& model, const JobShape& job, const StepTime& step,
                        Answer& answer) {
-  std::vector<Movement> layers;
-  add_layer_movements(model, job, layers);
-  std::erase_if(layers,
-                [](const Movement& each) { return each.kind == MovementKind::kPointToPoint; });
+  const std::vector<Movement> layers = awaited_movements(model, job);
   std::vector<Movement> data;
   add_data_movements(model, job, data);
   const auto seconds = [&step](const Movement& each) { return step.seconds(each); };
@@ -264,47 +267,72 @@ void add_nics(const ModelShape& model, const JobShape& job, const ClusterQuestio
   answer.tables.push_back(std::move(table));
 }
 
-void add_advice(const JobShape& job, const ClusterQuestion& question, const StepTime& step,
-                Answer& answer) {
-  const double needed = answer.figure("needed_wire_bits_per_s").value;
-  const double there = question.fabric.nic_bits_per_s;
-  if (step.data_nic_bytes() == 0) {
-    answer.advice.emplace_back("the replicas exchange nothing through NICs");
-  } else if (step.exposed_s() == 0) {
-    answer.advice.push_back(fmt::format(
-        "the network is not the bottleneck: the exchange of gradients needs {} of {} a GPU",
-        rate_text(needed), rate_text(there)));
-  } else if (needed > there) {
-    answer.advice.push_back(fmt::format(
-        "the network is the bottleneck: give each GPU NICs of {} where there are {}, or {:.1f} "
-        "times the tokens of a microbatch{}",
-        rate_text(needed), rate_text(there), needed / there,
-        question.fabric.oversubscription > 1 ? ", or a fabric of 1:1" : ""));
-  } else {
-    answer.advice.emplace_back(
-        "NVLink limits the exchange of gradients: faster NICs would not help");
+Result<void> check_sites(const ClusterQuestion& question) {
+  const SiteLink& link = question.site_link;
+  if (question.job.sites == 0 || !(link.km >= 0) || link.km > 40'000 || !(link.bits_per_s > 0) ||
+      !(link.loss >= 0) || link.loss >= 1 || !(link.gpu_window_bytes >= 0)) {
+    return fail(
+        ErrorCode::kInvalid, "no such sites",
+        "sites are 1 at least, 0 to 40,000 km apart, their links' rate is above 0 and their "
+        "loss below 1",
+        "correct the one that is not");
   }
-  if (job.pipeline > 1 && step.bubble_share() > 0.1) {
-    answer.advice.push_back(fmt::format(
-        "the pipeline's bubble is {:.0f}% of the computation: more microbatches or chunks shorten "
-        "it",
-        100 * step.bubble_share()));
-  }
+  return {};
 }
 
-}  // namespace
-
-Result<Answer> size_cluster(const ModelShape& model, const ClusterQuestion& question) {
+Result<void> check_question(const ModelShape& model, const ClusterQuestion& question) {
   if (!model.has_shape()) {
     return fail(ErrorCode::kInvalid, "no time of a step",
                 "only the number of parameters is known, and computation depends on the shape",
                 "give --model");
   }
   if (!(question.fabric.nic_bits_per_s > 0) || !(question.fabric.oversubscription >= 1) ||
-      !(question.gpu.peak_flops > 0) || question.kernel_share < 0 || question.kernel_share > 1) {
+      !(question.gpu.peak_flops > 0) || question.kernel_share < 0 || question.kernel_share > 1 ||
+      !(question.overlap > 0) || question.overlap > 1 || !(question.base_rtt_s >= 0)) {
     return fail(ErrorCode::kInvalid, "no such cluster",
                 "rates are above 0, oversubscription is 1 at least, and shares are 0 to 1",
                 "correct the one that is not");
+  }
+  return check_sites(question);
+}
+
+}  // namespace
+
+Result<WhatIf> what_if(const ModelShape& model, const ClusterQuestion& question) {
+  if (Result<void> checked = check_question(model, question); !checked) {
+    return fail(checked.error());
+  }
+  Result<JobShape> job = resolve(question.job, model);
+  if (!job) return fail(job.error());
+  Machine machine = machine_of(question);
+  machine.overlap = 1;
+  const StepTime step(model, *job, machine);
+  WhatIf all{.job = *job,
+             .compute_s = step.compute_s(),
+             .bubble_share = step.bubble_share(),
+             .window_share = step.window_share(),
+             .nvlink_bits_per_s = question.gpu.nvlink_bits_per_s * kNvlinkShare,
+             .nic_share = kNicShare,
+             .header_bytes = kHeaderBytes,
+             .mtu_bytes = step.site_question().mtu_bytes,
+             .seconds_a_km = kSecondsAKm,
+             .layers = awaited_movements(model, *job),
+             .data = {}};
+  // A job of one replica exchanges nothing; with more of them it would.
+  JobShape several = *job;
+  several.data *= 2 * job->expert;
+  std::vector<Movement> data;
+  add_data_movements(model, several, data);
+  for (Movement& each : data) {
+    const uint64_t divisor = each.name.starts_with("expert_") ? job->expert : 1;
+    all.data.push_back({std::move(each), divisor, job->tensor * divisor});
+  }
+  return all;
+}
+
+Result<Answer> size_cluster(const ModelShape& model, const ClusterQuestion& question) {
+  if (Result<void> checked = check_question(model, question); !checked) {
+    return fail(checked.error());
   }
   const Result<JobShape> job = resolve(question.job, model);
   if (!job) return fail(job.error());
@@ -312,22 +340,34 @@ Result<Answer> size_cluster(const ModelShape& model, const ClusterQuestion& ques
   const StepTime step(model, *job, machine);
   Answer answer;
   answer.title =
-      fmt::format("{} on {} {} with {} each, {:g}:1 oversubscribed", model.name,
+      fmt::format("{} on {} {}{} with {} each, {:g}:1 oversubscribed", model.name,
                   count_text(job->gpus), question.gpu.name,
+                  job->sites > 1 ? fmt::format(" in {} sites", job->sites) : "",
                   rate_text(question.fabric.nic_bits_per_s), question.fabric.oversubscription);
   add_computation(model, *job, question, step, answer);
   add_communication(model, *job, step, answer);
   add_step(*job, step, answer);
   add_rates(*job, question, step, answer);
+  std::vector<Movement> data;
+  add_data_movements(model, *job, data);
+  const ClusterPlan plan{question, *job, data, step};
+  add_fabric_needs(plan, answer);
+  if (job->sites > 1) add_site_needs(plan, answer);
+  add_limits(plan, answer);
   add_scaling(model, *job, question, answer);
   add_nics(model, *job, question, answer);
-  add_advice(*job, question, step, answer);
+  add_cluster_advice(plan, answer);
   answer.assumptions = {
       fmt::format("kernels reach {:g} of the best matrix product, copies {:g} of NVLink: heddle "
                   "size --validate has what the formulas are worth",
                   question.kernel_share > 0 ? question.kernel_share : kKernelShare, kNvlinkShare),
       "oversubscription: all that NICs send crosses the spines; a placement in pods needs less",
       "stages send while they compute; optimizer, loading of data and stragglers take no time"};
+  if (job->sites > 1) {
+    answer.assumptions.emplace_back(
+        "sites form a ring and have equal shares of the replicas; gradients are reduced within a "
+        "node, then a site, then between sites, bucket behind bucket");
+  }
   return answer;
 }
 

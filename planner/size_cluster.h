@@ -8,6 +8,7 @@
 #include "planner/job_shape.h"
 #include "planner/model_shape.h"
 #include "planner/presets.h"
+#include "planner/site_link.h"
 
 namespace heddle::planner {
 
@@ -15,7 +16,10 @@ struct ClusterQuestion {
   JobShape job;
   Gpu gpu;
   FabricPreset fabric;
-  double kernel_share = 0;  // of the GPU's achievable operations; 0: the default
+  double kernel_share = 0;    // of the GPU's achievable operations; 0: the default
+  double overlap = 1;         // share of the possible computation that exchanges run beside
+  double base_rtt_s = 10e-6;  // round trip of hosts and switches of a site
+  SiteLink site_link;         // where the job has several sites
 };
 
 // Errors: kInvalid, those of resolve(); a model without a shape.

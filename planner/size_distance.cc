@@ -7,64 +7,27 @@
 #include <cmath>
 
 #include "base/quantity.h"
+#include "planner/sizing/link_goodput.h"
 
 namespace heddle::planner {
 namespace {
 
-constexpr double kSecondsAKm = 5e-6;  // light in fibre of index 1.5, one way
-// Of a RoCEv2 packet: Ethernet with preamble, check and gap 38, IPv4 20, UDP 8, BTH 12, ICRC 4.
-constexpr double kHeaderBytes = 82;
 constexpr const char* kClosedLoop =
     "a closed loop with one server (Little's law); IBTA volume 1: a write completes when its last "
     "packet is acknowledged";
-
-double share(const DistanceQuestion& question) {
-  return question.mtu_bytes / (question.mtu_bytes + kHeaderBytes);
-}
-
-double round_trip(const DistanceQuestion& question, double km) {
-  return question.base_rtt_s + 2 * km * kSecondsAKm;
-}
-
-double capacity(const DistanceQuestion& question) {
-  return question.link_bits_per_s * share(question);
-}
-
-double outstanding_bits(const DistanceQuestion& question) {
-  return 8 * question.message_bytes * question.outstanding * question.queue_pairs;
-}
-
-double lossless(const DistanceQuestion& question, double km) {
-  const double message = 8 * question.message_bytes / capacity(question);
-  return std::min(capacity(question),
-                  outstanding_bits(question) / (round_trip(question, km) + message));
-}
-
-// Packets that a loss costs.
-double repeated(const DistanceQuestion& question, double km) {
-  if (!question.go_back_n) return 1;
-  const double in_flight =
-      lossless(question, km) * round_trip(question, km) / (8 * question.mtu_bytes);
-  return std::max(1.0, in_flight / question.queue_pairs);
-}
-
-double goodput(const DistanceQuestion& question, double km) {
-  return lossless(question, km) * (1 - question.loss) /
-         (1 - question.loss + question.loss * repeated(question, km));
-}
 
 Figure repeated_figure(const DistanceQuestion& question) {
   Figure figure{.name = "repeated_packets",
                 .meaning = "packets that a loss repeats",
                 .formula = "1",
                 .terms = {},
-                .value = repeated(question, question.km),
+                .value = link_repeated(question, question.km),
                 .unit = "",
                 .source = "selective repeat: the lost packet alone"};
   if (!question.go_back_n) return figure;
   figure.formula = "max(1, G * R / (8 * m * q))";
-  figure.terms = {{"G", "goodput without loss", lossless(question, question.km), "b/s"},
-                  {"R", "round trip", round_trip(question, question.km), "s"},
+  figure.terms = {{"G", "goodput without loss", link_lossless(question, question.km), "b/s"},
+                  {"R", "round trip", link_round_trip_s(question, question.km), "s"},
                   {"m", "payload of a packet", question.mtu_bytes, "B"},
                   {"q", "queue pairs", question.queue_pairs, ""}};
   figure.source = "go-back-N: all that one queue pair has in flight";
@@ -72,7 +35,7 @@ Figure repeated_figure(const DistanceQuestion& question) {
 }
 
 void add_figures(const DistanceQuestion& question, Answer& answer) {
-  const double rtt = round_trip(question, question.km);
+  const double rtt = link_round_trip_s(question, question.km);
   answer.figures = {
       {"round_trip_s",
        "round trip",
@@ -87,37 +50,37 @@ void add_figures(const DistanceQuestion& question, Answer& answer) {
        "C * m / (m + 82)",
        {{"C", "rate of the link", question.link_bits_per_s, "b/s"},
         {"m", "payload of a packet", question.mtu_bytes, "B"}},
-       capacity(question),
+       link_capacity(question),
        "b/s",
        "headers of RoCEv2 over Ethernet: 38 + 20 + 8 + 12 + 4 bytes"},
       {"lossless_bits_per_s",
        "goodput without loss",
        "min(X, q * w * M * 8 / (R + M * 8 / X))",
-       {{"X", "payload capacity", capacity(question), "b/s"},
+       {{"X", "payload capacity", link_capacity(question), "b/s"},
         {"q", "queue pairs", question.queue_pairs, ""},
         {"w", "outstanding messages of a queue pair", question.outstanding, ""},
         {"M", "message", question.message_bytes, "B"},
         {"R", "round trip", rtt, "s"}},
-       lossless(question, question.km),
+       link_lossless(question, question.km),
        "b/s",
        kClosedLoop},
       repeated_figure(question),
       {"goodput_bits_per_s",
        question.go_back_n ? "goodput with loss, go-back-N" : "goodput with loss, selective repeat",
        "G * (1 - p) / (1 - p + p * N)",
-       {{"G", "goodput without loss", lossless(question, question.km), "b/s"},
+       {{"G", "goodput without loss", link_lossless(question, question.km), "b/s"},
         {"p", "loss of packets", question.loss, ""},
-        {"N", "packets that a loss repeats", repeated(question, question.km), ""}},
-       goodput(question, question.km),
+        {"N", "packets that a loss repeats", link_repeated(question, question.km), ""}},
+       link_goodput(question, question.km),
        "b/s",
        "Bertsekas and Gallager, Data Networks, section 2.4 (recalled)"},
       {"outstanding_needed_bytes",
        "outstanding data that fills the link",
        "X / 8 * R + M",
-       {{"X", "payload capacity", capacity(question), "b/s"},
+       {{"X", "payload capacity", link_capacity(question), "b/s"},
         {"R", "round trip", rtt, "s"},
         {"M", "message", question.message_bytes, "B"}},
-       capacity(question) / 8 * rtt + question.message_bytes,
+       link_capacity(question) / 8 * rtt + question.message_bytes,
        "B",
        kClosedLoop}};
 }
@@ -130,7 +93,7 @@ std::string bytes_text(double bytes) {
 
 void add_advice(const DistanceQuestion& question, Answer& answer) {
   const double needed = answer.figure("outstanding_needed_bytes").value;
-  const double bytes = outstanding_bits(question) / 8;
+  const double bytes = link_outstanding_bits(question) / 8;
   if (bytes < needed) {
     const double more = std::ceil(needed / (question.message_bytes * question.queue_pairs));
     answer.advice.push_back(fmt::format(
@@ -140,7 +103,7 @@ void add_advice(const DistanceQuestion& question, Answer& answer) {
         std::ceil(needed / (question.message_bytes * question.outstanding))));
   }
   if (question.loss > 0 &&
-      goodput(question, question.km) < 0.95 * lossless(question, question.km)) {
+      link_goodput(question, question.km) < 0.95 * link_lossless(question, question.km)) {
     answer.advice.push_back(
         question.go_back_n
             ? "loss takes more than 5%: use selective repeat, or spread over more queue pairs"
@@ -177,8 +140,8 @@ Result<Answer> size_distance(const DistanceQuestion& question) {
   DistanceQuestion more = question;
   more.queue_pairs *= 10;
   for (double km = 1; km < 4'000; km *= 1.25) {
-    chart.curves[0].points.emplace_back(km, goodput(question, km));
-    chart.curves[1].points.emplace_back(km, goodput(more, km));
+    chart.curves[0].points.emplace_back(km, link_goodput(question, km));
+    chart.curves[1].points.emplace_back(km, link_goodput(more, km));
   }
   answer.charts.push_back(std::move(chart));
   answer.assumptions = {"losses are independent; a queue pair has its share of what is in flight",

@@ -144,6 +144,13 @@ double nic_bytes(const Movement& movement) {
   return k > 1 ? sent / g : 0;
 }
 
+double site_bytes(const Movement& movement) {
+  const auto sites = static_cast<double>(movement.place.sites);
+  const auto ranks = static_cast<double>(movement.place.in_node * movement.place.nodes);
+  const double passes = movement.kind == MovementKind::kAllReduce ? 2 : 1;
+  return passes * (sites - 1) * movement.calls * movement.buffer_bytes / ranks;
+}
+
 Result<Answer> size_traffic(const ModelShape& model, const JobShape& given, double nic_bits_per_s) {
   const Result<JobShape> job = resolve(given, model);
   if (!job) return fail(job.error());

@@ -36,6 +36,9 @@ struct Movement {
 
 double nvlink_bytes(const Movement& movement);
 double nic_bytes(const Movement& movement);
+// Of nic_bytes(), those to the next site, with sites in a ring. Each GPU sends what it has reduced
+// within its site: 2 (S - 1) / S of it for an all-reduce among S sites.
+double site_bytes(const Movement& movement);
 
 // All movements of a resolved job, for the GPU with most of them.
 std::vector<Movement> movements(const ModelShape& model, const JobShape& job);

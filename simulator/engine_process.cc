@@ -1,6 +1,7 @@
 // The lifetime of an engine endpoint in a simulated process.
 #include "simulator/engine_process.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -32,7 +33,8 @@ Nanos EngineProcess::caller_turn() {
   const Nanos time = datapath_->now();
   const Nanos wanted = endpoint_->turn();
   const bool posted = program_ != nullptr && program_->handle_turn(*this);
-  return posted ? time : wanted;
+  if (posted) return time;
+  return program_ == nullptr ? wanted : std::min(wanted, program_->due_at());
 }
 
 }  // namespace heddle::simulator

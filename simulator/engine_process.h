@@ -26,6 +26,8 @@ class EngineProgram {
   virtual ~EngineProgram() = default;
   // Called after every turn of the caller. True: it posted, so another turn is due at once.
   virtual bool handle_turn(EngineProcess& process) = 0;
+  // When another turn is due although nothing happens.
+  virtual Nanos due_at() const { return Nanos::never(); }
 };
 
 class EngineProcess final : public Process {

@@ -23,7 +23,11 @@ constexpr std::array kRateUnits = {Unit{"bit/s", 1},
                                    Unit{"kb/s", 1'000},
                                    Unit{"Mb/s", 1'000'000},
                                    Unit{"Gb/s", 1'000'000'000},
-                                   Unit{"Tb/s", 1'000'000'000'000}};
+                                   Unit{"Tb/s", 1'000'000'000'000},
+                                   Unit{"M", 1'000'000},
+                                   Unit{"G", 1'000'000'000},
+                                   Unit{"T", 1'000'000'000'000}};
+constexpr uint64_t kHighestRate = 100'000'000'000'000;
 constexpr std::array kByteUnits = {Unit{"B", 1},
                                    Unit{"KB", 1'000},
                                    Unit{"kB", 1'000},
@@ -76,7 +80,7 @@ std::optional<uint64_t> parse(std::string_view text, std::span<const Unit> units
 }  // namespace
 
 std::optional<BitsPerSec> parse_rate(std::string_view text) {
-  const auto value = parse(text, kRateUnits, 1'000'000'000'000);
+  const auto value = parse(text, kRateUnits, kHighestRate);
   if (!value || *value < 1'000) return std::nullopt;
   return BitsPerSec{*value};
 }

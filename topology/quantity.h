@@ -12,7 +12,8 @@
 
 namespace heddle::topology {
 
-// "200Mbit/s", "1.5Gbit/s", "800kbit/s", or short "200Mb/s": 1 kbit/s to 1 Tbit/s.
+// "200Mbit/s", "1.5Gbit/s", "800kbit/s", short "200Mb/s", or as Ethernet's rates are named, "400G"
+// and "1.6T": 1 kbit/s to 100 Tbit/s.
 std::optional<BitsPerSec> parse_rate(std::string_view text);
 // "1500B", "125KB" (x1000), "128KiB" (x1024), likewise M and G: up to 1 TB.
 std::optional<Bytes> parse_bytes(std::string_view text);

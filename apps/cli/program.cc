@@ -32,6 +32,7 @@
 #include "apps/cli/record_command.h"
 #include "apps/cli/run_command.h"
 #include "apps/cli/sim_command.h"
+#include "apps/cli/size/job_file.h"
 #include "apps/cli/size_command.h"
 #include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
@@ -117,6 +118,10 @@ int run_command(std::vector<std::string> words) {
     root.footer(kFooter);
     Invocation invocation;
     add_commands(root, invocation);
+    if (Result<void> known = expand_job_file(root, words, invocation.places); !known) {
+      print_error(known.error());
+      return kCouldNotRun;
+    }
     const CheckedLine checked = check_line(root, words);
     CLI::App& command = *checked.command;
     if (checked.error) return wrong_line(command, *checked.error);

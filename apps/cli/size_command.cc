@@ -2,6 +2,7 @@
 #include "apps/cli/size_command.h"
 
 #include <memory>
+#include <string>
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
@@ -9,6 +10,7 @@
 #include "apps/cli/size/cluster_command.h"
 #include "apps/cli/size/distance_command.h"
 #include "apps/cli/size/headroom_command.h"
+#include "apps/cli/size/job_file.h"
 #include "apps/cli/size/messages_command.h"
 #include "apps/cli/size/overlap_command.h"
 #include "apps/cli/size/presets_report.h"
@@ -28,10 +30,13 @@ constexpr const char* kExample = R"(Example:
   heddle size distance --km 300 --rate 400Gbit/s --message 1M
   heddle size headroom --rate 400Gbit/s --meters 100
   heddle size messages --bucket 25M --gpus 16
+  heddle size cluster --model llama-3-8b --gpus 64 --write job.toml
+  heddle size job.toml
 
 Each figure is printed with its formula, the values in it and its source.)";
 
 struct SizeOptions {
+  std::string job_file;  // expanded before the command line is read
   bool list = false;
   bool validate = false;
   bool json = false;
@@ -58,6 +63,7 @@ void add_size_command(CLI::App& root, Invocation& invocation) {
       root.add_subcommand("size", "calculate the traffic, overlap, goodput or buffers of a job");
   size->footer(kExample + exit_status_help("what was asked for does not fit", "could not run"));
   const auto options = std::make_shared<SizeOptions>();
+  add_job_file(*size, options->job_file, "a job file, which has the question and its options");
   size->add_flag("--list", options->list, "list the presets of models, GPUs and fabrics");
   size->add_flag("--validate", options->validate,
                  "compare the formulas with published measurements, and print every error");
@@ -73,7 +79,7 @@ void add_size_command(CLI::App& root, Invocation& invocation) {
     if (options->list == options->validate) {
       throw CLI::ValidationError("size",
                                  "give cluster, traffic, overlap, distance, headroom or messages, "
-                                 "or --list or --validate");
+                                 "a job file, or --list or --validate");
     }
     invocation.run = [options] { return print_asked(*options); };
   });

@@ -46,7 +46,7 @@ class Communicator::Body {
   bool goodbye_said();
   void say_goodbye();
   // When all calls have ended.
-  void begin_shrink(const MembershipOptions& options) { shrinks_ = options; }
+  void begin_shrink(const ShrinkOptions& options) { shrinks_ = options; }
   // Once, when it is known.
   std::optional<Result<Survivors::Left>> take_left();
   // Of the communicator of those that are left: as these agreed, without costs of other ranks.
@@ -152,7 +152,7 @@ class Communicator::Body {
 
   std::unique_ptr<Resources> resources_;
   std::unique_ptr<Survivors> survivors_;
-  std::optional<MembershipOptions> shrinks_;  // shrink() was called
+  std::optional<ShrinkOptions> shrinks_;  // shrink() was called
   bool left_taken_ = false;
   std::array<std::unique_ptr<Running>, kLanes> lanes_;
   std::vector<std::unique_ptr<Running>> messages_;  // busy and idle

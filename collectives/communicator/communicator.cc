@@ -224,7 +224,7 @@ void Communicator::revoke() {
 
 void Communicator::begin_shrink(const ShrinkOptions& options) {
   if (body_->works()) revoke();
-  body_->begin_shrink({.join_within = options.join_within});
+  body_->begin_shrink(options);
 }
 
 std::optional<Result<Communicator::Shrunk>> Communicator::take_shrunk() {
@@ -234,7 +234,7 @@ std::optional<Result<Communicator::Shrunk>> Communicator::take_shrunk() {
   Result<std::unique_ptr<Communicator>> made =
       create(body_->links_, (**left).members, body_->options_of_next());
   if (!made) return fail(made.error());
-  return Shrunk{std::move(*made), std::move((**left).ranks)};
+  return Shrunk{std::move(*made), std::move((**left).members), std::move((**left).ranks)};
 }
 
 Result<Communicator::Shrunk> Communicator::shrink(const ShrinkOptions& options) {

@@ -92,7 +92,8 @@ bool Communicator::Body::settle() {
 // --- the ranks that are left ---
 
 bool Communicator::Body::advance_shrinking() {
-  if (shrinks_ && !survivors_->begun()) survivors_->begin(*shrinks_);
+  if (shrinks_ && !survivors_->begun())
+    survivors_->begin(shrinks_->join_within, shrinks_->newcomers);
   return survivors_->advance();
 }
 

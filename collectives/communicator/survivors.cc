@@ -5,15 +5,33 @@
 #include <array>
 #include <utility>
 
+#include "base/hash.h"
 #include "collectives/communicator/split.h"
 #include "collectives/params.h"
 
 namespace heddle::collectives {
+namespace {
+
+// The same for the same addresses; 0: none.
+uint64_t number_of(const std::vector<transport::Address>& addresses) {
+  uint64_t number = addresses.size();
+  for (const transport::Address& each : addresses) {
+    for (const uint64_t part :
+         {host_part(each, 0), host_part(each, 8), uint64_t{each.scope} << 16 | each.port}) {
+      number = mix_bits(number ^ part) + 1;
+    }
+  }
+  return number;
+}
+
+}  // namespace
 
 Survivors::Survivors(Mesh& mesh, Links& links, const Members& members)
     : mesh_(mesh), links_(links), members_(members), expected_(members.size()) {}
 
-void Survivors::begin(const MembershipOptions& options) {
+void Survivors::begin(Nanos join_within, const std::vector<transport::Address>& newcomers) {
+  const MembershipOptions options = {.newcomers = number_of(newcomers), .join_within = join_within};
+  newcomers_ = newcomers;
   if (!agreement_) agreement_.emplace(members_.rank, members_.size(), options);
   // What came before this rank asked.
   pass_on();
@@ -58,9 +76,9 @@ bool Survivors::pass_on() {
     agreement_->note_gone(rank);
     moved = true;
   }
-  Mesh::FromRank from;
-  while (mesh_.poll_membership(from)) {
-    agreement_->handle(from.rank, from.message);
+  MembershipMessage message;
+  while (mesh_.membership().take(rank, message)) {
+    agreement_->handle(rank, message);
     moved = true;
   }
   return moved;
@@ -99,8 +117,17 @@ bool Survivors::connections_ready(const RankSet& ranks) {
 
 void Survivors::conclude(const RankSet& ranks) {
   Left left = {survivors_of(members_, ranks), ranks.ranks()};
+  if (agreement_->newcomers() != 0) {
+    left.members.addresses.insert(left.members.addresses.end(), newcomers_.begin(),
+                                  newcomers_.end());
+  }
   for (const uint32_t rank : left.ranks) {
-    if (mesh_.kept(rank)) mesh_.release(rank);
+    if (mesh_.kept(rank)) {
+      mesh_.release(rank);
+    } else if (mesh_.connected(rank)) {
+      // The other side would use it, once it is ready, and wait for an answer for ever.
+      mesh_.drop(rank);
+    }
   }
   outcome_ = std::move(left);
 }

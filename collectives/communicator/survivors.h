@@ -20,7 +20,7 @@ class Survivors {
   Survivors(Mesh& mesh, Links& links, const Members& members);
 
   // This rank asks who is left; no effect when it has done so.
-  void begin(const MembershipOptions& options);
+  void begin(Nanos join_within, const std::vector<transport::Address>& newcomers);
   bool begun() const { return agreement_ && agreement_->joined(); }
   // True: something moved.
   bool advance();
@@ -28,7 +28,7 @@ class Survivors {
 
   struct Left {
     Members members;              // of their next communicator
-    std::vector<uint32_t> ranks;  // that they had in this one
+    std::vector<uint32_t> ranks;  // that they had in this one; of newcomers none
   };
   // Errors: as MembershipAgreement::outcome(); kExhausted.
   const std::optional<Result<Left>>& outcome() const { return outcome_; }
@@ -45,6 +45,7 @@ class Survivors {
   Links& links_;
   const Members& members_;
   std::optional<MembershipAgreement> agreement_;
+  std::vector<transport::Address> newcomers_;
   RankSet expected_;
   std::optional<Nanos> decided_at_;
   std::optional<Nanos> abort_at_;

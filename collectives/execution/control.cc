@@ -16,7 +16,7 @@ constexpr size_t kStalledBytes = 2 + Signature::kBytes;
 constexpr size_t kLateBytes = 2 + 8 + 4 + 1;
 constexpr size_t kWantedBytes = 2 + 8;
 constexpr size_t kKeptBytes = 2 + 2 * 4 * StreamCounts::kChannels;
-constexpr size_t kMembershipHead = 2 + 8 + 1 + 2 * 8;
+constexpr size_t kMembershipHead = 2 + 8 + 1 + 2 * 8 + 8;
 
 class Writer {
  public:
@@ -108,6 +108,7 @@ size_t write_membership(uint64_t communicator, const MembershipMessage& message,
     writer.put(ballot.round, 4);
     writer.put(ballot.leader, 4);
   }
+  writer.put(message.newcomers, 8);
   const size_t ranks = message.ranks.write({writer.at(), kControlBytes - kMembershipHead});
   return ranks == 0 ? 0 : writer.written() + ranks;
 }
@@ -187,7 +188,7 @@ std::optional<MembershipMessage> read_membership(std::span<const std::byte> byte
   if (!is(bytes, ControlKind::kMembership, kMembershipHead)) return std::nullopt;
   const uint64_t kind = take(bytes, 10, 1);
   if (take(bytes, 2, 8) != communicator || kind == 0 ||
-      kind > static_cast<uint64_t>(MembershipMessage::Kind::kNoQuorum)) {
+      kind > static_cast<uint64_t>(MembershipMessage::Kind::kJoined)) {
     return std::nullopt;
   }
   const auto ballot = [&bytes](size_t at) {
@@ -197,7 +198,7 @@ std::optional<MembershipMessage> read_membership(std::span<const std::byte> byte
   std::optional<RankSet> ranks = RankSet::read(bytes.subspan(kMembershipHead), size);
   if (!ranks) return std::nullopt;
   return MembershipMessage{static_cast<MembershipMessage::Kind>(kind), ballot(11), ballot(19),
-                           std::move(*ranks)};
+                           std::move(*ranks), take(bytes, 27, 8)};
 }
 
 std::optional<MemoryAnswer> read_answer(std::span<const std::byte> bytes) {

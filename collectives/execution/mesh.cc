@@ -25,7 +25,8 @@ Mesh::Mesh(Links& links, const Members& members, SlotPool& small, BufferedSends&
       options_(options),
       slots_(links.control_slots()),
       peers_(members.size()),
-      absent_(links, members_) {
+      absent_(links, members_),
+      outbox_(links) {
   links_.add(members_.communicator, *this);
 }
 
@@ -122,24 +123,15 @@ void Mesh::note_connected(uint32_t rank) {
 
 // --- what is said ---
 
-bool Mesh::send_control(uint32_t rank, const WriteControl& write) {
-  Peer& peer = peers_[rank];
-  if (peer.connection == 0 || peer.gone) return false;
-  Result<Slot> slot = slots_.lend();
-  if (!slot) return false;
-  const size_t bytes = write(slot->start);
-  if (bytes == 0) {
-    slots_.give_back(*slot);
-    return false;
-  }
-  Result<engine::Operation> send =
-      endpoint_.send(peer.connection, kControlChannel, slot->first(bytes));
-  if (!send) {
-    slots_.give_back(*slot);
-    return false;
-  }
-  control_sends_.push_back({*send, *slot});
-  return true;
+bool Mesh::send_control(uint32_t rank, const ControlOutbox::Write& write) {
+  const Peer& peer = peers_[rank];
+  return peer.connection != 0 && !peer.gone && outbox_.send(peer.connection, rank, write);
+}
+
+// A rank that misses one knows less about the others, and nothing wrong.
+bool Mesh::send_report(uint32_t rank, const ControlOutbox::Write& write) {
+  const Peer& peer = peers_[rank];
+  return peer.connection != 0 && !peer.gone && outbox_.send_again(peer.connection, rank, write);
 }
 
 void Mesh::send_failure(const Failure& failure) {
@@ -152,11 +144,11 @@ void Mesh::send_failure_to(uint32_t rank, const Failure& failure) {
 }
 
 void Mesh::send_stalled(uint32_t rank, const Signature& signature) {
-  send_control(rank, [&signature](std::byte* bytes) { return write_stalled(signature, bytes); });
+  send_report(rank, [&signature](std::byte* bytes) { return write_stalled(signature, bytes); });
 }
 
 void Mesh::send_late(uint32_t rank, const Late& late) {
-  send_control(rank, [&late](std::byte* bytes) { return write_late(late, bytes); });
+  send_report(rank, [&late](std::byte* bytes) { return write_late(late, bytes); });
 }
 
 void Mesh::broadcast_late(const Late& late) {
@@ -174,15 +166,6 @@ void Mesh::send_answer(uint32_t rank, const MemoryAnswer& answer) {
        "what " + rank_text(rank) + " and this rank share cannot be agreed on: there is no memory"});
 }
 
-bool Mesh::all_sent() {
-  std::erase_if(control_sends_, [this](ControlSend& control_send) {
-    if (!endpoint_.peek(control_send.send).done) return false;
-    slots_.give_back(control_send.slot);
-    return true;
-  });
-  return control_sends_.empty();
-}
-
 // --- what is heard ---
 
 bool Mesh::poll() {
@@ -191,7 +174,7 @@ bool Mesh::poll() {
   for (size_t i = 0; i < connected_.size(); ++i) {
     while (receive_control(connected_[i])) moved = true;
   }
-  if (!control_sends_.empty()) all_sent();
+  all_sent();
   return moved;
 }
 
@@ -201,12 +184,13 @@ bool Mesh::receive_control(uint32_t rank) {
   const engine::Outcome outcome = endpoint_.peek(peer.receive);
   if (!outcome.done) return false;
   peer.receive = {};
-  if (outcome.ok && keeping_) peer.kept.hello = read_hello({peer.slot.start, outcome.bytes});
-  if (peer.kept.hello) {  // what follows is for another communicator
+  const std::span<const std::byte> bytes{peer.slot.start, outcome.bytes};
+  if (const auto hello = outcome.ok && keeping_ ? read_hello(bytes) : std::nullopt) {
     slots_.give_back(peer.slot);
+    handle_hello(rank, *hello);
     return true;
   }
-  if (outcome.ok) handle_control(rank, {peer.slot.start, outcome.bytes});
+  if (outcome.ok) handle_control(rank, bytes);
   slots_.give_back(peer.slot);
   if (!outcome.ok || !listen(rank)) note_gone(rank);
   return true;
@@ -216,17 +200,17 @@ void Mesh::handle_control(uint32_t rank, std::span<const std::byte> bytes) {
   if (std::optional<Failure> failure = read_failure(bytes)) {
     note(std::move(*failure));
   } else if (const std::optional<Signature> signature = read_stalled(bytes)) {
-    stalled_.push_back({rank, *signature});
+    if (stalled_.size() < params::kUnseenReports) stalled_.push_back({rank, *signature});
   } else if (const std::optional<Late> late = read_late(bytes);
              late && late->rank < peers_.size()) {
-    late_.push_back(*late);
+    if (late_.size() < params::kUnseenReports) late_.push_back(*late);
   } else if (const std::optional<MemoryAnswer> answer = read_answer(bytes)) {
     handle_answer(rank, *answer);
   } else if (const std::optional<StreamCounts> posted = read_kept(bytes)) {
     handle_kept(rank, *posted);
   } else if (std::optional<MembershipMessage> membership =
                  read_membership(bytes, members_.communicator, members_.size())) {
-    membership_.push_back({rank, std::move(*membership)});
+    membership_.put(rank, std::move(*membership));
   }
 }
 
@@ -307,8 +291,7 @@ void Mesh::abort() {
     peer.receive = {};
     peer.gone = true;
   }
-  for (const ControlSend& each : control_sends_) links_.return_later(each.send, each.slot);
-  control_sends_.clear();
+  outbox_.abandon();
 }
 
 void Mesh::begin_close() {

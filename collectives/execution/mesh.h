@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,12 +15,13 @@
 #include "collectives/execution/absent_ranks.h"
 #include "collectives/execution/buffered_sends.h"
 #include "collectives/execution/control.h"
+#include "collectives/execution/control_outbox.h"
 #include "collectives/execution/link.h"
 #include "collectives/execution/slots.h"
 #include "collectives/execution/stream_counts.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
-#include "collectives/membership/membership_agreement.h"
+#include "collectives/membership/membership_mailbox.h"
 #include "collectives/message_carrier.h"
 #include "collectives/shared_memory/negotiation.h"
 #include "collectives/shared_memory/shared_link.h"
@@ -72,7 +72,7 @@ class Mesh final : public LinkUser {
   // To all connected ranks except the one it is about.
   void broadcast_late(const Late& late);
   // All control messages have arrived, or cannot.
-  bool all_sent();
+  bool all_sent() { return outbox_.all_acknowledged(); }
 
   // --- after a failure: mesh_kept.cc ---
 
@@ -92,11 +92,7 @@ class Mesh final : public LinkUser {
   bool poll_gone(uint32_t& rank);
   // Connects, or sees to it that a rank that does not connect is found to be gone.
   void expect(uint32_t rank);
-  struct FromRank {
-    uint32_t rank = 0;
-    MembershipMessage message;
-  };
-  bool poll_membership(FromRank& from);
+  MembershipMailbox& membership() { return membership_; }
   // False: it is not connected, or the message is too large.
   bool send_membership(uint32_t rank, const MembershipMessage& message);
 
@@ -127,17 +123,14 @@ class Mesh final : public LinkUser {
       std::optional<Hello> hello;  // of the peer's next communicator, which is first to know it
     } kept;
   };
-  struct ControlSend {
-    engine::Operation send;
-    Slot slot;
-  };
 
   void handle_link(const Hello& hello, engine::Connection connection) override;
   Result<void> connect(uint32_t rank);
   Result<void> listen(uint32_t rank);
   void note_connected(uint32_t rank);
-  using WriteControl = std::function<size_t(std::byte*)>;
-  bool send_control(uint32_t rank, const WriteControl& write);
+  bool send_control(uint32_t rank, const ControlOutbox::Write& write);
+  bool send_report(uint32_t rank, const ControlOutbox::Write& write);
+  void handle_hello(uint32_t rank, const Hello& hello);
   void send_failure_to(uint32_t rank, const Failure& failure);
   bool receive_control(uint32_t rank);
   void handle_control(uint32_t rank, std::span<const std::byte> bytes);
@@ -172,11 +165,11 @@ class Mesh final : public LinkUser {
   std::vector<Peer> peers_;
   std::vector<uint32_t> connected_;  // ranks, in the order in which they were
   AbsentRanks absent_;
-  std::vector<ControlSend> control_sends_;
+  ControlOutbox outbox_;
   Ring<Stalled> stalled_;
   Ring<Late> late_;
   Ring<uint32_t> gone_;
-  Ring<FromRank> membership_;
+  MembershipMailbox membership_;
   std::optional<Failure> failure_;
   std::optional<Failure> sent_failure_;  // to all
   bool keeping_ = false;

@@ -64,6 +64,13 @@ void Mesh::align(uint32_t rank) {
   if (!posted) drop(rank);
 }
 
+// The peer uses the connection for its next communicator, which it is first to know. What follows
+// is for that. Only the higher rank connects, and only when both sides are ready.
+void Mesh::handle_hello(uint32_t rank, const Hello& hello) {
+  if (rank < members_.rank || !peers_[rank].kept.aligned) return drop(rank);
+  peers_[rank].kept.hello = hello;
+}
+
 bool Mesh::kept(uint32_t rank) const { return peers_[rank].kept.aligned && !peers_[rank].gone; }
 
 void Mesh::release(uint32_t rank) {
@@ -103,12 +110,6 @@ bool Mesh::poll_gone(uint32_t& rank) {
   return true;
 }
 
-bool Mesh::poll_membership(FromRank& from) {
-  if (membership_.empty()) return false;
-  from = membership_.pop_front();
-  return true;
-}
-
 void Mesh::expect(uint32_t rank) {
   if (peers_[rank].gone || peers_[rank].connection != 0) return;
   if (rank > members_.rank) return absent_.await(rank);
@@ -116,7 +117,7 @@ void Mesh::expect(uint32_t rank) {
 }
 
 bool Mesh::send_membership(uint32_t rank, const MembershipMessage& message) {
-  return send_control(rank, [this, &message](std::byte* bytes) {
+  return send_report(rank, [this, &message](std::byte* bytes) {
     return write_membership(members_.communicator, message, bytes);
   });
 }

@@ -64,7 +64,7 @@ void Mesh::answer_offer(uint32_t rank, const std::optional<MemoryOffer>& offer) 
 
 void Mesh::handle_answer(uint32_t rank, const MemoryAnswer& answer) {
   Peer& peer = peers_[rank];
-  if (peer.link != nullptr || peer.gone) return;  // it is settled
+  if (peer.link != nullptr || peer.gone || keeping_) return;  // it is settled, or of no more use
   const bool lower = members_.rank < rank;
   switch (answer.step) {
     case MemoryAnswer::Step::kDeclined:

@@ -30,12 +30,19 @@ MembershipAgreement::MembershipAgreement(uint32_t rank, uint32_t size,
       options_(options),
       gone_(size),
       reported_(size),
+      passed_(size),
+      told_(size),
       accepted_ranks_(size),
+      asked_(size),
       proposed_(size),
       accepts_(size) {}
 
 void MembershipAgreement::join(Nanos now) {
-  if (!joined_at_) joined_at_ = now;
+  if (joined_at_) return;
+  joined_at_ = now;
+  for (const auto& [rank, promise] : promises_) {
+    send(rank, {Kind::kJoined, {}, {}, RankSet(size_)});
+  }
   advance(now);
 }
 
@@ -45,7 +52,7 @@ void MembershipAgreement::note_gone(uint32_t rank) {
 
 uint32_t MembershipAgreement::leader() const {
   uint32_t lowest = 0;
-  while (lowest < rank_ && gone_.contains(lowest)) ++lowest;
+  while (lowest < rank_ && (gone_.contains(lowest) || passed_.contains(lowest))) ++lowest;
   return lowest;
 }
 
@@ -60,7 +67,7 @@ void MembershipAgreement::advance(Nanos now) {
     return;
   }
   const uint32_t lowest = leader();
-  if (lowest != rank_) return follow(lowest);
+  if (lowest != rank_) return follow(lowest, now);
   lead(now);
 }
 
@@ -68,7 +75,9 @@ Nanos MembershipAgreement::due_at() const {
   if (!joined_at_ || outcome_) return Nanos::never();
   if (phase_ == Phase::kGathering) return *joined_at_ + options_.join_within;
   if (phase_ == Phase::kPreparing && prepare_at_ != Nanos{}) return prepare_at_;
-  return *joined_at_ + options_.join_within + options_.agree_within;
+  const Nanos end = *joined_at_ + options_.join_within + options_.agree_within;
+  if (phase_ != Phase::kFollowing || followed_joined_) return end;
+  return std::min(end, followed_since_ + options_.leader_answers_within);
 }
 
 bool MembershipAgreement::poll_send(Sending& sending) {
@@ -89,9 +98,15 @@ void MembershipAgreement::send_to_all(const MembershipMessage& message) {
 
 // --- of every rank ---
 
-void MembershipAgreement::follow(uint32_t leader) {
-  if (followed_ == leader) return;
+void MembershipAgreement::follow(uint32_t leader, Nanos now) {
+  if (followed_ == leader) {
+    if (followed_joined_ || now - followed_since_ < options_.leader_answers_within) return;
+    passed_.insert(leader);  // its process lives, and does not take part
+    return advance(now);
+  }
   followed_ = leader;
+  followed_since_ = now;
+  followed_joined_ = false;
   // The first ballot of each leader needs no prepare message.
   promised_ = std::max(promised_, Ballot{1, leader});
   promise_to(leader);
@@ -99,25 +114,30 @@ void MembershipAgreement::follow(uint32_t leader) {
 
 void MembershipAgreement::promise_to(uint32_t leader) {
   const bool accepted = accepted_ != Ballot{};
-  send(leader, {Kind::kPromise, promised_, accepted_, accepted ? accepted_ranks_ : gone_}, true);
+  send(leader,
+       {Kind::kPromise, promised_, accepted_, accepted ? accepted_ranks_ : gone_,
+        accepted ? accepted_newcomers_ : options_.newcomers},
+       true);
+}
+
+// Of ranks that keep to the rules every message does.
+bool MembershipAgreement::makes_sense(const MembershipMessage& message) const {
+  for (const Ballot& ballot : {message.ballot, message.accepted}) {
+    if (ballot.round > kMostRounds || ballot.leader >= size_) return false;
+  }
+  const bool names_a_set = message.kind == Kind::kPropose || message.kind == Kind::kDecided ||
+                           (message.kind == Kind::kPromise && message.accepted != Ballot{});
+  return !names_a_set || (message.ranks.size() == size_ && is_quorum(message.ranks));
 }
 
 void MembershipAgreement::handle(uint32_t from, const MembershipMessage& message) {
-  if (from >= size_ || from == rank_) return;
-  if (outcome_) {
-    // One that was late, or whose leader died, learns what was decided.
-    if (*outcome_ && message.kind != Kind::kDecided)
-      send(from, {Kind::kDecided, {}, {}, **outcome_});
-    return;
-  }
+  if (from >= size_ || from == rank_ || !makes_sense(message)) return;
+  if (outcome_) return answer_late(from, message);
+  const bool followed = joined_at_ && followed_ == from;
+  if (followed) followed_joined_ = true;
   switch (message.kind) {
     case Kind::kPromise:
-      if (message.accepted == Ballot{}) reported_.insert_all(message.ranks);
-      refused_by_ = std::max(refused_by_, message.ballot);
-      promises_.insert_or_assign(from,
-                                 Promise{message.ballot, message.accepted,
-                                         message.accepted == Ballot{} ? RankSet() : message.ranks});
-      return;
+      return note_promise(from, message);
     case Kind::kPrepare:
     case Kind::kPropose:
       return handle_proposal(from, message);
@@ -128,11 +148,30 @@ void MembershipAgreement::handle(uint32_t from, const MembershipMessage& message
       refused_by_ = std::max(refused_by_, message.ballot);
       return;
     case Kind::kDecided:
-      return decide(message.ranks);
+      return decide(message.ranks, message.newcomers);
     case Kind::kNoQuorum:
-      if (joined_at_) outcome_ = too_few(message.ranks);
+      if (followed) outcome_ = too_few(message.ranks);
+      return;
+    case Kind::kJoined:
       return;
   }
+}
+
+// One that was late, or whose leader died, learns what was decided.
+void MembershipAgreement::answer_late(uint32_t from, const MembershipMessage& message) {
+  if (!*outcome_ || message.kind == Kind::kDecided || told_.contains(from)) return;
+  told_.insert(from);
+  send(from, {Kind::kDecided, {}, {}, **outcome_, decided_newcomers_});
+}
+
+void MembershipAgreement::note_promise(uint32_t from, const MembershipMessage& message) {
+  const bool accepted = message.accepted != Ballot{};
+  if (!accepted) reported_.insert_all(message.ranks);
+  refused_by_ = std::max(refused_by_, message.ballot);
+  promises_.insert_or_assign(
+      from, Promise{message.ballot, message.accepted, accepted ? message.ranks : RankSet(),
+                    message.newcomers});
+  if (joined_at_) send(from, {Kind::kJoined, {}, {}, RankSet(size_)});
 }
 
 void MembershipAgreement::handle_proposal(uint32_t from, const MembershipMessage& message) {
@@ -143,12 +182,14 @@ void MembershipAgreement::handle_proposal(uint32_t from, const MembershipMessage
   if (message.kind == Kind::kPrepare) return promise_to(from);
   accepted_ = message.ballot;
   accepted_ranks_ = message.ranks;
+  accepted_newcomers_ = message.newcomers;
   send(from, {Kind::kAccepted, message.ballot, {}, RankSet(size_)});
 }
 
 // Each rank sends it to all others: the leader may die before it has.
-void MembershipAgreement::decide(const RankSet& ranks) {
-  send_to_all({Kind::kDecided, {}, {}, ranks});
+void MembershipAgreement::decide(const RankSet& ranks, uint64_t newcomers) {
+  send_to_all({Kind::kDecided, {}, {}, ranks, newcomers});
+  decided_newcomers_ = newcomers;
   if (ranks.contains(rank_)) {
     outcome_ = ranks;
     return;
@@ -198,7 +239,7 @@ void MembershipAgreement::lead(Nanos now) {
     RankSet able = accepts_;
     able.insert_all(with_promise());
     if (is_quorum(accepts_)) {
-      decide(proposed_);
+      decide(proposed_, proposed_newcomers_);
     } else if (refused_by_ > ballot_) {
       phase_ = Phase::kPreparing;
       prepare(now);
@@ -230,34 +271,59 @@ void MembershipAgreement::prepare(Nanos now) {
     ++attempts_;
     ballot_ = {refused_by_.round + 1, rank_};
     promised_ = refused_by_ = ballot_;
-    for (const uint32_t rank : came().ranks()) {
-      if (rank != rank_) send(rank, {Kind::kPrepare, ballot_, {}, RankSet(size_)});
-    }
+    asked_ = RankSet(size_);
   }
   if (!is_quorum(came())) return end_without_quorum(came());
-  if (with_promise() == came()) propose();
+  if (with_promise() == came()) return propose();
+  ask_for_promises();
+}
+
+// Those that have not promised this ballot, also one that came later; each once.
+void MembershipAgreement::ask_for_promises() {
+  const RankSet ready = with_promise();
+  for (const uint32_t rank : came().ranks()) {
+    if (ready.contains(rank) || asked_.contains(rank)) continue;
+    asked_.insert(rank);
+    send(rank, {Kind::kPrepare, ballot_, {}, RankSet(size_)});
+  }
+}
+
+// Only those that each of these ranks knows of, so that each can report the result to them.
+uint64_t MembershipAgreement::newcomers_of(const RankSet& ranks) const {
+  for (const uint32_t rank : ranks.ranks()) {
+    if (rank == rank_) continue;
+    const auto promise = promises_.find(rank);
+    if (promise == promises_.end() || promise->second.newcomers != options_.newcomers) return 0;
+  }
+  return options_.newcomers;
 }
 
 void MembershipAgreement::propose() {
   const RankSet ready = with_promise();
   proposed_ = ready;
+  proposed_newcomers_ = newcomers_of(ready);
   Ballot highest = accepted_;
-  if (highest != Ballot{}) proposed_ = accepted_ranks_;
+  if (highest != Ballot{}) {
+    proposed_ = accepted_ranks_;
+    proposed_newcomers_ = accepted_newcomers_;
+  }
   for (const uint32_t rank : ready.ranks()) {
     const auto promise = promises_.find(rank);
     if (promise == promises_.end() || promise->second.accepted <= highest) continue;
     highest = promise->second.accepted;
     proposed_ = promise->second.ranks;
+    proposed_newcomers_ = promise->second.newcomers;
   }
   accepted_ = ballot_;
   accepted_ranks_ = proposed_;
+  accepted_newcomers_ = proposed_newcomers_;
   accepts_ = RankSet(size_);
   accepts_.insert(rank_);
   phase_ = Phase::kProposing;
   for (const uint32_t rank : ready.ranks()) {
-    if (rank != rank_) send(rank, {Kind::kPropose, ballot_, {}, proposed_});
+    if (rank != rank_) send(rank, {Kind::kPropose, ballot_, {}, proposed_, proposed_newcomers_});
   }
-  if (is_quorum(accepts_)) decide(proposed_);  // of one rank
+  if (is_quorum(accepts_)) decide(proposed_, proposed_newcomers_);  // of one rank
 }
 
 void MembershipAgreement::end_without_quorum(const RankSet& came) {

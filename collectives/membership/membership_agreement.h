@@ -2,10 +2,11 @@
 // are left. It does no I/O: its owner passes messages, ranks that are gone and the time.
 //
 // It is single-decree Paxos (Lamport, "Paxos Made Simple", 2001, section 2) whose value is a set of
-// ranks, led by the lowest rank that is not gone, as in the agreement of ULFM (Bouteiller et al.,
-// "Practical Scalable Consensus for Pseudo-Synchronous Distributed Systems", SC 2015). Each rank
-// sends a promise to that leader, which needs no prepare message for the first ballot of each
-// leader. When every rank has promised or is gone, the leader proposes those that promised.
+// ranks, and the newcomers that they take in, led by the lowest rank that is not gone, as in the
+// agreement of ULFM (Bouteiller et al., "Practical Scalable Consensus for Pseudo-Synchronous
+// Distributed Systems", SC 2015). Each rank sends a promise to that leader, which needs no prepare
+// message for the first ballot of each leader. When every rank has promised or is gone, the leader
+// proposes those that promised.
 //
 // Why it is safe, however wrong or late ranks are about each other:
 // - A quorum is more than half of the last members, or half of them with rank 0. Any two quorums
@@ -15,8 +16,13 @@
 //   a quorum accepted a set, every later ballot proposes that same set (P2c in the source).
 // - A ballot has one leader and a leader uses each once: numbers are (round, leader).
 // - What a rank promised and accepted is lost only with its process, which then never answers.
-// A leader that dies is followed by the next rank. Liveness needs a quorum that stays and whose
-// ranks come to see the same leader; otherwise it ends at a deadline with an error.
+// A leader that dies, or does not say that it takes part, is followed by the next rank. Liveness
+// needs a quorum that stays and whose ranks come to see the same leader; otherwise it ends at a
+// deadline with an error.
+//
+// Members are trusted not to lie. One that does not can prevent an agreement, but not make
+// this process hold more than its mailbox, send more than it was asked, or accept a set that is no
+// quorum.
 #pragma once
 
 #include <compare>
@@ -49,19 +55,27 @@ struct MembershipMessage {
     kRefused = 5,   // `ballot` was promised, which is higher
     kDecided = 6,   // `ranks` are left
     kNoQuorum = 7,  // the leader ends: only `ranks` came
+    kJoined = 8,    // answers a promise: this rank takes part, too
   };
 
   Kind kind = Kind::kPromise;
   Ballot ballot;
   Ballot accepted;
   RankSet ranks;
+  // Of a promise without an accepted set, those that the rank would take in; else those of the set.
+  uint64_t newcomers = 0;
 };
 
 struct MembershipOptions {
+  // A number for the newcomers that this rank would take in; 0: none. They are taken in if all
+  // ranks that are left have the same number.
+  uint64_t newcomers = 0;
   // A rank that is not gone and has not joined after this is left out.
   Nanos join_within = params::kJoinWithin;
   // And this much later it ends without a decision.
   Nanos agree_within = params::kAgreeWithin;
+  // A leader that has not said within this that it takes part is passed over.
+  Nanos leader_answers_within = params::kLeaderAnswersWithin;
   // The pause before a leader whose ballot was refused prepares another.
   Nanos retry_after = params::kBallotRetry;
 };
@@ -91,11 +105,13 @@ class MembershipAgreement {
   // The ranks that are left, this one among them. Errors: kUnavailable (this part is too small),
   // kPeerDead (the others went on without this rank), kTimeout.
   const std::optional<Result<RankSet>>& outcome() const { return outcome_; }
+  // Those that the ranks that are left take in; 0: none.
+  uint64_t newcomers() const { return decided_newcomers_; }
   // Ranks that neither came nor are gone, of a leader.
   RankSet pending() const;
   bool leads() const { return phase_ != Phase::kFollowing; }
 
-  // More than half of `of` ranks, or half of them with rank 0.
+  // More than half of all ranks, or half of them with rank 0.
   static bool is_quorum(const RankSet& ranks);
 
  private:
@@ -104,20 +120,28 @@ class MembershipAgreement {
     Ballot ballot;
     Ballot accepted;
     RankSet ranks;  // accepted
+    uint64_t newcomers = 0;
   };
 
+  static constexpr uint32_t kMostRounds = 1U << 20;  // the pauses between them take longer
+
+  bool makes_sense(const MembershipMessage& message) const;
+  void answer_late(uint32_t from, const MembershipMessage& message);
+  void note_promise(uint32_t from, const MembershipMessage& message);
   uint32_t leader() const;
-  void follow(uint32_t leader);
+  void follow(uint32_t leader, Nanos now);
   void lead(Nanos now);
   void gather(Nanos now);
   void prepare(Nanos now);
+  void ask_for_promises();
   void propose();
-  void decide(const RankSet& ranks);
+  void decide(const RankSet& ranks, uint64_t newcomers);
   void end_without_quorum(const RankSet& came);
   void promise_to(uint32_t leader);
   void handle_proposal(uint32_t from, const MembershipMessage& message);
   void send(uint32_t to, MembershipMessage message, bool connects = false);
   void send_to_all(const MembershipMessage& message);
+  uint64_t newcomers_of(const RankSet& ranks) const;
   RankSet came() const;
   RankSet with_promise() const;
 
@@ -127,21 +151,29 @@ class MembershipAgreement {
   std::optional<Nanos> joined_at_;
   RankSet gone_;      // as this rank found out
   RankSet reported_;  // by others
+  RankSet passed_;    // leaders that do not take part
+  RankSet told_;      // the decision, as an answer
   Ring<Sending> sends_;
   std::optional<Result<RankSet>> outcome_;
+  uint64_t decided_newcomers_ = 0;
 
   // Of every rank.
   Ballot promised_;
   Ballot accepted_;
   RankSet accepted_ranks_;
+  uint64_t accepted_newcomers_ = 0;
   std::optional<uint32_t> followed_;
+  Nanos followed_since_;
+  bool followed_joined_ = false;  // it has said so
 
   // Of a leader.
   Phase phase_ = Phase::kFollowing;
   Ballot ballot_;
   Ballot refused_by_;                     // the highest ballot that others promised
   std::map<uint32_t, Promise> promises_;  // the latest of each rank
+  RankSet asked_;                         // for a promise of ballot_
   RankSet proposed_;
+  uint64_t proposed_newcomers_ = 0;
   RankSet accepts_;
   Nanos prepare_at_;
   uint32_t attempts_ = 0;

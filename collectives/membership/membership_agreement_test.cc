@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,11 +17,14 @@ namespace {
 
 struct Scene {
   uint32_t ranks = 4;
-  uint32_t dead = 0;            // before any joins
-  uint32_t dying = 0;           // at some time later
-  uint32_t stopped = 0;         // for some time; the others take it for dead
-  uint32_t absent = 0;          // live and never join
-  bool parts = false;           // into two, at some time
+  uint32_t dead = 0;                            // before any joins
+  uint32_t dying = 0;                           // at some time later
+  uint32_t stopped = 0;                         // for some time; the others take it for dead
+  uint32_t absent = 0;                          // live and never join
+  std::vector<uint32_t> never_join = {};        // the same, these
+  std::map<uint32_t, Nanos> late = {};          // when these join
+  std::map<uint32_t, uint64_t> newcomers = {};  // the number of those that each would take in
+  bool parts = false;                           // into two, at some time
   uint32_t broken = 0;          // connections between ranks that live, each at some time
   bool sees_all_deaths = true;  // else some ranks learn of each death late
 };
@@ -31,7 +35,9 @@ class Histories {
  public:
   Histories(const Scene& scene, uint64_t seed) : scene_(scene), random_(seed) {
     for (uint32_t rank = 0; rank < scene.ranks; ++rank) {
-      nodes_.push_back(std::make_unique<Node>(rank, scene.ranks));
+      const auto number = scene.newcomers.find(rank);
+      nodes_.push_back(std::make_unique<Node>(
+          rank, scene.ranks, number == scene.newcomers.end() ? 0 : number->second));
     }
     links_.assign(size_t{scene.ranks} * scene.ranks, {});
     std::vector<uint32_t> order;
@@ -48,6 +54,8 @@ class Histories {
       node.resumes_at = node.stops_at + millis(static_cast<int64_t>(random_.between(1, 8000)));
     }
     for (uint32_t i = 0; i < scene.absent; ++i) nodes_[order[next++]]->joins_at = Nanos::never();
+    for (const uint32_t rank : scene.never_join) nodes_[rank]->joins_at = Nanos::never();
+    for (const auto& [rank, at] : scene.late) nodes_[rank]->joins_at = at;
     for (auto& node : nodes_) {
       if (node->joins_at == Nanos{}) node->joins_at = some_time();
     }
@@ -76,6 +84,7 @@ class Histories {
 
   void check() const {
     const RankSet* decided = nullptr;
+    std::optional<uint64_t> newcomers;
     for (const auto& node : nodes_) {
       if (node->dead(kEnd) || node->joins_at == Nanos::never()) continue;
       ASSERT_TRUE(node->agreement.outcome()) << "it ends in bounded time";
@@ -83,6 +92,8 @@ class Histories {
       if (!outcome) continue;
       EXPECT_TRUE(outcome->contains(node->rank));
       EXPECT_TRUE(MembershipAgreement::is_quorum(*outcome)) << outcome->text();
+      if (!newcomers) newcomers = node->agreement.newcomers();
+      EXPECT_EQ(node->agreement.newcomers(), *newcomers) << "ranks take in different newcomers";
       if (decided == nullptr) decided = &*outcome;
       EXPECT_EQ(*outcome, *decided) << "two ranks that go on disagree";
     }
@@ -130,7 +141,8 @@ class Histories {
   static constexpr Nanos kSilent = seconds(3);  // until the others take it for dead
 
   struct Node {
-    Node(uint32_t which, uint32_t size) : rank(which), agreement(which, size, {}) {}
+    Node(uint32_t which, uint32_t size, uint64_t newcomers)
+        : rank(which), agreement(which, size, {.newcomers = newcomers}) {}
     bool dead(Nanos now) const { return now >= dies_at; }
     bool stopped(Nanos now) const { return now >= stops_at && now < resumes_at; }
 
@@ -354,6 +366,65 @@ TEST(MembershipAgreement, ARankThatPromisedAcceptsNothingLowerAndReportsWhatItAc
   EXPECT_TRUE(answers(agreement, 0, {Kind::kPropose, {9, 2}, {}, all}).empty()) << "not its own";
 }
 
+TEST(MembershipAgreement, ARoundBeyondAllBoundsIsIgnored) {
+  using Kind = MembershipMessage::Kind;
+  MembershipAgreement agreement(0, 3, {});
+  agreement.join(seconds(1));
+  for (const uint32_t round : {UINT32_MAX, UINT32_MAX - 1, 1U << 31}) {
+    agreement.handle(1, {Kind::kPromise, {round, 1}, {}, RankSet(3)});
+    agreement.handle(1, {Kind::kRefused, {round, 1}, {}, RankSet(3)});
+  }
+  agreement.handle(1, {Kind::kPromise, {1, 7}, {}, RankSet(3)});  // no such leader
+  EXPECT_EQ(agreement.pending().count(), 2U) << "nobody came";
+  for (const uint32_t rank : {1U, 2U}) {
+    agreement.handle(rank, {Kind::kPromise, {1, 0}, {}, RankSet(3)});
+  }
+  agreement.advance(seconds(1));
+  MembershipAgreement::Sending sending;
+  bool proposed = false;
+  while (agreement.poll_send(sending)) {
+    proposed |= sending.message.kind == Kind::kPropose && sending.message.ballot == Ballot{1, 0};
+  }
+  EXPECT_TRUE(proposed);
+}
+
+TEST(MembershipAgreement, ASetThatIsNoQuorumIsNotDecidedNorAccepted) {
+  using Kind = MembershipMessage::Kind;
+  MembershipAgreement agreement(3, 4, {});
+  agreement.join(seconds(1));
+  RankSet small(4);
+  small.insert(3);
+  EXPECT_TRUE(answers(agreement, 0, {Kind::kDecided, {}, {}, small}).empty());
+  EXPECT_TRUE(answers(agreement, 0, {Kind::kPropose, {1, 0}, {}, small}).empty());
+  EXPECT_FALSE(agreement.outcome());
+}
+
+TEST(MembershipAgreement, ADecisionIsAnsweredOnceToEachRankHoweverOftenItAsks) {
+  using Kind = MembershipMessage::Kind;
+  MembershipAgreement agreement(1, 3, {});
+  agreement.join(seconds(1));
+  RankSet two(3);
+  two.insert(0);
+  two.insert(1);
+  agreement.handle(0, {Kind::kDecided, {}, {}, two});
+  ASSERT_TRUE(agreement.outcome());
+  size_t told = 0;
+  for (int i = 0; i < 100; ++i) {
+    told += answers(agreement, 2, {Kind::kPromise, {1, 1}, {}, RankSet(3)}).size();
+  }
+  EXPECT_EQ(told, 1U);
+}
+
+TEST(MembershipAgreement, OnlyTheLeaderThatIsFollowedEndsItForWantOfRanks) {
+  using Kind = MembershipMessage::Kind;
+  MembershipAgreement agreement(2, 5, {});
+  agreement.join(seconds(1));
+  agreement.handle(1, {Kind::kNoQuorum, {}, {}, RankSet(5)});
+  EXPECT_FALSE(agreement.outcome());
+  agreement.handle(0, {Kind::kNoQuorum, {}, {}, RankSet(5)});
+  EXPECT_TRUE(agreement.outcome());
+}
+
 TEST(MembershipAgreement, QuorumsMeetInARank) {
   for (uint32_t size = 1; size <= 6; ++size) {
     for (uint32_t a = 0; a < 1U << size; ++a) {
@@ -377,6 +448,53 @@ TEST(MembershipAgreement, ARankThatNeverJoinsIsLeftOut) {
   histories.check();
   EXPECT_EQ(histories.going_on(), 4U);
   EXPECT_LT(histories.last_end(), seconds(6));
+}
+
+// Its process lives, so no connection ends by which the others notice that it does not lead.
+TEST(MembershipAgreement, LeadersThatNeverJoinAreLeftOut) {
+  for (const std::vector<uint32_t>& absent : {std::vector<uint32_t>{0}, {0, 1}, {1, 3}}) {
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      Histories histories({.ranks = 6, .never_join = absent}, seed);
+      histories.run();
+      histories.check();
+      EXPECT_EQ(histories.going_on(), 6U - absent.size()) << "seed " << seed;
+      EXPECT_LT(histories.last_end(), seconds(8)) << "seed " << seed;
+    }
+  }
+}
+
+TEST(MembershipAgreement, NewcomersAreTakenInIfAllThatAreLeftKnowThem) {
+  uint32_t taken_in = 0;
+  for (uint64_t seed = 1; seed <= 8 * kSeeds; ++seed) {
+    std::map<uint32_t, uint64_t> newcomers;
+    const auto stranger = static_cast<uint32_t>(seed % 7);  // 6: all know the same
+    for (uint32_t rank = 0; rank < 6; ++rank) newcomers[rank] = rank == stranger ? seed % 2 : 77;
+    Histories histories({.ranks = 6, .dying = seed % 3 == 0 ? 2U : 0U, .newcomers = newcomers},
+                        seed);
+    histories.run();
+    histories.check();
+    for (uint32_t rank = 0; rank < 6; ++rank) {
+      const MembershipAgreement& agreement = histories.agreement(rank);
+      if (!agreement.outcome() || !*agreement.outcome()) continue;
+      taken_in += agreement.newcomers() == 77 ? 1 : 0;
+      const bool all_know = stranger == 6 || !(*agreement.outcome())->contains(stranger);
+      EXPECT_EQ(agreement.newcomers(), all_know ? 77U : 0U) << "seed " << seed;
+    }
+  }
+  EXPECT_GT(taken_in, 100U);
+}
+
+// Longer than its ranks wait for a leader that says nothing, and shorter than for a rank.
+TEST(MembershipAgreement, ALeaderThatComesLateIsOneOfThemAll) {
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    for (const int64_t late_ms : {900, 1100, 2500, 4500}) {
+      Histories histories({.ranks = 6, .late = {{0, millis(late_ms)}, {1, millis(late_ms / 2)}}},
+                          seed);
+      histories.run();
+      histories.check();
+      EXPECT_EQ(histories.going_on(), 6U) << "seed " << seed << ", late by " << late_ms << " ms";
+    }
+  }
 }
 
 TEST(MembershipAgreement, OfTwoHalvesThatWithRankZeroGoesOn) {

@@ -145,10 +145,7 @@ Result<SharedCommunicator::Shrunk> SharedCommunicator::shrink(const ShrinkOption
   const bool ran = body.run_and_wait([&] {
     taken = driven_->take_shrunk();
     if (!taken) return;
-    RankSet ranks(size());
-    for (const uint32_t each : taken->former_ranks) ranks.insert(each);
-    shrunk.communicator.reset(
-        new SharedCommunicator(thread_, survivors_of(members_, ranks), options_));
+    shrunk.communicator.reset(new SharedCommunicator(thread_, taken->members, options_));
     shrunk.communicator->driven_->adopt(body.endpoint_, std::move(taken->communicator));
     body.add(shrunk.communicator->driven_);
   });

@@ -344,6 +344,8 @@ TEST(ProgressThread, ChildIsRefusedByEveryCallWhileItsParentIsInTheMidstOfOne) {
     { const PendingCall::Waiting waiting(call); }
     refused = refused && closed(alone->post(barrier())) && closed(alone->post_group({}));
     refused = refused && closed(alone->split(0, 0)) && alone->failure().has_value();
+    refused = refused && closed(alone->shrink());
+    alone->revoke();
     refused = refused && alone->rank() == 0 && alone->size() == 1 && alone->members().size() == 1;
     refused = refused && closed(SharedCommunicator::create(thread, ranks.members(0)));
     alone->abort();

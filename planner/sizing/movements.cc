@@ -135,15 +135,16 @@ void add_pipeline(const JobShape& job, const Activations& activations, std::vect
   const double sends = 2 * of(job.chunks) - (job.pipeline == 2 ? 1 : 0);
   std::vector<Term> terms = activations.terms;
   terms.push_back({"t", "tensor ranks that send a part each", cut, ""});
-  all.push_back({.name = "pipeline",
-                 .meaning = "activations to the next stage, gradients to the one before",
-                 .kind = MovementKind::kPointToPoint,
-                 .calls = sends * of(job.microbatches),
-                 .buffer_bytes = activations.bytes / cut,
-                 .buffer_formula = "u * s / c * h * a / t",
-                 .buffer_terms = std::move(terms),
-                 .place = place_group(job.pipeline, job.gpus / job.pipeline, job.gpus_per_node),
-                 .source = kMegatron});
+  all.push_back(
+      {.name = "pipeline",
+       .meaning = "activations to the next stage, gradients to the one before",
+       .kind = MovementKind::kPointToPoint,
+       .calls = sends * of(job.microbatches),
+       .buffer_bytes = activations.bytes / cut,
+       .buffer_formula = "u * s / c * h * a / t",
+       .buffer_terms = std::move(terms),
+       .place = place_group(job.pipeline, job.gpus / job.sites / job.pipeline, job.gpus_per_node),
+       .source = kMegatron});
 }
 
 }  // namespace
@@ -153,11 +154,13 @@ void add_data_movements(const ModelShape& model, const JobShape& job, std::vecto
   const double dense = static_cast<double>(parameters(model)) - routed;
   const double holders = of(job.tensor * job.pipeline);
   const uint64_t ranks = job.data * job.context;
-  add_share({"", dense, holders, place_group(ranks, job.tensor, job.gpus_per_node)}, job, all);
-  // An expert has one copy in each expert parallel group.
-  add_share({"expert_", routed, holders * of(job.expert),
-             place_group(ranks / job.expert, job.tensor * job.expert, job.gpus_per_node)},
+  add_share({"", dense, holders, place_in_sites(ranks, job.tensor, job.gpus_per_node, job.sites)},
             job, all);
+  // An expert has one copy in each expert parallel group.
+  add_share(
+      {"expert_", routed, holders * of(job.expert),
+       place_in_sites(ranks / job.expert, job.tensor * job.expert, job.gpus_per_node, job.sites)},
+      job, all);
 }
 
 void add_layer_movements(const ModelShape& model, const JobShape& job, std::vector<Movement>& all) {
@@ -168,6 +171,14 @@ void add_layer_movements(const ModelShape& model, const JobShape& job, std::vect
   if (job.context > 1) add_context(model, job, layer_passes, all);
   if (job.expert > 1) add_experts(model, job, activations, all);
   if (job.pipeline > 1) add_pipeline(job, activations, all);
+}
+
+std::vector<Movement> awaited_movements(const ModelShape& model, const JobShape& job) {
+  std::vector<Movement> layers;
+  add_layer_movements(model, job, layers);
+  std::erase_if(layers,
+                [](const Movement& each) { return each.kind == MovementKind::kPointToPoint; });
+  return layers;
 }
 
 std::vector<Movement> movements(const ModelShape& model, const JobShape& job) {

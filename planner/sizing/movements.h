@@ -12,4 +12,7 @@ void add_data_movements(const ModelShape& model, const JobShape& job, std::vecto
 // Adds what ranks exchange of activations, layer by layer.
 void add_layer_movements(const ModelShape& model, const JobShape& job, std::vector<Movement>& all);
 
+// Of these, those that a GPU waits for: a stage sends while it computes the next microbatch.
+std::vector<Movement> awaited_movements(const ModelShape& model, const JobShape& job);
+
 }  // namespace heddle::planner

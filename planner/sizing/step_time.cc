@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "planner/sizing/link_goodput.h"
 #include "planner/sizing/movements.h"
 
 namespace heddle::planner {
@@ -11,12 +12,7 @@ StepTime::StepTime(const ModelShape& model, const JobShape& job, const Machine& 
     : job_(job), machine_(machine) {
   flops_ = training_flops_of_token(model, job.sequence) *
            static_cast<double>(job.sequence * job.batch) / static_cast<double>(job.gpus);
-  std::vector<Movement> layers;
-  add_layer_movements(model, job, layers);
-  for (const Movement& each : layers) {
-    // A stage sends while it computes the next microbatch.
-    if (each.kind != MovementKind::kPointToPoint) layers_s_ += seconds(each);
-  }
+  for (const Movement& each : awaited_movements(model, job)) layers_s_ += seconds(each);
   std::vector<Movement> data;
   add_data_movements(model, job, data);
   for (const Movement& each : data) {
@@ -29,10 +25,52 @@ double StepTime::nic_bits_per_s() const {
   return machine_.nic_bits_per_s * kNicShare / machine_.oversubscription;
 }
 
-double StepTime::seconds(const Movement& movement) const {
+double StepTime::nvlink_s(const Movement& movement) const {
   const double nvlink = machine_.gpu.nvlink_bits_per_s * kNvlinkShare;
-  const double inside = nvlink > 0 ? 8 * nvlink_bytes(movement) / nvlink : 0;
-  return std::max(inside, 8 * nic_bytes(movement) / nic_bits_per_s());
+  return nvlink > 0 ? 8 * nvlink_bytes(movement) / nvlink : 0;
+}
+
+double StepTime::nic_s(const Movement& movement) const {
+  return 8 * nic_bytes(movement) / nic_bits_per_s();
+}
+
+double StepTime::gpus_of_site() const { return static_cast<double>(job_.gpus / job_.sites); }
+
+DistanceQuestion StepTime::site_question() const {
+  const SiteLink& link = machine_.site_link;
+  DistanceQuestion question{.km = link.km,
+                            .base_rtt_s = machine_.base_rtt_s,
+                            .link_bits_per_s = link.bits_per_s,
+                            .queue_pairs = gpus_of_site(),
+                            .loss = link.loss,
+                            .go_back_n = link.go_back_n};
+  question.message_bytes = question.mtu_bytes;
+  const double fills = link_capacity(question) / 8 * site_round_trip_s() / gpus_of_site();
+  const double window =
+      link.gpu_window_bytes > 0 ? link.gpu_window_bytes : fills + question.mtu_bytes;
+  question.outstanding = window / question.mtu_bytes;
+  return question;
+}
+
+double StepTime::site_round_trip_s() const {
+  return machine_.base_rtt_s + 2 * machine_.site_link.km * kSecondsAKm;
+}
+
+double StepTime::site_s(const Movement& movement) const {
+  if (job_.sites == 1) return 0;
+  const double goodput = link_goodput(site_question(), machine_.site_link.km);
+  return 8 * gpus_of_site() * site_bytes(movement) / goodput;
+}
+
+// A ring of S sites has 2 (S - 1) passes from site to site for an all-reduce, half for a gather.
+double StepTime::site_round_trips(const Movement& movement) const {
+  const double passes = movement.kind == MovementKind::kAllReduce ? 2 : 1;
+  return movement.calls * passes * static_cast<double>(movement.place.sites - 1) / 2;
+}
+
+double StepTime::seconds(const Movement& movement) const {
+  return std::max({nvlink_s(movement), nic_s(movement), site_s(movement)}) +
+         site_round_trips(movement) * site_round_trip_s();
 }
 
 double StepTime::compute_flops() const { return job_.recompute ? flops_ * 4 / 3 : flops_; }
@@ -53,8 +91,8 @@ double StepTime::bubble_share() const {
 // DDP: the backward pass of the last microbatch, two thirds of its time; ZeRO 1 and 2 gather
 // parameters during the first forward pass; ZeRO 3 gathers and reduces all the time.
 double StepTime::window_share() const {
-  if (job_.zero_stage == 3) return 1;
-  const double of_microbatch = 1 / static_cast<double>(job_.microbatches);
+  if (job_.zero_stage == 3) return machine_.overlap;
+  const double of_microbatch = machine_.overlap / static_cast<double>(job_.microbatches);
   return job_.zero_stage > 0 ? of_microbatch : of_microbatch * 2 / 3;
 }
 

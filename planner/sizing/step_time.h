@@ -5,6 +5,8 @@
 #include "planner/job_shape.h"
 #include "planner/model_shape.h"
 #include "planner/presets.h"
+#include "planner/site_link.h"
+#include "planner/size_distance.h"
 #include "planner/size_traffic.h"
 
 namespace heddle::planner {
@@ -15,6 +17,9 @@ struct Machine {
   double nic_bits_per_s = 400e9;  // of one GPU's NICs, in one direction
   double oversubscription = 1;    // of the fabric between leaves
   double kernel_share = 0;        // of the GPU's achievable operations; 0: kKernelShare
+  double overlap = 1;             // share of the possible computation that exchanges run beside
+  double base_rtt_s = 10e-6;      // round trip without cables between sites
+  SiteLink site_link;
 };
 
 // What a transformer layer's kernels reach of the best matrix product. From one measurement, not
@@ -49,8 +54,17 @@ class StepTime {
   double flops_per_s() const { return flops_ / step_s(); }
   double tokens_per_s() const;  // of the job
 
-  // A movement's, alone.
+  // A movement's, alone: the slowest of these, and round trips between sites.
   double seconds(const Movement& movement) const;
+  double nvlink_s(const Movement& movement) const;
+  double nic_s(const Movement& movement) const;
+  double site_s(const Movement& movement) const;  // without round trips
+  // Of exchanges with other sites that wait for each other.
+  double site_round_trips(const Movement& movement) const;
+  double site_round_trip_s() const;
+  double gpus_of_site() const;
+  // The link between two sites as one that all GPUs of a site share.
+  DistanceQuestion site_question() const;
   // With all that a leaf's NICs send crossing the fabric.
   double nic_bits_per_s() const;
 

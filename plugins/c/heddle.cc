@@ -3,10 +3,7 @@
 #include "plugins/c/heddle.h"
 
 #include <cstdlib>
-#include <exception>
 #include <map>
-#include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,11 +14,17 @@
 #include "collectives/driven_endpoint.h"
 #include "collectives/shared_communicator.h"
 #include "engine/process_recording.h"
+#include "plugins/c/handles.h"
 
 using heddle::Error;
 using heddle::ErrorCode;
 using heddle::Nanos;
 using heddle::Result;
+using heddle::c::guarded;
+using heddle::c::invalid;
+using heddle::c::last_error;
+using heddle::c::load_config;
+using heddle::c::told;
 using heddle::collectives::Call;
 using heddle::collectives::Collective;
 using heddle::collectives::DataType;
@@ -29,15 +32,6 @@ using heddle::collectives::DrivenEndpoint;
 using heddle::collectives::PendingCall;
 using heddle::collectives::ReduceOp;
 using heddle::collectives::SharedCommunicator;
-
-struct heddle_comm {
-  std::unique_ptr<SharedCommunicator> communicator;
-  std::vector<uint32_t> former_ranks;  // where it was made by shrinking another
-};
-
-struct heddle_request {
-  std::vector<PendingCall> calls;
-};
 
 namespace {
 
@@ -47,44 +41,7 @@ struct Group {
   std::map<heddle_comm*, std::vector<Call>> calls;
 };
 
-thread_local std::string last_error;  // NOLINT: per thread
-thread_local Group group;             // NOLINT: per thread
-
-// The error codes of heddle and these statuses are in the same order.
-heddle_status status_of(ErrorCode code) {
-  static_assert(static_cast<int>(ErrorCode::kInvalid) + 1 == HEDDLE_INVALID);
-  static_assert(static_cast<int>(ErrorCode::kTimeout) + 1 == HEDDLE_TIMEOUT);
-  static_assert(static_cast<int>(ErrorCode::kSystem) + 1 == HEDDLE_SYSTEM);
-  return static_cast<heddle_status>(static_cast<int>(code) + 1);
-}
-
-heddle_status told(const Error& error) {
-  last_error = error.message();
-  return status_of(error.code);
-}
-
-heddle_status invalid(const char* what, const char* why, const char* todo = "") {
-  return told({ErrorCode::kInvalid, what, why, todo});
-}
-
-// Runs what may throw: memory, and what libraries do.
-template <typename Body>
-heddle_status guarded(Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::bad_alloc&) {
-    last_error.clear();
-    return HEDDLE_EXHAUSTED;
-  } catch (const std::exception& error) {
-    return told({ErrorCode::kSystem, "heddle failed", error.what(), "please report it"});
-  } catch (...) {
-    return told({ErrorCode::kSystem, "heddle failed", "for an unknown reason", "please report it"});
-  }
-}
-
-Result<heddle::Config> load_config() {
-  return heddle::Config::load(heddle::config_keys(), heddle::ConfigSources::of_process());
-}
+thread_local Group group;  // NOLINT: per thread
 
 heddle_status meet(const std::vector<std::string>& environment, heddle_comm** world) {
   const Result<heddle::Config> config = load_config();
@@ -95,7 +52,7 @@ heddle_status meet(const std::vector<std::string>& environment, heddle_comm** wo
                                          heddle::collectives::members_of(met->group),
                                          met->endpoint->communicator_options());
   if (!made) return told(made.error());
-  *world = new heddle_comm{std::move(*made), {}};
+  *world = new heddle_comm{std::move(*made), std::move(met->endpoint), {}};
   return HEDDLE_OK;
 }
 
@@ -158,7 +115,7 @@ Call with(Call made, heddle_op op, uint32_t root) {
 }  // namespace
 
 const char* heddle_version(void) { return heddle::kVersion.data(); }
-const char* heddle_error(void) { return last_error.c_str(); }
+const char* heddle_error(void) { return last_error().c_str(); }
 
 const char* heddle_status_name(heddle_status status) {
   switch (status) {
@@ -224,7 +181,7 @@ heddle_status heddle_split(heddle_comm* comm, int32_t colour, int32_t key, heddl
     *part = nullptr;
     auto made = comm->communicator->split(colour, key);
     if (!made) return told(made.error());
-    if (*made) *part = new heddle_comm{std::move(*made), {}};
+    if (*made) *part = new heddle_comm{std::move(*made), comm->endpoint, {}};
     return HEDDLE_OK;
   });
 }
@@ -258,35 +215,6 @@ heddle_status heddle_failure(const heddle_comm* comm) {
     const std::optional<Error> failed = comm->communicator->failure();
     return failed ? told(*failed) : HEDDLE_OK;
   });
-}
-
-heddle_status heddle_revoke(heddle_comm* comm) {
-  return guarded([&]() -> heddle_status {
-    if (comm == nullptr) return invalid("cannot revoke", "there is no communicator");
-    comm->communicator->revoke();
-    return HEDDLE_OK;
-  });
-}
-
-heddle_status heddle_shrink(heddle_comm* comm, int64_t join_within_ms, heddle_comm** left) {
-  return guarded([&]() -> heddle_status {
-    if (comm == nullptr || left == nullptr) {
-      return invalid("cannot shrink a communicator", "there is none, or no place for another");
-    }
-    *left = nullptr;
-    if (join_within_ms < 0) return invalid("cannot shrink a communicator", "its time is negative");
-    heddle::collectives::ShrinkOptions options;
-    if (join_within_ms > 0) options.join_within = heddle::millis(join_within_ms);
-    auto shrunk = comm->communicator->shrink(options);
-    if (!shrunk) return told(shrunk.error());
-    *left = new heddle_comm{std::move(shrunk->communicator), std::move(shrunk->former_ranks)};
-    return HEDDLE_OK;
-  });
-}
-
-uint32_t heddle_former_rank(const heddle_comm* comm, uint32_t rank) {
-  if (comm == nullptr || rank >= comm->former_ranks.size()) return rank;
-  return comm->former_ranks[rank];
 }
 
 // --- calls ---

@@ -101,7 +101,18 @@ heddle_status heddle_revoke(heddle_comm* comm);
  * out. The larger part of the ranks goes on: more than half of them, or half of them with rank 0;
  * others get HEDDLE_UNAVAILABLE, one that the others left out HEDDLE_PEER_DEAD. */
 heddle_status heddle_shrink(heddle_comm* comm, int64_t join_within_ms, heddle_comm** left);
-/* The rank that `rank` of a communicator made by heddle_shrink() had before; of others the same. */
+/* Takes the processes that wait in heddle_join() with the same store into the job: *grown has them
+ * behind the ranks of `comm`, which is of no more use. It is NULL where none waits; then `comm`
+ * works on, and the call takes as long as a broadcast. All ranks call it, in the same order as
+ * their other calls. `store` is "file:///PATH", a folder that all share and no other user may
+ * write to. After an error other than HEDDLE_INVALID, heddle_shrink() makes one of the ranks that
+ * are left. */
+heddle_status heddle_grow(heddle_comm* comm, const char* store, heddle_comm** grown);
+/* Instead of heddle_init(), for a process that joins a job whose ranks call heddle_grow(). Waits
+ * until they have taken it in, `timeout_ms` at most. */
+heddle_status heddle_join(const char* store, int64_t timeout_ms, heddle_comm** world);
+/* The rank that `rank` of a communicator made by heddle_shrink() or heddle_grow() had before; of
+ * others and of newcomers the same. */
 uint32_t heddle_former_rank(const heddle_comm* comm, uint32_t rank);
 
 /* --- calls: with a request they return at once, with NULL they wait for their end ---

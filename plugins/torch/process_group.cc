@@ -4,14 +4,14 @@
 #include "plugins/torch/process_group.h"
 
 #include <set>
-#include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include "base/per_process.h"
+#include "collectives/places.h"
+#include "plugins/torch/errors.h"
 #include "plugins/torch/interpreter_lock.h"
+#include "plugins/torch/key_store.h"
 #include "plugins/torch/module.h"
-#include "plugins/torch/places.h"
 #include "plugins/torch/process.h"
 #include "plugins/torch/side_threads.h"
 
@@ -20,17 +20,6 @@ namespace {
 
 using collectives::Call;
 using collectives::Collective;
-
-constexpr const char* kLeft = "heddle: the process group has left, since this process ends";
-constexpr const char* kForked =
-    "heddle: the process group belongs to the parent of this process (make a new one after fork())";
-
-// Throws what the user gets to see.
-template <typename T>
-T value_or_throw(Result<T> result) {
-  if (!result) throw std::runtime_error("heddle: " + text_of(result.error()));
-  if constexpr (!std::is_void_v<T>) return std::move(*result);
-}
 
 // All of this process; those of a parent are not a child's. Never freed: groups may go after the
 // statics do.
@@ -42,19 +31,6 @@ struct Groups {
 Groups& groups() {
   static constinit PerProcess<Groups> all;
   return all.get();
-}
-
-KeyStore key_store(const c10::intrusive_ptr<c10d::Store>& store) {
-  return {.set =
-              [store](const std::string& key, const std::string& text) {
-                store->set(key, std::vector<uint8_t>(text.begin(), text.end()));
-              },
-          .get =
-              [store](const std::string& key) {
-                const std::vector<uint8_t> bytes = store->get(key);
-                return std::string(bytes.begin(), bytes.end());
-              },
-          .has = [store](const std::string& key) { return store->check({key}); }};
 }
 
 Call call_of(Collective collective, const Buffer& buffer, const Elements& elements) {
@@ -80,9 +56,9 @@ c10::intrusive_ptr<ProcessGroupHeddle> ProcessGroupHeddle::create(
               rank, " of ", size);
   value_or_throw(prepare_side_threads());
   auto endpoint = value_or_throw(shared_endpoint());
-  const auto members =
-      value_or_throw(find_members(*endpoint, key_store(store), static_cast<uint32_t>(rank),
-                                  static_cast<uint32_t>(size), millis(timeout.count())));
+  const auto members = value_or_throw(
+      collectives::find_members(*endpoint, key_store(store), static_cast<uint32_t>(rank),
+                                static_cast<uint32_t>(size), millis(timeout.count())));
   std::shared_ptr<collectives::SharedCommunicator> communicator = value_or_throw(
       collectives::SharedCommunicator::create(collectives::DrivenEndpoint::thread_of(endpoint),
                                               members, endpoint->communicator_options()));
@@ -130,65 +106,6 @@ void ProcessGroupHeddle::leave() {
   std::swap(endpoint, endpoint_);
   std::swap(communicator, communicator_);
   std::swap(pairs, pairs_);
-}
-
-// --- after a rank was lost ---
-
-std::pair<c10::intrusive_ptr<ProcessGroupHeddle>, std::vector<uint32_t>>
-ProcessGroupHeddle::reconfigure(Nanos join_within) {
-  pairs()->abort();
-  collectives::SharedCommunicator::Shrunk shrunk =
-      value_or_throw(communicator()->shrink({.join_within = join_within}));
-  std::shared_ptr<collectives::DrivenEndpoint> endpoint;
-  {
-    const OwnMutex::Lock lock = mutex_.enter();
-    TORCH_CHECK(lock, kForked);
-    endpoint = endpoint_;
-  }
-  TORCH_CHECK(endpoint, kLeft);
-  leave();
-  return {c10::make_intrusive<ProcessGroupHeddle>(std::move(endpoint),
-                                                  std::move(shrunk.communicator), timeout_),
-          std::move(shrunk.former_ranks)};
-}
-
-void ProcessGroupHeddle::abort() {
-  pairs()->abort();
-  communicator()->revoke();
-}
-
-std::string ProcessGroupHeddle::error() const {
-  const std::optional<Error> failed = communicator()->failure();
-  return failed ? text_of(*failed) : "";
-}
-
-namespace {
-
-ProcessGroupHeddle& heddle_of(const c10::intrusive_ptr<BackendBase>& group) {
-  auto* const ours = dynamic_cast<ProcessGroupHeddle*>(group.get());
-  TORCH_CHECK(ours != nullptr, "heddle: the process group is of another backend: it has no ",
-              "reconfigure(), abort(), get_error() and check_health()");
-  return *ours;
-}
-
-}  // namespace
-
-ReconfiguredGroup reconfigure_group(const c10::intrusive_ptr<BackendBase>& group,
-                                    double join_within_seconds) {
-  auto [made, former] =
-      heddle_of(group).reconfigure(millis(static_cast<int64_t>(join_within_seconds * 1000)));
-  return {std::move(made), std::move(former)};
-}
-
-void abort_group(const c10::intrusive_ptr<BackendBase>& group) { heddle_of(group).abort(); }
-
-PeersThatAnswer peers_that_answer(const c10::intrusive_ptr<BackendBase>& group,
-                                  double timeout_seconds) {
-  return heddle_of(group).peers_that_answer(millis(static_cast<int64_t>(timeout_seconds * 1000)));
-}
-
-std::string error_of_group(const c10::intrusive_ptr<BackendBase>& group) {
-  return heddle_of(group).error();
 }
 
 void leave_all_groups() {

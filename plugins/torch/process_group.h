@@ -7,11 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/own_mutex.h"
 #include "collectives/driven_endpoint.h"
+#include "collectives/growth.h"
 #include "collectives/shared_communicator.h"
 #include "plugins/torch/any_source.h"
 #include "plugins/torch/c10d.h"
@@ -37,16 +37,28 @@ class ProcessGroupHeddle final : public BackendBase {
   // the process, which groups may outlive.
   void leave();
 
-  // The group of the ranks that are left, and the rank that each had in this one, which is of no
-  // more use. Waits for them. Throws std::runtime_error.
-  std::pair<c10::intrusive_ptr<ProcessGroupHeddle>, std::vector<uint32_t>> reconfigure(
-      Nanos join_within);
+  // --- process_group_elastic.cc; these throw std::runtime_error ---
+
+  // Another group in the place of this one, which is of no more use.
+  struct Changed {
+    c10::intrusive_ptr<ProcessGroupHeddle> group;
+    std::vector<uint32_t> former_ranks;  // in this one; of newcomers none: they follow
+  };
+  // That of the ranks that are left. Waits for them.
+  Changed reconfigure(Nanos join_within);
+  // That with the processes which wait in join(); nothing: there are none. All ranks call it.
+  std::optional<Changed> grow(const c10::intrusive_ptr<c10d::Store>& store, Nanos find_within);
+  // Of a newcomer: the group that has taken it in. `timeout` is that of its calls.
+  static c10::intrusive_ptr<ProcessGroupHeddle> join(const c10::intrusive_ptr<c10d::Store>& store,
+                                                     const collectives::JoinOptions& options,
+                                                     std::chrono::milliseconds timeout);
   // Ends all calls, here and on all other ranks.
   void abort();
   // Why it has failed; empty: it works.
   std::string error() const;
   // Which other ranks' endpoints answer within `timeout`; they need not call anything for it.
   PeersThatAnswer peers_that_answer(Nanos timeout);
+  uint64_t number() const;
 
   const std::string getBackendName() const override { return "heddle"; }
 
@@ -98,6 +110,8 @@ class ProcessGroupHeddle final : public BackendBase {
                                 const std::vector<uint64_t>& input_counts) const;
   // What leave() takes away, or throws.
   Communicator communicator() const;
+  std::shared_ptr<collectives::DrivenEndpoint> endpoint() const;
+  Changed change_to(collectives::SharedCommunicator::Shrunk shrunk);
   std::shared_ptr<Pairs> pairs() const;
   WorkPtr start(Plan plan, std::chrono::milliseconds timeout);
   WorkPtr allreduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);

@@ -1,4 +1,4 @@
-// ProcessGroupHeddle, fifth part: which ranks answer. A connection is opened to the endpoint of
+// ProcessGroupHeddle, sixth part: which ranks answer. A connection is opened to the endpoint of
 // each, which its progress thread accepts whatever the rank's program does, and closed again.
 #include <algorithm>
 #include <chrono>
@@ -37,12 +37,7 @@ bool take_answer(engine::Endpoint& endpoint, const Question& question, PeersThat
 
 PeersThatAnswer ProcessGroupHeddle::peers_that_answer(Nanos timeout) {
   const auto communicator = this->communicator();
-  std::shared_ptr<collectives::DrivenEndpoint> driven;
-  {
-    const OwnMutex::Lock lock = mutex_.enter();
-    if (lock) driven = endpoint_;
-  }
-  TORCH_CHECK(driven, "heddle: cannot check the health of a process group that has left");
+  const std::shared_ptr<collectives::DrivenEndpoint> driven = this->endpoint();
   engine::Endpoint& endpoint = collectives::DrivenEndpoint::thread_of(driven)->endpoint();
   PeersThatAnswer answers;
   std::vector<Question> open;

@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "plugins/torch/errors.h"
 #include "plugins/torch/process_group.h"
 
 namespace heddle::pytorch {

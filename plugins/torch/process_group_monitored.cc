@@ -1,10 +1,11 @@
-// ProcessGroupHeddle, sixth part: barriers that name the missing ranks. Every rank notifies rank 0,
-// which then releases all. PyTorch's programs recognize the errors by Gloo's words.
+// ProcessGroupHeddle, seventh part: barriers that name the missing ranks. Every rank notifies rank
+// 0, which then releases all. PyTorch's programs recognize the errors by Gloo's words.
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <utility>
 
+#include "plugins/torch/errors.h"
 #include "plugins/torch/process_group.h"
 
 namespace heddle::pytorch {
@@ -29,7 +30,7 @@ Call byte_call(Collective collective, uint32_t peer, uint8_t& byte) {
 }
 
 template <typename T>
-T value_or_throw(Result<T> result) {
+T checked(Result<T> result) {
   if (!result) throw std::runtime_error("heddle: " + (kAbout + text_of(result.error())));
   return std::move(*result);
 }
@@ -67,8 +68,8 @@ void ProcessGroupHeddle::wait_for_all(Milliseconds timeout, bool name_all) {
   std::vector<uint8_t> bytes(static_cast<size_t>(size_));
   std::vector<PendingCall> notices;
   for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
-    const auto pair = value_or_throw(pairs()->with(rank, kMonitorTag));
-    notices.push_back(value_or_throw(pair->post(byte_call(Collective::kReceive, 1, bytes[rank]))));
+    const auto pair = checked(pairs()->with(rank, kMonitorTag));
+    notices.push_back(checked(pair->post(byte_call(Collective::kReceive, 1, bytes[rank]))));
   }
   const std::vector<uint32_t> missing = missing_of(notices, timeout, name_all);
   if (missing.empty()) return notify_all();
@@ -90,8 +91,8 @@ void ProcessGroupHeddle::notify_all() {
   uint8_t byte = 1;
   std::vector<PendingCall> calls;
   for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
-    const auto pair = value_or_throw(pairs()->with(rank, kMonitorTag));
-    calls.push_back(value_or_throw(pair->post(byte_call(Collective::kSend, 1, byte))));
+    const auto pair = checked(pairs()->with(rank, kMonitorTag));
+    calls.push_back(checked(pair->post(byte_call(Collective::kSend, 1, byte))));
   }
   for (const PendingCall& call : calls) {
     const Result<void> ended = call.wait();
@@ -104,11 +105,11 @@ void ProcessGroupHeddle::monitoredBarrier(const c10d::BarrierOptions& opts, bool
   const Milliseconds timeout = opts.timeout == c10d::kUnsetTimeout ? timeout_ : opts.timeout;
   if (rank_ == 0) return wait_for_all(timeout, wait_all_ranks);
   uint8_t byte = 1;
-  const auto pair = value_or_throw(pairs()->with(0, kMonitorTag));
+  const auto pair = checked(pairs()->with(0, kMonitorTag));
   // Rank 0 can name the missing ranks, so its timeout ends first.
   const collectives::CallOptions options = {.timeout = millis(timeout.count()) + seconds(5)};
   for (const Collective each : {Collective::kSend, Collective::kReceive}) {
-    const auto call = value_or_throw(pair->post(byte_call(each, 0, byte), options));
+    const auto call = checked(pair->post(byte_call(each, 0, byte), options));
     const Result<void> ended = call.wait();
     if (ended) continue;
     const std::optional<Error> failed = communicator()->failure();

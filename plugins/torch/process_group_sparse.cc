@@ -1,4 +1,4 @@
-// ProcessGroupHeddle, fourth part: sums of sparse tensors (layout torch.sparse_coo). Ranks have
+// ProcessGroupHeddle, fifth part: sums of sparse tensors (layout torch.sparse_coo). Ranks have
 // different numbers of elements. The call itself waits until each rank knows them; then each rank
 // sends its indices and values to all, in blocks of one size, and adds up what it received, in the
 // order of ranks.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "collectives/progress_thread.h"
+#include "plugins/torch/errors.h"
 #include "plugins/torch/side_threads.h"
 
 namespace heddle::pytorch {
@@ -53,11 +54,6 @@ void mark(const c10::intrusive_ptr<c10::ivalue::Future>& future, const std::exce
 }
 
 }  // namespace
-
-std::string text_of(const Error& error) {
-  const std::string message = error.message();
-  return error.code == ErrorCode::kTimeout ? "Timed out (" + message + ")" : message;
-}
 
 HeddleWork::HeddleWork(int rank, Plan plan,
                        std::weak_ptr<collectives::SharedCommunicator> communicator)

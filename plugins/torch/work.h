@@ -16,9 +16,6 @@
 
 namespace heddle::pytorch {
 
-// What the user gets to see of an error. PyTorch's programs recognize a time-out by these words.
-std::string text_of(const Error& error);
-
 // What a method of the process group has prepared.
 struct Plan {
   c10d::OpType type = c10d::OpType::UNKNOWN;

@@ -35,6 +35,30 @@ class ElasticRank : public simulator::EngineProgram {
     process.set_program(this);
     process.poke();
   }
+  // One that waits until it is taken in.
+  ElasticRank(EngineProcess& process, uint32_t number, const CommunicatorOptions& options,
+              size_t count)
+      : process_(process), options_(options), input_(count), output_(count) {
+    std::fill(input_.begin(), input_.end(), uint64_t{1} << number);
+    process.set_program(this);
+  }
+
+  // As a rank of these members, which have the numbers `ranks`.
+  void take_in(const Members& members, const std::vector<uint32_t>& ranks) {
+    members_ = members;
+    ranks_ = ranks;
+    process_.poke();
+  }
+  // Its next shrink() names these newcomers; from now on it wants them.
+  void grow_by(const std::vector<uint32_t>& newcomers,
+               const std::vector<transport::Address>& addresses) {
+    newcomers_ = newcomers;
+    addresses_ = addresses;
+    grows_ = true;
+    process_.poke();
+  }
+  // Of its communicator, in which it is.
+  const Members& members() const { return members_; }
 
   uint64_t steps() const { return steps_; }  // since it last shrank
   uint32_t shrinks() const { return shrinks_; }
@@ -54,17 +78,24 @@ class ElasticRank : public simulator::EngineProgram {
 
  private:
   bool handle_turn(EngineProcess& process) override {
-    if (released_ || error_) return false;
+    if (released_ || error_ || members_.size() == 0) return false;
     if (!communicator_) {
       links_ = std::make_shared<Links>(process.endpoint());
       communicator_ = std::move(Communicator::create(links_, members_, options_)).value();
     }
-    const bool moved = communicator_->advance();
-    return (shrinking_ ? go_on() : step()) || moved;
+    const Communicator::Attention attention = communicator_->attend();
+    due_at_ = attention.again_at;
+    return (shrinking_ ? go_on() : step()) || attention.moved;
   }
+  Nanos due_at() const override { return error_ || released_ ? Nanos::never() : due_at_; }
 
   bool step() {
+    if (grows_) return shrink();
     if (!request_) {
+      if (process_.now() < rests_until_) {
+        due_at_ = std::min(due_at_, rests_until_);
+        return false;
+      }
       const Data data = {input_.data(), output_.data(), input_.size(), DataType::kUint64};
       const Result<Request> posted = communicator_->all_reduce(data, ReduceOp::kSum);
       if (!posted) return shrink();
@@ -80,14 +111,17 @@ class ElasticRank : public simulator::EngineProgram {
     wrong_ |=
         std::count(output_.begin(), output_.end(), right) != static_cast<int64_t>(output_.size());
     ++steps_;
+    // Long histories are of few calls.
+    if (steps_ > kStepsWithoutRest) rests_until_ = process_.now() + millis(100);
     if (steps_ == 1) went_on_at_ = process_.network().now();
     return true;
   }
 
   bool shrink() {
     if (failed_at_ == Nanos{}) failed_at_ = process_.network().now();
-    communicator_->begin_shrink({.join_within = seconds(2)});
+    communicator_->begin_shrink({.join_within = seconds(2), .newcomers = addresses_});
     shrinking_ = true;
+    grows_ = false;
     return true;
   }
 
@@ -100,8 +134,14 @@ class ElasticRank : public simulator::EngineProgram {
       return true;
     }
     communicator_ = std::move((**shrunk).communicator);
+    request_.reset();
+    members_ = (**shrunk).members;
     std::vector<uint32_t> left;
     for (const uint32_t former : (**shrunk).former_ranks) left.push_back(ranks_[former]);
+    if (members_.size() > left.size())
+      left.insert(left.end(), newcomers_.begin(), newcomers_.end());
+    newcomers_.clear();
+    addresses_.clear();
     ranks_ = std::move(left);
     shrinking_ = false;
     steps_ = 0;
@@ -109,8 +149,10 @@ class ElasticRank : public simulator::EngineProgram {
     return true;
   }
 
+  static constexpr uint64_t kStepsWithoutRest = 50;
+
   EngineProcess& process_;
-  const Members members_;
+  Members members_;
   const CommunicatorOptions options_;
   std::vector<uint64_t> input_;
   std::vector<uint64_t> output_;
@@ -119,6 +161,11 @@ class ElasticRank : public simulator::EngineProgram {
   std::unique_ptr<Communicator> communicator_;
   std::optional<Request> request_;
   std::optional<Error> error_;
+  std::vector<uint32_t> newcomers_;
+  std::vector<transport::Address> addresses_;
+  Nanos due_at_ = Nanos::never();
+  Nanos rests_until_;
+  bool grows_ = false;
   bool shrinking_ = false;
   bool released_ = false;
   bool wrong_ = false;
@@ -134,6 +181,7 @@ struct JobOptions {
   const char* algorithm = "ring";
   size_t count = 4000;
   uint64_t seed = 1;
+  uint32_t spares = 0;  // of these hosts, on which processes wait to join
 };
 
 // Ranks on a leaf-spine fabric, all of them in one communicator at first.
@@ -146,17 +194,18 @@ class ElasticJob {
                .host_link = {.rate = gigabits_per_s(10), .delay = micros(2)},
                .spine_link = {.rate = gigabits_per_s(10), .delay = micros(2)}},
         world_(simulator::WorldOptions{.topology = topology::leaf_spine(shape_)}, options.seed) {
-    const uint32_t size = options.leaves * options.hosts_per_leaf;
+    const uint32_t all = options.leaves * options.hosts_per_leaf;
+    const uint32_t size = all - options.spares;
     std::vector<EngineProcess*> processes;
     Members members = {.communicator = 9};
-    for (uint32_t rank = 0; rank < size; ++rank) {
+    for (uint32_t rank = 0; rank < all; ++rank) {
       simulator::EngineProcessOptions process;
       process.process.datapath.nic = rank;
       process.engine.transport.accept = true;
       process.engine.transport.peer_dead_after = seconds(1);
       process.engine.eager_bytes = mebibytes(1);
       processes.push_back(&world_.add(process));
-      members.addresses.push_back(processes.back()->address());
+      (rank < size ? members.addresses : spares_).push_back(processes.back()->address());
     }
     CommunicatorOptions communicator;
     communicator.tuning.chunk_bytes = 8 << 10;
@@ -165,11 +214,16 @@ class ElasticJob {
       ranks_.push_back(std::make_unique<ElasticRank>(*processes[members.rank], members,
                                                      communicator, options.count));
     }
-    gone_.assign(size, false);
+    const std::vector<std::unique_ptr<ElasticRank>>& first = ranks_;
+    for (uint32_t spare = size; spare < all; ++spare) {
+      ranks_.push_back(
+          std::make_unique<ElasticRank>(*processes[spare], spare, communicator, options.count));
+    }
+    gone_.assign(all, false);
     // All have made some steps.
     EXPECT_TRUE(world_.run_until_done(
-        [this] {
-          return std::all_of(ranks_.begin(), ranks_.end(),
+        [&first, size] {
+          return std::all_of(first.begin(), first.begin() + size,
                              [](const auto& rank) { return rank->steps() >= 2; });
         },
         seconds(5)));
@@ -179,7 +233,33 @@ class ElasticJob {
     for (const auto& rank : ranks_) rank->release();
   }
 
+  // With those that wait to join.
   uint32_t size() const { return static_cast<uint32_t>(ranks_.size()); }
+  std::vector<uint32_t> spares() const {
+    std::vector<uint32_t> spares;
+    for (size_t i = spares_.size(); i > 0; --i) {
+      spares.push_back(size() - static_cast<uint32_t>(i));
+    }
+    return spares;
+  }
+  void grow() {
+    for (uint32_t rank = 0; rank < size() - spares_.size(); ++rank) {
+      if (!gone_[rank]) ranks_[rank]->grow_by(spares(), spares_);
+    }
+  }
+  // What the job's store does: a newcomer reads what any of the ranks wrote.
+  void tell_newcomers() {
+    for (uint32_t rank = 0; rank < size() - spares_.size(); ++rank) {
+      const std::vector<uint32_t>& in = ranks_[rank]->ranks();
+      for (const uint32_t spare : spares()) {
+        const auto at = std::find(in.begin(), in.end(), spare);
+        if (gone_[rank] || at == in.end() || ranks_[spare]->members().size() > 0) continue;
+        Members members = ranks_[rank]->members();
+        members.rank = static_cast<uint32_t>(at - in.begin());
+        ranks_[spare]->take_in(members, in);
+      }
+    }
+  }
   ElasticRank& rank(uint32_t rank) { return *ranks_[rank]; }
   World& world() { return world_; }
   void run_for(Nanos span) { world_.run_for(span); }
@@ -233,6 +313,7 @@ class ElasticJob {
       EXPECT_FALSE(ranks_[a]->wrong()) << "rank " << a;
       for (uint32_t b = 0; b < a; ++b) {
         if (ranks_[a]->error() || ranks_[b]->error() || gone_[a] || gone_[b]) continue;
+        if (std::max(a, b) >= size() - spares_.size()) continue;  // it has shrunk less often
         if (ranks_[a]->shrinks() != ranks_[b]->shrinks()) continue;
         EXPECT_EQ(ranks_[a]->ranks(), ranks_[b]->ranks()) << "ranks " << a << " and " << b;
       }
@@ -263,6 +344,7 @@ class ElasticJob {
   const topology::LeafSpineShape shape_;
   World world_;
   std::vector<std::unique_ptr<ElasticRank>> ranks_;
+  std::vector<transport::Address> spares_;
   std::vector<bool> gone_;
   Nanos began_;
 };
@@ -343,6 +425,31 @@ TEST(Elastic, OfAPartitionTheLargerPartGoesOnAndTheOtherEnds) {
   }
 }
 
+// A leaf is cut off while the ranks agree on who is left without one that died.
+TEST(Elastic, APartitionDuringTheAgreementLeavesOnePartAtMost) {
+  uint32_t went_on = 0;
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
+    ElasticJob job({.leaves = 4, .hosts_per_leaf = 2, .seed = seed});
+    Random random(seed);
+    job.kill(static_cast<uint32_t>(random.between(0, job.size() - 1)));
+    job.run_for(micros(static_cast<int64_t>(random.between(0, 2'000))));
+    const auto leaf = static_cast<uint32_t>(random.between(0, 3));
+    job.cut_off(leaf);
+    std::vector<uint32_t> larger;
+    std::vector<uint32_t> smaller;
+    for (const uint32_t rank : job.living()) (rank / 2 == leaf ? smaller : larger).push_back(rank);
+    job.run_for(seconds(25));
+    job.check();
+    EXPECT_TRUE(job.end_with_errors(smaller, Nanos{})) << "seed " << seed << job.state();
+    const auto works = [&job](uint32_t each) { return !job.rank(each).error(); };
+    went_on += std::all_of(larger.begin(), larger.end(), works) ? 1 : 0;
+    EXPECT_TRUE(std::all_of(larger.begin(), larger.end(), works) ||
+                std::none_of(larger.begin(), larger.end(), works))
+        << "seed " << seed << job.state();
+  }
+  EXPECT_GT(went_on, 6U) << "it is no use to end always";
+}
+
 TEST(Elastic, OfTwoHalvesThatWithRankZeroGoesOn) {
   ElasticJob job({.leaves = 2, .hosts_per_leaf = 3});
   job.cut_off(1);
@@ -382,6 +489,60 @@ TEST(Elastic, GoesOnAgainAndAgain) {
     job.kill(living.size() % 2 == 0 ? living.front() : living.back());
     ASSERT_TRUE(job.goes_on(job.living(), seconds(10))) << job.state();
   }
+}
+
+TEST(Elastic, NewcomersThatAllRanksNameAreTakenIn) {
+  for (const char* algorithm : {"ring", "tree"}) {
+    ElasticJob job({.algorithm = algorithm, .spares = 2});
+    job.grow();
+    ASSERT_TRUE(job.world().run_until_done(
+        [&job] {
+          job.tell_newcomers();
+          return job.rank(0).ranks().size() == job.size() && job.rank(0).steps() >= 3;
+        },
+        seconds(5)))
+        << job.state();
+    ASSERT_TRUE(job.goes_on(all_but(job.size(), {}), seconds(2))) << job.state();
+    job.kill(7);  // a newcomer
+    ASSERT_TRUE(job.goes_on(all_but(job.size(), {7}), seconds(4))) << job.state();
+    job.kill(0);
+    ASSERT_TRUE(job.goes_on(all_but(job.size(), {7, 0}), seconds(4))) << job.state();
+  }
+}
+
+// Either all ranks that are left take the newcomers in, or none; then the job goes on without them.
+TEST(Elastic, WhoeverDiesWhileTheJobGrowsTheRanksAgreeOnTheNewcomers) {
+  uint32_t taken_in = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    ElasticJob job({.seed = seed, .spares = 2});
+    Random random(seed);
+    const auto victim = static_cast<uint32_t>(random.between(0, 5));
+    const auto before = static_cast<int64_t>(random.between(0, 300));
+    const bool first = seed % 4 == 0;
+    if (first) job.kill(victim);
+    job.run_for(micros(first ? before : 0));
+    job.grow();
+    job.run_for(micros(before));
+    if (!first) job.kill(victim);
+    std::vector<uint32_t> both = all_but(job.size(), {victim});
+    std::vector<uint32_t> without = both;
+    without.resize(without.size() - 2);
+    const auto goes_on_as = [&job, &without](const std::vector<uint32_t>& expected) {
+      return std::all_of(without.begin(), without.end(), [&](uint32_t each) {
+        return job.rank(each).ranks() == expected && job.rank(each).steps() >= 3;
+      });
+    };
+    ASSERT_TRUE(job.world().run_until_done(
+        [&] {
+          job.tell_newcomers();
+          return goes_on_as(both) || goes_on_as(without);
+        },
+        seconds(15)))
+        << "seed " << seed << job.state();
+    job.check();
+    taken_in += goes_on_as(both) ? 1 : 0;
+  }
+  EXPECT_GT(taken_in, 5U) << "it is no use to take in nobody";
 }
 
 }  // namespace

@@ -149,6 +149,12 @@ class Size(unittest.TestCase):
         repeating = self.figures(*lossy, "1e-4")["goodput_bits_per_s"]
         self.assertGreater(self.figures(*lossy, "1e-4", "--selective-repeat")["goodput_bits_per_s"], repeating)
 
+    def test_rates_of_ethernet_to_come(self):
+        for rate, bits in (("1.6T", 1.6e12), ("3.2 Tb/s", 3.2e12), ("100Tbit/s", 1e14)):
+            found = self.figures("distance", "--rate", rate)
+            self.assertAlmostEqual(found["capacity_bits_per_s"], bits * 4096 / 4178, delta=1)
+        self.assertIn("to 100Tbit/s, like", self.refused("distance", "--rate", "100.1Tbit/s"))
+
     def test_headroom_that_does_not_fit_ends_with_1(self):
         found = self.json_of("headroom", "--meters", "40000", "--buffer", "64M", status=1)
         self.assertFalse(found["sound"])

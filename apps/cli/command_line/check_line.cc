@@ -41,29 +41,6 @@ std::vector<std::string> option_names(const CLI::App& command) {
   return names;
 }
 
-// What the option's checks say of a value; empty: it can be one.
-std::string refusal(CLI::Option& option, const std::string& value) {
-  std::vector<std::string> parts;
-  const char delimiter = option.get_delimiter();
-  for (size_t from = 0; from <= value.size();) {
-    const size_t end = delimiter == '\0' ? std::string::npos : value.find(delimiter, from);
-    parts.push_back(value.substr(from, end == std::string::npos ? end : end - from));
-    if (end == std::string::npos) break;
-    from = end + 1;
-  }
-  for (int i = 0;; ++i) {
-    const CLI::Validator* check = nullptr;
-    try {
-      check = option.get_validator(i);
-    } catch (const CLI::OptionNotFound&) {
-      return {};
-    }
-    for (const std::string& part : parts) {
-      if (std::string why = (*check)(part); !why.empty()) return why;
-    }
-  }
-}
-
 class LineCheck {
  public:
   LineCheck(CLI::App& root, std::vector<std::string>& words) : words_(words), cursor_(root) {}
@@ -221,6 +198,28 @@ class LineCheck {
 
 CheckedLine check_line(CLI::App& root, std::vector<std::string>& words) {
   return LineCheck(root, words).run();
+}
+
+std::string refusal(CLI::Option& option, const std::string& value) {
+  std::vector<std::string> parts;
+  const char delimiter = option.get_delimiter();
+  for (size_t from = 0; from <= value.size();) {
+    const size_t end = delimiter == '\0' ? std::string::npos : value.find(delimiter, from);
+    parts.push_back(value.substr(from, end == std::string::npos ? end : end - from));
+    if (end == std::string::npos) break;
+    from = end + 1;
+  }
+  for (int i = 0;; ++i) {
+    const CLI::Validator* check = nullptr;
+    try {
+      check = option.get_validator(i);
+    } catch (const CLI::OptionNotFound&) {
+      return {};
+    }
+    for (const std::string& part : parts) {
+      if (std::string why = (*check)(part); !why.empty()) return why;
+    }
+  }
 }
 
 }  // namespace heddle::cli

@@ -25,4 +25,7 @@ struct CheckedLine {
 // Old spellings in `words` (without the program's name) are replaced by those of today.
 CheckedLine check_line(CLI::App& root, std::vector<std::string>& words);
 
+// What the option's checks say of a value; empty: it can be one.
+std::string refusal(CLI::Option& option, const std::string& value);
+
 }  // namespace heddle::cli

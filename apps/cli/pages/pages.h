@@ -12,6 +12,7 @@ extern const char* const kMatrixPage;
 extern const char* const kTimelinePage;
 extern const char* const kSimPage;
 extern const char* const kVerifyPage;
+extern const char* const kSizePage;
 
 // The page with `data` where it says "@DATA@" and `title` where it says "@TITLE@".
 std::string fill_page(const char* page, const std::string& title, const Json& data);

@@ -3,12 +3,13 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "apps/cli/command_line/exit_statuses.h"
-#include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/size/answer_report.h"
 #include "apps/cli/size/job_options.h"
 #include "apps/cli/size/quantity_options.h"
+#include "apps/cli/size/question_options.h"
+#include "apps/cli/size/what_if_document.h"
 #include "planner/size_cluster.h"
 
 namespace heddle::cli {
@@ -16,24 +17,82 @@ namespace {
 
 constexpr const char* kExample = R"(Example:
   heddle size cluster --model llama-3-8b --gpus 64 --gpu h100 --fabric roce-400g
-  heddle size cluster --model llama-3-70b --gpus 512 --tensor 8 --zero 1 --batch 512 --json)";
+  heddle size cluster --model llama-3-70b --gpus 512 --tensor 8 --zero 1 --batch 512 --json
+  heddle size cluster --model llama-3-8b --gpus 1024 --sites 2 --site-km 100 --site-rate 3.2T)";
 
 struct ClusterOptions {
   JobOptions job;
   std::string gpu = "h100";
-  double kernel_share = 0;
-  bool json = false;
+  double nic_bits_per_s = 0;    // 0: the fabric's
+  double oversubscription = 0;  // 0: the fabric's
+  planner::ClusterQuestion question;
+  bool selective_repeat = false;
+  QuestionOptions common;
 };
 
-Result<planner::Answer> answer_of(const ClusterOptions& options) {
-  const Result<Job> job = job_of(options.job);
+// What the options ask; its model beside it.
+struct Asked {
+  planner::ModelShape model;
+  planner::ClusterQuestion question;
+};
+
+Result<Asked> asked_of(const ClusterOptions& options) {
+  Result<Job> job = job_of(options.job);
   if (!job) return fail(job.error());
   const Result<planner::Gpu> gpu = planner::find_gpu(options.gpu);
   if (!gpu) return fail(gpu.error());
-  return planner::size_cluster(job->model, {.job = job->shape,
-                                            .gpu = *gpu,
-                                            .fabric = job->fabric,
-                                            .kernel_share = options.kernel_share});
+  Asked asked{std::move(job->model), options.question};
+  planner::ClusterQuestion& question = asked.question;
+  question.gpu = *gpu;
+  question.fabric = job->fabric;
+  if (options.nic_bits_per_s > 0) question.fabric.nic_bits_per_s = options.nic_bits_per_s;
+  if (options.oversubscription > 0) question.fabric.oversubscription = options.oversubscription;
+  question.job = job->shape;
+  question.job.sites = options.question.job.sites;
+  question.site_link.go_back_n = !options.selective_repeat;
+  return asked;
+}
+
+int answer_cluster(const ClusterOptions& options, Answered answered) {
+  const Result<Asked> asked = asked_of(options);
+  if (!asked) return finish_question(fail(asked.error()), answered);
+  const auto answer = planner::size_cluster(asked->model, asked->question);
+  const auto what_if = planner::what_if(asked->model, asked->question);
+  if (what_if) answered.what_if = what_if_document(*what_if, asked->question);
+  return finish_question(answer, answered);
+}
+
+void add_hardware_options(CLI::App& command, ClusterOptions& options) {
+  command.add_option("--gpu", options.gpu, "a preset or a TOML file: operations, NVLink")
+      ->type_name("NAME|FILE")
+      ->capture_default_str();
+  add_number(command, "--kernel-share", options.question.kernel_share,
+             "what kernels reach of the GPU's best matrix product", {0.01, 1})
+      ->default_str("0.65");
+  add_rate(command, "--nic-rate", options.nic_bits_per_s, "of all NICs of a GPU, in one direction")
+      ->default_str("of the fabric");
+  add_number(command, "--oversubscription", options.oversubscription,
+             "of the fabric between leaves: 2 is 2:1", {1, 1'000})
+      ->default_str("of the fabric");
+  add_time(command, "--rtt", options.question.base_rtt_s, "round trip of hosts and switches");
+  add_number(command, "--overlap", options.question.overlap,
+             "share of the possible computation that the exchange runs beside", {0.01, 1});
+}
+
+void add_site_options(CLI::App& command, ClusterOptions& options) {
+  planner::SiteLink& link = options.question.site_link;
+  constexpr uint64_t kMostSites = 64;
+  add_count(command, "--sites", options.question.job.sites,
+            "that share the replicas, each joined to the next, in a ring", kMostSites);
+  add_number(command, "--site-km", link.km, "from a site to the next", {0, 40'000});
+  add_rate(command, "--site-rate", link.bits_per_s,
+           "of all cables from a site to the next, in one direction");
+  add_share(command, "--site-loss", link.loss, "share of packets lost between sites");
+  add_size(command, "--site-window", link.gpu_window_bytes,
+           "that a GPU has in flight to the next site at most")
+      ->default_str("as much as fills the link");
+  command.add_flag("--site-selective-repeat", options.selective_repeat,
+                   "a loss between sites repeats one packet, not all that is in flight");
 }
 
 }  // namespace
@@ -46,16 +105,14 @@ void add_size_cluster_command(CLI::App& group, Invocation& invocation) {
   options->job.fabric = "roce-400g";
   add_job_options(*cluster, options->job);
   cluster->get_option("--fabric")->default_str("roce-400g");
-  cluster->add_option("--gpu", options->gpu, "a preset or a TOML file: operations, NVLink")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
-  add_number(*cluster, "--kernel-share", options->kernel_share,
-             "what kernels reach of the GPU's best matrix product", {0.01, 1})
-      ->default_str("0.65");
-  add_json_option(*cluster, options->json);
-  cluster->callback([options, &invocation] {
+  add_hardware_options(*cluster, *options);
+  add_site_options(*cluster, *options);
+  add_question_options(*cluster, options->common);
+  cluster->callback([options, cluster, &invocation] {
     require_model(options->job.model);
-    invocation.run = [options] { return print_answer(answer_of(*options), options->json); };
+    invocation.run = [options, cluster, &invocation] {
+      return answer_cluster(*options, {*cluster, options->common, invocation.places});
+    };
   });
 }
 

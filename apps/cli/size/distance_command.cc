@@ -4,9 +4,8 @@
 #include <memory>
 
 #include "apps/cli/command_line/exit_statuses.h"
-#include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/size/answer_report.h"
 #include "apps/cli/size/quantity_options.h"
+#include "apps/cli/size/question_options.h"
 #include "planner/size_distance.h"
 
 namespace heddle::cli {
@@ -21,7 +20,7 @@ constexpr double kMost = 1e6;
 struct DistanceOptions {
   planner::DistanceQuestion question;
   bool selective_repeat = false;
-  bool json = false;
+  QuestionOptions common;
 };
 
 }  // namespace
@@ -43,11 +42,12 @@ void add_size_distance_command(CLI::App& group, Invocation& invocation) {
   distance->add_flag("--selective-repeat", options->selective_repeat,
                      "a loss repeats one packet, not all that is in flight");
   add_size(*distance, "--mtu", question.mtu_bytes, "payload of a full packet");
-  add_json_option(*distance, options->json);
-  distance->callback([options, &invocation] {
-    invocation.run = [options] {
+  add_question_options(*distance, options->common);
+  distance->callback([options, distance, &invocation] {
+    invocation.run = [options, distance, &invocation] {
       options->question.go_back_n = !options->selective_repeat;
-      return print_answer(planner::size_distance(options->question), options->json);
+      return finish_question(planner::size_distance(options->question),
+                             {*distance, options->common, invocation.places});
     };
   });
 }

@@ -4,9 +4,8 @@
 #include <memory>
 
 #include "apps/cli/command_line/exit_statuses.h"
-#include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/size/answer_report.h"
 #include "apps/cli/size/quantity_options.h"
+#include "apps/cli/size/question_options.h"
 #include "planner/size_headroom.h"
 
 namespace heddle::cli {
@@ -20,7 +19,7 @@ constexpr NumberRange kBits{0, 1e9};
 
 struct HeadroomOptions {
   planner::HeadroomQuestion question;
-  bool json = false;
+  QuestionOptions common;
 };
 
 }  // namespace
@@ -48,10 +47,11 @@ void add_size_headroom_command(CLI::App& group, Invocation& invocation) {
   add_number(*headroom, "--pool-share", question.pool_share,
              "share of all headroom that is reserved as a shared pool", {0.000'001, 1});
   add_size(*headroom, "--buffer", question.buffer_bytes, "of the switch, to compare with");
-  add_json_option(*headroom, options->json);
-  headroom->callback([options, &invocation] {
-    invocation.run = [options] {
-      return print_answer(planner::size_headroom(options->question), options->json);
+  add_question_options(*headroom, options->common);
+  headroom->callback([options, headroom, &invocation] {
+    invocation.run = [options, headroom, &invocation] {
+      return finish_question(planner::size_headroom(options->question),
+                             {*headroom, options->common, invocation.places});
     };
   });
 }

@@ -4,9 +4,8 @@
 #include <memory>
 
 #include "apps/cli/command_line/exit_statuses.h"
-#include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/size/answer_report.h"
 #include "apps/cli/size/quantity_options.h"
+#include "apps/cli/size/question_options.h"
 #include "planner/size_messages.h"
 
 namespace heddle::cli {
@@ -20,7 +19,7 @@ constexpr uint64_t kMostGpus = 1'000'000;
 
 struct MessagesOptions {
   planner::MessagesQuestion question;
-  bool json = false;
+  QuestionOptions common;
 };
 
 }  // namespace
@@ -41,10 +40,11 @@ void add_size_messages_command(CLI::App& group, Invocation& invocation) {
   add_size(*messages, "--mtu", question.mtu_bytes, "payload of a full packet");
   add_number(*messages, "--headers", question.header_bytes, "bytes of a packet beside it",
              {0, 10'000});
-  add_json_option(*messages, options->json);
-  messages->callback([options, &invocation] {
-    invocation.run = [options] {
-      return print_answer(planner::size_messages(options->question), options->json);
+  add_question_options(*messages, options->common);
+  messages->callback([options, messages, &invocation] {
+    invocation.run = [options, messages, &invocation] {
+      return finish_question(planner::size_messages(options->question),
+                             {*messages, options->common, invocation.places});
     };
   });
 }

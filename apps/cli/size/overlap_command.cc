@@ -4,10 +4,9 @@
 #include <memory>
 
 #include "apps/cli/command_line/exit_statuses.h"
-#include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/size/answer_report.h"
 #include "apps/cli/size/model_options.h"
 #include "apps/cli/size/quantity_options.h"
+#include "apps/cli/size/question_options.h"
 #include "planner/size_overlap.h"
 
 namespace heddle::cli {
@@ -23,7 +22,7 @@ struct OverlapOptions {
   ModelOptions model;
   planner::OverlapQuestion question;
   double forward_s = 0;  // 0: half of the backward pass
-  bool json = false;
+  QuestionOptions common;
 };
 
 Result<planner::Answer> answer_of(const OverlapOptions& options) {
@@ -58,10 +57,12 @@ void add_size_overlap_command(CLI::App& group, Invocation& invocation) {
   add_size(*overlap, "--mtu", question.mtu_bytes, "payload of a full packet");
   add_number(*overlap, "--headers", question.header_bytes, "bytes of a packet beside it",
              {0, 10'000});
-  add_json_option(*overlap, options->json);
-  overlap->callback([options, &invocation] {
+  add_question_options(*overlap, options->common);
+  overlap->callback([options, overlap, &invocation] {
     require_model(options->model);
-    invocation.run = [options] { return print_answer(answer_of(*options), options->json); };
+    invocation.run = [options, overlap, &invocation] {
+      return finish_question(answer_of(*options), {*overlap, options->common, invocation.places});
+    };
   });
 }
 

@@ -73,7 +73,7 @@ CLI::Option* add_rate(CLI::App& command, const std::string& name, double& value,
                       const std::string& about) {
   const auto refuse = [](const std::string& text) -> std::string {
     if (topology::parse_rate(text)) return {};
-    return fmt::format("'{}' is no rate from 1kbit/s to 1000Gbit/s, like 400Gbit/s", text);
+    return fmt::format("'{}' is no rate from 1kbit/s to 100Tbit/s, like 400Gbit/s or 1.6T", text);
   };
   const auto take = [&value](const std::string& text) {
     value = static_cast<double>(topology::parse_rate(text)->count);

@@ -4,9 +4,8 @@
 #include <memory>
 
 #include "apps/cli/command_line/exit_statuses.h"
-#include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/size/answer_report.h"
 #include "apps/cli/size/job_options.h"
+#include "apps/cli/size/question_options.h"
 #include "planner/size_traffic.h"
 
 namespace heddle::cli {
@@ -19,7 +18,7 @@ constexpr const char* kExample = R"(Example:
 
 struct TrafficOptions {
   JobOptions job;
-  bool json = false;
+  QuestionOptions common;
 };
 
 Result<planner::Answer> answer_of(const TrafficOptions& options) {
@@ -36,10 +35,12 @@ void add_size_traffic_command(CLI::App& group, Invocation& invocation) {
   traffic->footer(kExample + exit_status_help("", "could not run"));
   const auto options = std::make_shared<TrafficOptions>();
   add_job_options(*traffic, options->job);
-  add_json_option(*traffic, options->json);
-  traffic->callback([options, &invocation] {
+  add_question_options(*traffic, options->common);
+  traffic->callback([options, traffic, &invocation] {
     require_model(options->job.model);
-    invocation.run = [options] { return print_answer(answer_of(*options), options->json); };
+    invocation.run = [options, traffic, &invocation] {
+      return finish_question(answer_of(*options), {*traffic, options->common, invocation.places});
+    };
   });
 }
 

@@ -172,7 +172,34 @@ static void times(void) {
   heddle_destroy(pair);
 }
 
-/* Rank 1 leaves while the others call; these go on without it. */
+/* It is the last of three. */
+static void together(heddle_comm* grown) {
+  int32_t value = 1;
+  well(heddle_all_reduce(grown, &value, &value, 1, HEDDLE_INT32, HEDDLE_SUM, NULL), "all_reduce");
+  expect(value == 3, "the sum of all");
+  heddle_destroy(grown);
+}
+
+static void joining(void) {
+  heddle_comm* grown = NULL;
+  refused(heddle_join("udp://127.0.0.1:1", 0, &grown), HEDDLE_INVALID, "it is no folder");
+  well(heddle_join(getenv("EVERY_CALL_STORE"), 30000, &grown), "join");
+  expect(heddle_size(grown) == 3 && heddle_rank(grown) == 2, "the newcomer's rank");
+  together(grown);
+}
+
+static void growing(heddle_comm* left) {
+  heddle_comm* grown = NULL;
+  refused(heddle_grow(left, NULL, &grown), HEDDLE_INVALID, "it is no folder");
+  while (grown == NULL) {
+    well(heddle_grow(left, getenv("EVERY_CALL_STORE"), &grown), "grow");
+  }
+  expect(heddle_former_rank(grown, 1) == 1, "a rank that was there before");
+  heddle_destroy(left);
+  together(grown);
+}
+
+/* Rank 1 leaves while the others call; these go on without it, and it joins them. */
 static void shrinking(void) {
   heddle_comm* whole = NULL;
   heddle_comm* left = NULL;
@@ -185,6 +212,7 @@ static void shrinking(void) {
     well(heddle_revoke(whole), "revoke");
     refused(heddle_barrier(whole, NULL), HEDDLE_CANCELLED, "rank 1 revoked the communicator");
     heddle_destroy(whole);
+    joining();
     return;
   }
   refused(heddle_barrier(whole, NULL), HEDDLE_CANCELLED, "rank 1 revoked the communicator");
@@ -194,7 +222,7 @@ static void shrinking(void) {
   expect(heddle_former_rank(left, 1) == 2, "a rank's former number");
   well(heddle_all_reduce(left, &value, &value, 1, HEDDLE_INT32, HEDDLE_SUM, NULL), "all_reduce");
   expect(value == 2, "the sum of those that are left");
-  heddle_destroy(left);
+  growing(left);
 }
 
 int main(void) {

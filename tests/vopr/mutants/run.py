@@ -5,12 +5,14 @@
 
 A mutant is one source file with one edit (table.py). It is compiled with the build's own command
 at a lower optimization level, and linked before the build's libraries into a separate heddle-vopr in
-BUILD_DIR/vopr/mutants. Seeds run until one fails. The source tree is not changed. Exit status: 0
+BUILD_DIR/vopr/mutants. Seeds run until one fails. Mutants of the agreement on ranks are linked into the
+test program that has its histories, which must fail. The source tree is not changed. Exit status: 0
 every mutant was caught, 1 a mutant survived or could not be planted, 2 there is no such build.
 """
 
 import argparse
 import concurrent.futures
+import functools
 import json
 import pathlib
 import re
@@ -22,7 +24,6 @@ import time
 import table
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PROGRAM = "heddle-vopr"
 # Time limit of a mutant's seeds.
 TIMEOUT_S = 120
 
@@ -37,9 +38,10 @@ def compile_commands(build):
     return commands
 
 
-def link_command(build):
-    """The link command of heddle-vopr, as a list of words."""
-    lines = subprocess.run(["ninja", "-C", build, "-t", "commands", PROGRAM], check=True,
+@functools.cache
+def link_command(build, program):
+    """The link command of a program, as a list of words."""
+    lines = subprocess.run(["ninja", "-C", build, "-t", "commands", program], check=True,
                            capture_output=True, text=True).stdout.splitlines()
     return [word for word in shlex.split(lines[-1]) if word not in (":", "&&")]
 
@@ -63,17 +65,33 @@ def compile_mutant(mutant, folder, build, commands):
     return made, None
 
 
-def link(mutant, made, folder, build, words):
+def link(mutant, made, folder, build):
     """Links the mutant before the libraries, so that it replaces the original object."""
-    program = folder / (mutant.name + ".vopr")
+    program = folder / (mutant.name + ".program")
+    words = link_command(build, mutant.program)
     out = words.index("-o")
     linked = [*words[:out], str(made), "-o", str(program), *words[out + 2:]]
     done = subprocess.run(linked, cwd=build, capture_output=True, text=True, check=False)
     return (program, None) if done.returncode == 0 else (None, "it does not link:\n" + done.stderr)
 
 
+def hunt_by_tests(mutant, program):
+    """The same by the tests of a mutant, of which one must fail."""
+    try:
+        run = subprocess.run([program, f"--gtest_filter={mutant.tests}", "--gtest_fail_fast"],
+                             capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"it was not caught within {TIMEOUT_S} s"
+    failed = re.search(r"^\[  FAILED  \] (\S+)", run.stdout, re.MULTILINE)
+    if run.returncode == 1 and failed:
+        return failed[1], None
+    return None, f"no test of {mutant.tests} failed (exit status {run.returncode})"
+
+
 def hunt(mutant, program):
     """Runs seeds until one fails; returns (how it was caught, None), or (None, why not)."""
+    if mutant.tests:
+        return hunt_by_tests(mutant, program)
     try:
         run = subprocess.run([program, "--seeds", f"{mutant.first}..{mutant.first + mutant.seeds - 1}"],
                              capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
@@ -88,12 +106,12 @@ def hunt(mutant, program):
     return None, f"it survived {mutant.seeds} seeds (exit status {run.returncode})"
 
 
-def try_mutant(mutant, folder, build, commands, words):
+def try_mutant(mutant, folder, build, commands):
     """Returns (caught, line to print) for one mutant."""
     began = time.monotonic()
     made, why = compile_mutant(mutant, folder, build, commands)
     if made is not None:
-        program, why = link(mutant, made, folder, build, words)
+        program, why = link(mutant, made, folder, build)
     caught = None
     if why is None:
         caught, why = hunt(mutant, program)
@@ -119,10 +137,9 @@ def main():
     folder = build / "vopr" / "mutants"
     folder.mkdir(parents=True, exist_ok=True)
     commands = compile_commands(build)
-    words = link_command(build)
     good = True
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        tries = [pool.submit(try_mutant, mutant, folder, build, commands, words)
+        tries = [pool.submit(try_mutant, mutant, folder, build, commands)
                  for mutant in mutants]
         for one in tries:
             caught, line = one.result()

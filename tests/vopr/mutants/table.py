@@ -13,6 +13,13 @@ class Mutant:
     mutated: str
     seeds: int = 400
     first: int = 1
+    program: str = "heddle-vopr"
+    tests: str = ""  # of another program, by which it is caught
+
+
+def of_agreement(name, breaks, original, mutated, tests="*MembershipAgreement*"):
+    return Mutant(name, "collectives/membership/membership_agreement.cc", breaks, original, mutated,
+                  program="collectives_test", tests=tests)
 
 
 CONNECTION = "transport/connection/"
@@ -157,4 +164,27 @@ MUTANTS = [
            "who is asked to pause goes on, and a lossless switch has no room for what comes",
            "  if (outlet.paused == pause) return;\n",
            "  if (pause || outlet.paused == pause) return;\n", first=500),
+
+    # --- the agreement on the ranks that are left ---
+    of_agreement("promise_broken", "a rank accepts a proposal below one that it has promised",
+                 "  if (message.ballot < promised_)\n", "  if (message.ballot < Ballot{})\n"),
+    of_agreement("accepted_set_forgotten", "a new leader proposes its own set although another may be decided",
+                 "    if (promise == promises_.end() || promise->second.accepted <= highest) continue;\n",
+                 "    continue;\n"),
+    of_agreement("half_is_a_quorum", "two halves of a network may both decide",
+                 "  return twice > ranks.size() || (twice == ranks.size() && ranks.contains(0));",
+                 "  return twice >= ranks.size();"),
+    of_agreement("one_acceptance_decides", "a set is decided before a quorum has accepted it",
+                 "    if (is_quorum(accepts_)) {\n      decide(", "    if (accepts_.count() > 1) {\n      decide("),
+    of_agreement("decision_kept_secret", "a rank whose leader dies does not learn what it decided",
+                 "  send_to_all({Kind::kDecided, {}, {}, ranks, newcomers});\n",
+                 "  send(size_ - 1, {Kind::kDecided, {}, {}, ranks, newcomers});\n"),
+    of_agreement("absent_leader_awaited", "a leader that lives and does not take part is waited for",
+                 "    passed_.insert(leader);  // its process lives, and does not take part\n",
+                 "    return;\n"),
+    of_agreement("late_rank_not_asked", "a rank that comes when a ballot has begun is not asked for its promise",
+                 "    if (ready.contains(rank) || asked_.contains(rank)) continue;\n",
+                 "    if (ready.contains(rank) || asked_.count() > 0) continue;\n"),
+    of_agreement("newcomers_of_the_leader", "newcomers are taken in although a rank does not know them",
+                 "promise->second.newcomers != options_.newcomers) return 0;", "false) return 0;"),
 ]

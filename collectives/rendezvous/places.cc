@@ -1,14 +1,14 @@
 // Places: see places.h. Each rank writes a line: the network that it is in (two processes with the
 // same can reach each other by loopback), its port, the address that it is bound to or has learned,
 // and its name. Rank 0's line also has the number of the communicator.
-#include "plugins/torch/places.h"
+#include "collectives/places.h"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <exception>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <vector>
 
@@ -21,7 +21,7 @@
 #include "engine/configured.h"
 #include "engine/seed.h"
 
-namespace heddle::pytorch {
+namespace heddle::collectives {
 namespace {
 
 constexpr const char* kNone = "-";
@@ -83,7 +83,7 @@ Result<Place> place_of(const std::string& text, uint32_t rank) {
 
 std::string key_of(uint32_t rank) { return "heddle/place/" + std::to_string(rank); }
 
-Place own_place(const collectives::DrivenEndpoint& endpoint, uint32_t rank) {
+Place own_place(const DrivenEndpoint& endpoint, uint32_t rank) {
   const transport::Address at = endpoint.address();
   Place own = {.network = network_name(), .port = at.port};
   if (!engine::is_any(at)) {
@@ -97,32 +97,29 @@ Place own_place(const collectives::DrivenEndpoint& endpoint, uint32_t rank) {
 }
 
 // By a rendezvous through the store: each learns from where rank 0 saw it come.
-Result<std::vector<std::string>> meet_through(const collectives::DrivenEndpoint& endpoint,
-                                              const KeyStore& store, uint32_t rank, uint32_t size,
-                                              Nanos timeout) {
+Result<std::vector<std::string>> meet_through(const DrivenEndpoint& endpoint, const KeyStore& store,
+                                              uint32_t rank, uint32_t size, Nanos timeout) {
   // A launch of one rank, which needs no store of a launcher: torch's ranks are set below.
   const std::vector<std::string> environment = {"HEDDLE_RANK=0", "HEDDLE_SIZE=1"};
-  Result<collectives::MeetOptions> options =
-      collectives::meet_options(endpoint.config(), environment);
+  Result<MeetOptions> options = meet_options(endpoint.config(), environment);
   if (!options) return fail(options.error());
-  options->launch = {.launcher = "PyTorch", .rank = rank, .size = size};
+  options->launch = {.launcher = store.owner, .rank = rank, .size = size};
   options->timeout = timeout;
   const std::string key = "heddle/store";
-  options->announce = [&](const std::string& text) -> Result<void> {
-    store.set(key, text);
-    return {};
-  };
+  options->announce = [&](const std::string& text) { return store.set(key, text); };
   options->find = [&]() -> Result<std::string> {
-    if (store.has(key)) return store.get(key);
+    Result<std::optional<std::string>> found = store.find(key);
+    if (!found) return fail(found.error());
+    if (*found) return **std::move(found);
     return fail(ErrorCode::kUnavailable, "rank 0 of the group", "it has not come", "");
   };
   // The shared endpoint is driven by its thread, so another one meets.
-  const Result<engine::Options> with = collectives::configured_rank_options(endpoint.config());
+  const Result<engine::Options> with = configured_rank_options(endpoint.config());
   if (!with) return fail(with.error());
   Result<std::unique_ptr<engine::Endpoint>> scout =
       engine::Endpoint::open(engine::configured_network(endpoint.config()), *with);
   if (!scout) return fail(scout.error());
-  const Result<collectives::Group> group = collectives::meet(**scout, *options);
+  const Result<Group> group = meet(**scout, *options);
   if (!group) return fail(group.error());
   std::vector<std::string> hosts;
   for (const transport::Address& address : group->addresses) hosts.push_back(without_port(address));
@@ -130,20 +127,16 @@ Result<std::vector<std::string>> meet_through(const collectives::DrivenEndpoint&
 }
 
 // All who have not written where they are, after `first` was waited for in vain.
-Error missing_error(const KeyStore& store, uint32_t first, uint32_t size, const char* why) {
+Error missing_error(const KeyStore& store, uint32_t first, uint32_t size, const Error& why) {
   std::string ranks;
   for (uint32_t each = first; each < size; ++each) {
-    bool there = false;
-    try {
-      there = store.has(key_of(each));
-    } catch (const std::exception&) {
-      there = false;
-    }
-    if (!there) ranks += (ranks.empty() ? "" : ", ") + std::to_string(each);
+    const Result<std::optional<std::string>> found = store.find(key_of(each));
+    if (!found || !*found) ranks += (ranks.empty() ? "" : ", ") + std::to_string(each);
   }
-  return {ErrorCode::kTimeout, "cannot find the other ranks",
-          "of the group's " + std::to_string(size) + " ranks, " + ranks + " did not come: " + why,
-          "look at these ranks; init_process_group() and new_group() take a longer timeout"};
+  return {
+      ErrorCode::kTimeout, "cannot find the other ranks",
+      "of the group's " + std::to_string(size) + " ranks, " + ranks + " did not come: " + why.why,
+      "look at these ranks, or give them a longer timeout"};
 }
 
 // The address of each rank without port; empty: not known yet.
@@ -166,19 +159,15 @@ std::vector<std::string> known_hosts(const std::vector<Place>& places) {
 
 }  // namespace
 
-Result<collectives::Members> find_members(collectives::DrivenEndpoint& endpoint,
-                                          const KeyStore& store, uint32_t rank, uint32_t size,
-                                          Nanos timeout) {
-  store.set(key_of(rank), text_of(own_place(endpoint, rank)));
+Result<Members> find_members(DrivenEndpoint& endpoint, const KeyStore& store, uint32_t rank,
+                             uint32_t size, Nanos timeout) {
+  if (Result<void> written = store.set(key_of(rank), text_of(own_place(endpoint, rank))); !written)
+    return fail(written.error());
   std::vector<Place> places;
   for (uint32_t each = 0; each < size; ++each) {
-    std::string text;
-    try {
-      text = store.get(key_of(each));
-    } catch (const std::exception& error) {
-      return fail(missing_error(store, each, size, error.what()));
-    }
-    const Result<Place> place = place_of(text, each);
+    const Result<std::string> text = store.wait(key_of(each), timeout);
+    if (!text) return fail(missing_error(store, each, size, text.error()));
+    const Result<Place> place = place_of(*text, each);
     if (!place) return fail(place.error());
     places.push_back(*place);
   }
@@ -190,7 +179,7 @@ Result<collectives::Members> find_members(collectives::DrivenEndpoint& endpoint,
     const OwnMutex::Lock lock = learned().mutex.lock();
     learned().address = hosts[rank];
   }
-  collectives::Members members = {.communicator = places[0].communicator, .rank = rank};
+  Members members = {.communicator = places[0].communicator, .rank = rank};
   for (uint32_t each = 0; each < size; ++each) {
     const Result<transport::Address> address = address_of(hosts[each], places[each].port);
     if (!address) return fail(address.error());
@@ -199,4 +188,4 @@ Result<collectives::Members> find_members(collectives::DrivenEndpoint& endpoint,
   return members;
 }
 
-}  // namespace heddle::pytorch
+}  // namespace heddle::collectives

@@ -1,0 +1,36 @@
+// MembershipMailbox: messages of the agreement on who is left that have come and were not taken
+// yet. A rank asks who is left when its program does, so they may wait for long. Of each rank the
+// latest of each kind is kept: it replaces those before it, which bounds what a rank can make this
+// one hold.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "collectives/membership/membership_agreement.h"
+
+namespace heddle::collectives {
+
+class MembershipMailbox {
+ public:
+  void put(uint32_t from, MembershipMessage message) {
+    const auto key = std::pair(from, message.kind);
+    waiting_.insert_or_assign(key, std::move(message));
+  }
+  // False: it is empty.
+  bool take(uint32_t& from, MembershipMessage& message) {
+    if (waiting_.empty()) return false;
+    auto first = waiting_.extract(waiting_.begin());
+    from = first.key().first;
+    message = std::move(first.mapped());
+    return true;
+  }
+  size_t size() const { return waiting_.size(); }
+
+ private:
+  std::map<std::pair<uint32_t, MembershipMessage::Kind>, MembershipMessage> waiting_;
+};
+
+}  // namespace heddle::collectives

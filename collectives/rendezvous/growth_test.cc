@@ -1,0 +1,192 @@
+// Processes that join a running job: ranks and newcomers as threads, each with an endpoint of its
+// own on loopback, and a folder as their store.
+#include "collectives/growth.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/config.h"
+#include "base/temporary_folder.h"
+
+namespace heddle::collectives {
+namespace {
+
+std::shared_ptr<DrivenEndpoint> open_endpoint() {
+  const ConfigSources sources = {
+      .command_line = {{"bind", "127.0.0.1"}}, .environment = {}, .file = {}, .default_files = {}};
+  auto opened = DrivenEndpoint::open(Config::load(config_keys(), sources).value());
+  EXPECT_TRUE(opened) << opened.error().message();
+  return *std::move(opened);
+}
+
+std::unique_ptr<SharedCommunicator> make(const std::shared_ptr<DrivenEndpoint>& endpoint,
+                                         const Members& members) {
+  auto made = SharedCommunicator::create(DrivenEndpoint::thread_of(endpoint), members,
+                                         endpoint->communicator_options());
+  EXPECT_TRUE(made) << made.error().message();
+  return *std::move(made);
+}
+
+// Sums ones over all ranks.
+uint32_t count_ranks(SharedCommunicator& communicator) {
+  std::vector<uint32_t> ones(5000, 1);
+  const auto call = communicator.post({.collective = Collective::kAllReduce,
+                                       .type = DataType::kUint32,
+                                       .count = ones.size(),
+                                       .input = ones.data(),
+                                       .output = ones.data(),
+                                       .exchange = {}});
+  if (!call || !call->wait(seconds(30))) return 0;
+  return ones.front() == ones.back() ? ones.front() : 0;
+}
+
+class Growth : public testing::Test {
+ protected:
+  Growth() : folder_(std::move(TemporaryFolder::make("heddle-growth")).value()) {}
+
+  KeyStore store() { return folder_store(folder_.path() + "/store").value(); }
+  // Ranks that run `body`, each in a thread, and wait for it in end().
+  using Body = std::function<void(SharedCommunicator&, DrivenEndpoint&)>;
+  void start_job(uint32_t size, const Body& body) {
+    Members members = {.communicator = 7, .rank = 0, .addresses = {}};
+    std::vector<std::shared_ptr<DrivenEndpoint>> endpoints;
+    for (uint32_t rank = 0; rank < size; ++rank) {
+      endpoints.push_back(open_endpoint());
+      members.addresses.push_back(endpoints.back()->address());
+    }
+    for (members.rank = 0; members.rank < size; ++members.rank) {
+      threads_.emplace_back([body, members, endpoint = endpoints[members.rank]] {
+        const auto communicator = make(endpoint, members);
+        body(*communicator, *endpoint);
+      });
+    }
+  }
+  void start(const std::function<void()>& body) { threads_.emplace_back(body); }
+  void end() {
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  TemporaryFolder folder_;
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(Growth, WhereNobodyWaitsTheCommunicatorWorksOn) {
+  start_job(3, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    const auto grown = grow(communicator, endpoint, store());
+    ASSERT_TRUE(grown) << grown.error().message();
+    EXPECT_FALSE(*grown);
+    EXPECT_EQ(count_ranks(communicator), 3U);
+  });
+  end();
+}
+
+TEST_F(Growth, NewcomersAreBehindTheRanksAndWorkWithThem) {
+  std::atomic<uint32_t> waiting = 0;
+  for (int i = 0; i < 2; ++i) {
+    start([this, &waiting] {
+      const auto endpoint = open_endpoint();
+      KeyStore counted = store();
+      counted.wait = [&waiting, wait = counted.wait, first = true](const std::string& key,
+                                                                   Nanos timeout) mutable {
+        if (std::exchange(first, false)) ++waiting;
+        return wait(key, timeout);
+      };
+      const auto members = join(*endpoint, counted, {.timeout = seconds(30), .stopped = {}});
+      ASSERT_TRUE(members) << members.error().message();
+      EXPECT_GE(members->rank, 3U);
+      EXPECT_EQ(members->size(), 5U);
+      const auto communicator = make(endpoint, *members);
+      EXPECT_EQ(count_ranks(*communicator), 5U);
+    });
+  }
+  while (waiting < 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  start_job(3, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    EXPECT_EQ(count_ranks(communicator), 3U);
+    const auto grown = grow(communicator, endpoint, store());
+    ASSERT_TRUE(grown) << grown.error().message();
+    ASSERT_TRUE(*grown);
+    EXPECT_EQ((**grown).former_ranks, (std::vector<uint32_t>{0, 1, 2}));
+    EXPECT_EQ((**grown).communicator->rank(), communicator.rank());
+    EXPECT_EQ(count_ranks(*(**grown).communicator), 5U);
+  });
+  end();
+}
+
+// It took a number and is gone: the ranks wait for it as long as their options say, and go on.
+TEST_F(Growth, WithoutANewcomerThatIsGoneTheRanksGoOn) {
+  ASSERT_TRUE(store().count("heddle/newcomers", 1));
+  start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    const auto grown = grow(communicator, endpoint, store(), {.find_within = millis(300)});
+    ASSERT_TRUE(grown) << grown.error().message();
+    ASSERT_TRUE(*grown);
+    EXPECT_EQ((**grown).communicator->size(), 2U);
+    EXPECT_EQ(count_ranks(*(**grown).communicator), 2U);
+    const auto again = grow(*(**grown).communicator, endpoint, store());
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_FALSE(*again) << "it is not counted twice";
+  });
+  end();
+}
+
+TEST_F(Growth, ARankThatDiesMeanwhileIsNotThereAndTheNewcomerIs) {
+  std::atomic<bool> waits = false;
+  start([this, &waits] {
+    const auto endpoint = open_endpoint();
+    KeyStore counted = store();
+    counted.wait = [&waits, wait = counted.wait](const std::string& key, Nanos timeout) {
+      waits = true;
+      return wait(key, timeout);
+    };
+    const auto members = join(*endpoint, counted, {.timeout = seconds(60), .stopped = {}});
+    ASSERT_TRUE(members) << members.error().message();
+    EXPECT_EQ(members->rank, 2U);
+    const auto communicator = make(endpoint, *members);
+    EXPECT_EQ(count_ranks(*communicator), 3U);
+  });
+  while (!waits) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  start_job(3, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    EXPECT_EQ(count_ranks(communicator), 3U);
+    if (communicator.rank() == 1) return;  // which ends its communicator
+    auto grown = grow(communicator, endpoint, store(), {.find_within = millis(500)});
+    std::unique_ptr<SharedCommunicator> left;
+    if (grown) {
+      ASSERT_TRUE(*grown);
+      left = std::move((**grown).communicator);
+    } else {
+      auto shrunk = communicator.shrink();
+      ASSERT_TRUE(shrunk) << shrunk.error().message();
+      left = std::move(shrunk->communicator);
+    }
+    while (left->size() < 3) {
+      auto again = grow(*left, endpoint, store(), {.find_within = seconds(5)});
+      ASSERT_TRUE(again) << again.error().message();
+      if (*again) left = std::move((**again).communicator);
+    }
+    EXPECT_EQ(count_ranks(*left), 3U);
+  });
+  end();
+}
+
+TEST_F(Growth, ANewcomerThatNobodyTakesInEndsWithItsTimeOrWhenToldTo) {
+  const auto endpoint = open_endpoint();
+  const auto late = join(*endpoint, store(), {.timeout = millis(300), .stopped = {}});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::kTimeout);
+  EXPECT_NE(late.error().message().find("took no newcomer in within 300"), std::string::npos)
+      << late.error().message();
+  const auto stopped = join(*endpoint, store(), {.stopped = [] { return true; }});
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::kCancelled);
+}
+
+}  // namespace
+}  // namespace heddle::collectives

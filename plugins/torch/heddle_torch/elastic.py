@@ -1,0 +1,117 @@
+"""Groups whose ranks change: some are lost and the others go on; processes join a job that runs."""
+
+import datetime
+
+import torch
+import torch.distributed as dist
+
+from . import _backend
+
+_JOINED = []  # the group that init_process_group() is to have
+
+
+def abort(group=None):
+    """Ends all calls of the group, on all of its ranks, with an error. reconfigure() makes another of it."""
+    _backend.abort(_c10d().GroupMember.WORLD if group is None else group)
+
+
+def get_error(group=None):
+    """Why the group has failed, as a text; None while it works."""
+    return _backend.get_error(_c10d().GroupMember.WORLD if group is None else group) or None
+
+
+def reconfigure(group=None, join_within=5.0):
+    """The group of the ranks that are left after one was lost, which takes the place of `group`.
+
+    Every rank that is left calls it, and it waits for them; one that has not called it within
+    `join_within` seconds is left out. They keep their order, and the connections between them are
+    kept. For the default group, torch's ranks are numbered anew: get_rank() and get_world_size()
+    say what is true now. Modules that hold the old group, as DistributedDataParallel does, are
+    wrapped again. Raises RuntimeError where the others went on without this rank, or where those
+    that came are not more than half of the group, or half of it with rank 0.
+    """
+    old = _c10d().GroupMember.WORLD if group is None else group
+    new, former = _backend.reconfigure(old, join_within)
+    _replace(old, new, former)
+    return new
+
+
+def grow(store, find_within=5.0):
+    """Takes the processes that wait in join() into the default group; returns whether there were any.
+
+    All ranks of the group call it, in the same order as its collectives, between two steps; where
+    no process waits it takes as long as a broadcast. `store` is one that they and the newcomers share, as
+    torch.distributed.FileStore(path, -1) or a TCPStore that outlives all ranks. Newcomers have the
+    ranks behind the others. One that does not answer within `find_within` seconds is not taken in.
+    As after reconfigure(), ranks may be numbered anew, and modules are wrapped again.
+    """
+    c10d = _c10d()
+    old = c10d.GroupMember.WORLD
+    new, former = _backend.grow(old, store, find_within)
+    if new is old:
+        return False
+    _replace(old, new, former)
+    _share_store(store, new)
+    return True
+
+
+def join(store, timeout=datetime.timedelta(days=365), find_within=5.0, call_timeout=dist.default_pg_timeout):
+    """Instead of init_process_group(), for a process that joins a job whose ranks call grow(store).
+
+    Waits until they have taken it in, `timeout` at most. Model, optimizer and step are then copied
+    from another rank, which all ranks do after grow(). `call_timeout` is that of the group's calls.
+    """
+    c10d = _c10d()
+    if c10d.GroupMember.WORLD is not None:
+        raise RuntimeError("heddle_torch.join(): this process has a default group already")
+    group = _backend.join(store, timeout.total_seconds(), find_within, call_timeout.total_seconds())
+    own = dist.PrefixStore(f"heddle/joined/{_backend.communicator_of(group)}/{group.rank()}", store)
+    _JOINED.append((own, group))
+    dist.init_process_group("heddle", store=own, rank=group.rank(), world_size=group.size(), timeout=call_timeout)
+    _share_store(store, group)
+
+
+def take_joined():
+    """The group that join() found, where torch makes its default group of it."""
+    if not _JOINED:
+        return None
+    own, group = _JOINED.pop()
+    # Torch waits until all ranks have counted here, and the others have had their group for long.
+    c10d = dist.distributed_c10d
+    own.add(f"{c10d.STORE_BASED_BARRIER_PREFIX}:{c10d._group_count}", group.size() - 1)
+    return group
+
+
+def _replace(old, new, former):
+    """Torch's tables, with `new` in the place of `old`; `former` are the ranks that its first ranks had there."""
+    c10d = _c10d()
+    pg_map, names, group_ranks = c10d._pg_map, c10d._pg_names, c10d._pg_group_ranks
+    pg_map[new] = pg_map.pop(old)
+    names[new] = names.pop(old)
+    global_of = {rank: each for each, rank in group_ranks.pop(old).items()}
+    if old is not c10d.GroupMember.WORLD:
+        group_ranks[new] = {global_of[was]: rank for rank, was in enumerate(former)}
+        return
+    now = {global_of[was]: rank for rank, was in enumerate(former)}
+    for ranks in group_ranks.values():
+        kept = {now[each]: rank for each, rank in ranks.items() if each in now}
+        ranks.clear()
+        ranks.update(kept)
+    group_ranks[new] = {rank: rank for rank in range(new.size())}
+    c10d._update_default_pg(new)
+
+
+def _share_store(store, group):
+    """new_group() counts in the store of the default group: all ranks get the same one, and count from the start."""
+    c10d = _c10d()
+    c10d._pg_map[group] = ("heddle", dist.PrefixStore(f"heddle/group/{_backend.communicator_of(group)}", store))
+    c10d._group_count = 1
+
+
+def _c10d():
+    """torch keeps its groups in tables of this module, which 2.x has in another place."""
+    c10d = dist.distributed_c10d
+    if not hasattr(c10d, "_pg_group_ranks"):
+        raise RuntimeError("heddle_torch's reconfigure(), grow(), join(), abort() and get_error() need torch 1.13, "
+                           f"this is {torch.__version__}")
+    return c10d
