@@ -30,6 +30,9 @@ class DrivenEndpoint {
   const Config& config() const { return config_; }
   const CommunicatorOptions& communicator_options() const { return options_; }
   transport::Address address() const { return endpoint_->local_address(); }
+  // This process will never be in the communicator of this number: ranks that wait for it there
+  // find that it is gone.
+  void refuse(uint64_t communicator) { thread_->refuse(communicator); }
   // Keeps `self` alive as well.
   static std::shared_ptr<ProgressThread> thread_of(const std::shared_ptr<DrivenEndpoint>& self) {
     return {self, self->thread_.get()};

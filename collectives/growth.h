@@ -25,11 +25,12 @@ struct GrowOptions {
   Nanos find_within = params::kFindNewcomersWithin;
 };
 
-// All ranks call it, in the same order as their calls, when none is running; it waits for all.
-// Nothing: no newcomer waits, and `communicator` works on. Otherwise the communicator with the
-// newcomers behind the ranks that are left; `communicator` is of no more use. Where newcomers were
-// not found, it has none. Errors: those of calls, of the store, and of shrink(); then shrink()
-// makes one that works, if it was not called.
+// All ranks call it, in the same order as their calls, when none is running. Nothing: no newcomer
+// waits, and `communicator` works on; it takes as long as a broadcast, and waits for no rank that
+// is late. Otherwise, once all ranks have come, the communicator with the newcomers behind the
+// ranks that are left; `communicator` is of no more use. If newcomers were not found, it has none.
+// Errors: those of calls, after which shrink() makes one of the ranks that are left; and those of
+// shrink(), after which this rank cannot go on (kUnavailable, kPeerDead, kTimeout).
 Result<std::optional<SharedCommunicator::Shrunk>> grow(SharedCommunicator& communicator,
                                                        DrivenEndpoint& endpoint,
                                                        const KeyStore& store,

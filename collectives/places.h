@@ -16,6 +16,6 @@ namespace heddle::collectives {
 // Called by all `size` processes of a group, with a store that no other group uses. Errors:
 // kTimeout (names the missing ranks), kVersion, those of the store and of meet().
 Result<Members> find_members(DrivenEndpoint& endpoint, const KeyStore& store, uint32_t rank,
-                             uint32_t size, Nanos timeout);
+                             uint32_t size, const KeyWait& wait);
 
 }  // namespace heddle::collectives

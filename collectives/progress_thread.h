@@ -25,6 +25,8 @@ class ProgressThread {
   ProgressThread& operator=(const ProgressThread&) = delete;
 
   engine::Endpoint& endpoint() const;
+  // Refuses connections for a communicator that does not exist here and never will.
+  void refuse(uint64_t communicator);
   // Whether the calling thread is one of these: calls' on_end run there, and nothing may wait.
   static bool is_current();
   // How often it has looked at its communicators.

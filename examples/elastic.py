@@ -2,14 +2,12 @@
 DistributedDataParallel, reconfigure() and grow().
 
     make torch
-    for rank in 0 1 2 3; do
-      PYTHONPATH=build/release/python RANK=$rank WORLD_SIZE=4 python3 examples/elastic.py --store /tmp/store &
-    done
-    kill -9 %3        # the other three go on
+    PYTHONPATH=build/release/python heddle run -n 4 --elastic 2 -- python3 examples/elastic.py --store /tmp/store
+    kill -9 PID       # the "process" of one of the lines; the other three go on
     PYTHONPATH=build/release/python python3 examples/elastic.py --store /tmp/store --join    # and are four again
 
-Every rank prints a line of JSON for each step. A launcher that ends the job with its first rank, as torchrun and
-`heddle run` do, ends the others too; processes started one by one, or by a resource manager that keeps them, do.
+Every rank prints a line of JSON for each step, with its process. The launcher must leave the other ranks alone when one
+is lost, as `heddle run --elastic` does.
 """
 
 import argparse
@@ -50,8 +48,8 @@ def go_on(error):
 
 
 def report(**values):
-    print(json.dumps({"time": time.time(), "rank": dist.get_rank(), "size": dist.get_world_size(), **values}),
-          flush=True)
+    print(json.dumps({"time": time.time(), "process": os.getpid(), "rank": dist.get_rank(),
+                      "size": dist.get_world_size(), **values}), flush=True)
 
 
 def train(steps, store):
@@ -60,7 +58,7 @@ def train(steps, store):
     parallel, step = None, 0
     while step < steps:
         try:
-            if step % 10 == 0 and heddle_torch.grow(store):
+            if store is not None and step % 10 == 0 and heddle_torch.grow(store):
                 parallel = None
                 report(grown=True)
             if parallel is None:
@@ -82,15 +80,16 @@ def train(steps, store):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--store", required=True, help="a file, not there yet, by which processes find each other")
+    parser.add_argument("--init", default="heddle://", help="where ranks find each other, as torch writes it")
+    parser.add_argument("--store", help="a file, not there yet, by which processes join the job")
     parser.add_argument("--join", action="store_true", help="join the job that has this store")
     parser.add_argument("--steps", type=int, default=1000)
     options = parser.parse_args()
-    store = dist.FileStore(options.store, -1)  # it stays when a process dies
+    store = dist.FileStore(options.store, -1) if options.store else None  # it stays when a process dies
     if options.join:
         heddle_torch.join(store)
     else:
-        dist.init_process_group("heddle", store=dist.PrefixStore("start", store), rank=int(os.environ["RANK"]),
+        dist.init_process_group("heddle", init_method=options.init, rank=int(os.environ["RANK"]),
                                 world_size=int(os.environ["WORLD_SIZE"]))
     train(options.steps, store)
     dist.destroy_process_group()

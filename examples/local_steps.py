@@ -5,9 +5,9 @@ they have changed.
     PYTHONPATH=build/release/python heddle run -n 2 -- python3 examples/local_steps.py --every 20 --bits 8
 
 Between two sites that a link of 20 Mb/s joins, averaging every step waits for the link; this waits for nothing as long
-as an average takes less time than `--every` steps. It is the outer step of DiLoCo (Douillard and others, 2023) with the
-average applied one round late, and what 8 bits round away is added to the next round (error feedback; Seide and others,
-2014). With `--every 1 --synchronous` it is ordinary data-parallel training, to compare with.
+as an average takes less time than `--every` steps. It is the outer step of DiLoCo (Douillard and others, 2023), whose
+momentum is an option, with the average applied one round late. What 8 bits round away is added to the next round (error
+feedback; Seide and others, 2014). With `--synchronous` it is ordinary data-parallel training, to compare with.
 
 Rank 0 prints a line of JSON: the loss on samples that no rank trained on, and the bytes each rank gave to the others.
 """
@@ -44,7 +44,7 @@ class Average:
             self.work = [dist.all_reduce(self.gathered[0], async_op=True)]
             self.bytes = 4 * vector.numel()
             return
-        # Each rank's largest value is 127; the ranks' bytes are summed where they arrive.
+        # Each rank's largest value becomes 127. Ranks have scales of their own, so what arrives is summed as floats.
         self.scale = (vector.abs().max() / 127).clamp(min=1e-12).reshape(1)
         rounded = torch.round(vector / self.scale).to(torch.int8)
         self.error = vector - rounded * self.scale
@@ -67,7 +67,7 @@ class OuterStep:
     """Every `every` steps: what this rank has changed since the last time is averaged with the others' changes, and
     the average replaces this rank's own change one round later."""
 
-    def __init__(self, model, every, bits, rate=0.7, momentum=0.9):
+    def __init__(self, model, every, bits, rate, momentum):
         self.parameters = list(model.parameters())
         self.every, self.bits, self.rate, self.momentum = every, bits, rate, momentum
         self.start = self.vector()  # the parameters when this round began
@@ -138,8 +138,8 @@ def main():
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--every", type=int, default=20, help="steps of a round (20)")
     parser.add_argument("--bits", type=int, choices=(8, 32), default=32, help="of each value that is sent (32)")
-    parser.add_argument("--rate", type=float, default=1.0)
-    parser.add_argument("--momentum", type=float, default=0.0)
+    parser.add_argument("--rate", type=float, default=1.0, help="of the outer step (1: the plain average)")
+    parser.add_argument("--momentum", type=float, default=0.0, help="of the outer step (0)")
     parser.add_argument("--synchronous", action="store_true", help="average the gradients of every step instead")
     options = parser.parse_args()
     dist.init_process_group("heddle")
@@ -149,7 +149,8 @@ def main():
     inputs, labels = samples_of(0, 2000)
     loss = torch.nn.functional.cross_entropy(model(inputs), labels).item()
     if dist.get_rank() == 0:
-        print(json.dumps({"loss": round(loss, 4), "bytes": given, "steps_per_min": round(60 * options.steps / seconds)}))
+        print(json.dumps({"loss": round(loss, 4), "bytes": given,
+                          "steps_per_min": round(60 * options.steps / seconds)}))
     dist.destroy_process_group()
 
 

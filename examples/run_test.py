@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one example and checks what it prints: run_test.py ring|all_reduce|torch|elastic|fabric.
+"""Runs one example and checks what it prints: run_test.py ring|all_reduce|torch|elastic|local_steps|fabric.
 
 Exit status: 0 passed, 1 failed, 77 skipped; the reason is printed.
 """
@@ -7,6 +7,7 @@ Exit status: 0 passed, 1 failed, 77 skipped; the reason is printed.
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -73,73 +74,88 @@ def torch():
     assert printed == "average of 2 ranks: 0.5\n", printed
 
 
-class ElasticRanks:
-    """Ranks of elastic.py, each a process of its own, and the lines that they print."""
+class ElasticJob:
+    """elastic.py under `heddle run --elastic 2`, and the lines that its ranks print."""
 
-    def __init__(self, size, folder):
-        self.folder, self.prints, self.ranks, self.living = pathlib.Path(folder), [], [], set()
-        for rank in range(size):
-            self.start(RANK=str(rank), WORLD_SIZE=str(size))
+    def __init__(self, size, run):
+        self.run = run
+        self.lines = {}  # by process, of those that live
+        self.lost = set()
+        self.read = 0
+        self.wait_for_steps(size, 5)
+        self.ranks = {lines[0]["rank"]: process for process, lines in self.lines.items()}
 
-    def start(self, *options, **variables):
-        python, settings = torch_settings()
-        self.prints.append(self.folder / f"process{len(self.prints)}")
-        self.living.add(len(self.ranks))
-        with open(self.prints[-1], "w") as printed:
-            self.ranks.append(subprocess.Popen(
-                [python, HERE / "elastic.py", "--store", self.folder / "store", "--steps", "1000000", *options],
-                env={**os.environ, **settings, **variables}, stdout=printed, stderr=subprocess.STDOUT))
+    def read_lines(self):
+        fresh = self.run.lines[self.read:]
+        self.read += len(fresh)
+        for line in (json.loads(line.partition("] ")[2]) for line in fresh):
+            if line["process"] not in self.lost:
+                self.lines.setdefault(line["process"], []).append(line)
 
-    def lines(self, rank):
-        printed = self.prints[rank].read_text().splitlines()
-        return [json.loads(line) for line in printed if line.startswith("{") and line.endswith("}")]
-
-    def wait_for_steps(self, size, count, since=0.0, limit=60):
-        """Until every rank that lives has made steps in a group of `size`; the time of the first on the last rank."""
+    def wait_for_steps(self, size, count, since=0.0, watched=None, limit=60):
+        """Until all ranks have made steps in a group of `size`; the time of the first on the last rank."""
         end = time.monotonic() + limit
-        while time.monotonic() < end:
-            steps = {rank: [line for line in self.lines(rank)
-                            if "step" in line and line["size"] == size and line["time"] > since]
-                     for rank in self.living}
-            if all(len(made) >= count for made in steps.values()):
-                return max(made[0]["time"] for made in steps.values())
+        while time.monotonic() < end and self.run.process.poll() is None:
+            self.read_lines()
+            steps = [[line for line in lines if "step" in line and line["size"] == size and line["time"] > since]
+                     for lines in self.lines.values()]
+            if len(steps) == (watched or size) and all(len(made) >= count for made in steps):
+                return max(made[0]["time"] for made in steps)
             time.sleep(0.05)
-        printed = "\n".join(f"rank {rank}: {self.prints[rank].read_text()[-2000:]}" for rank in self.living)
-        raise AssertionError(f"no {count} steps of {size} ranks in {limit} s\n{printed}")
+        raise AssertionError(f"no {count} steps of {size} ranks in {limit} s\n{self.run.said()[-4000:]}")
 
     def kill(self, rank):
-        """kill -9, and the time from then until the last of the others has finished a step without it."""
-        self.ranks[rank].kill()
+        """kill -9 of the rank of this number at the start; the time of it."""
         killed = time.time()
-        self.living.remove(rank)
-        return self.wait_for_steps(len(self.living), 3, killed) - killed
+        os.kill(self.ranks[rank], signal.SIGKILL)
+        return killed
 
-    def end(self):
-        for rank in self.ranks:
-            rank.kill()
-            rank.wait()
+    def lose(self, rank):
+        """Kills it, and returns the time until the last of the others has finished a step without it."""
+        killed = self.kill(rank)
+        self.lost.add(self.ranks[rank])
+        del self.lines[self.ranks[rank]]
+        size = len(self.lines)
+        seconds = self.wait_for_steps(size, 3, killed) - killed
+        said = f"rank {rank} was lost: signal 9 (Killed) ended it; {size} of 4 ranks are left"
+        assert any(said in line for line in self.run.errors), self.run.errors
+        return seconds
 
 
 def elastic():
+    python, settings = torch_settings()
     with tempfile.TemporaryDirectory(prefix="heddle-example-") as folder:
-        ranks = ElasticRanks(4, folder)
-        try:
-            ranks.wait_for_steps(4, 5)
+        train = (python, HERE / "elastic.py", "--steps", "1000000", "--store", f"{folder}/store")
+        with program.started("run", "-n", "4", "--elastic", "2", "-t", "--", *train, settings=settings) as run:
+            job = ElasticJob(4, run)
             for victim in (2, 0):  # at last the one whose model the others take
-                print(f"rank {victim} killed: the others' next step after {ranks.kill(victim):.2f} s")
-            for _ in range(2):
-                ranks.start("--join")
-            ranks.wait_for_steps(4, 25, time.time())  # in which they are asked twice more whether to grow
-            steps = {line["step"]: set() for line in ranks.lines(1)[-10:] if "step" in line}
-            for rank in ranks.living:
-                for line in ranks.lines(rank):
-                    if line.get("step") in steps:
-                        steps[line["step"]].add(line["size"])
-            assert all(sizes == {4} for sizes in steps.values()), steps
-            ranks.kill(3)
-            ranks.kill(4)  # a newcomer
-        finally:
-            ranks.end()
+                print(f"rank {victim} killed: the others' next step after {job.lose(victim):.2f} s")
+            newcomers = [subprocess.Popen([*train, "--join"], env={**os.environ, **settings},
+                                          stdout=subprocess.DEVNULL) for _ in range(2)]
+            try:
+                job.wait_for_steps(4, 15, time.time(), watched=2)
+            finally:
+                for size, newcomer in zip((3, 2), newcomers):
+                    newcomer.kill()
+                    newcomer.wait()
+                    job.wait_for_steps(size, 3, time.time(), watched=2)
+            job.kill(3)
+            status = run.wait()
+            assert status == 128 + signal.SIGKILL, status
+            ended = "rank 3 failed: signal 9 (Killed) ended it (1 of 4 ranks is left, at least 2 are needed"
+            assert ended in run.said()
+
+
+def local_steps():
+    python, settings = torch_settings()
+    results = {}
+    for name, options in {"synchronous": ["--synchronous"], "local": ["--every", "20", "--bits", "8"]}.items():
+        command = [python, HERE / "local_steps.py", "--steps", "300", *options]
+        printed = check(program.run("run", "-n", "2", "--", *command, settings=settings, timeout=200))
+        results[name] = json.loads(printed.splitlines()[-1])
+    # 80 times fewer bytes, and nearly as good: a network that does not learn is at 2.3.
+    assert results["local"]["bytes"] * 75 < results["synchronous"]["bytes"], results
+    assert results["local"]["loss"] < results["synchronous"]["loss"] + 0.15 < 0.6, results
 
 
 def fabric():
@@ -151,7 +167,8 @@ def fabric():
     assert len(job["steps"]) == 2, printed
 
 
-EXAMPLES = {"ring": ring, "all_reduce": all_reduce, "torch": torch, "elastic": elastic, "fabric": fabric}
+EXAMPLES = {"ring": ring, "all_reduce": all_reduce, "torch": torch, "elastic": elastic, "local_steps": local_steps,
+            "fabric": fabric}
 
 
 def main(arguments):

@@ -35,6 +35,17 @@ Result<std::vector<std::string>> choose_hosts(const std::string& list,
   return hosts;
 }
 
+Result<void> make_elastic(RunPlan& plan, uint32_t min_ranks) {
+  const size_t ranks = plan.places.size();
+  if (min_ranks < 1 || min_ranks > ranks) {
+    return fail(ErrorCode::kInvalid, fmt::format("cannot go on with {} ranks", min_ranks),
+                fmt::format("the job has {}", ranks),
+                fmt::format("give --elastic a number from 1 to {}", ranks));
+  }
+  plan.min_ranks = min_ranks;
+  return {};
+}
+
 Result<RunPlan> plan_in_lab(const std::string& name, const std::string& list, uint32_t ranks) {
   Result<lab::Lab> lab = lab::open_lab(name);
   if (!lab) return fail(lab.error());

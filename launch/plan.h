@@ -28,6 +28,9 @@ struct RunPlan {
   std::optional<lab::Lab> lab;
   Nanos grace = params::kGrace;
   bool tag_output = false;
+  // An elastic run goes on without ranks that are lost while at least this many are left. Without
+  // it, the first rank that fails ends the run.
+  std::optional<uint32_t> min_ranks;
   // With a key that is made for this run.
   std::optional<transport::Protection> protection;
   // Ranks print why they fail, so that only those that a signal ended are reported.
@@ -45,6 +48,9 @@ std::vector<RankPlace> place_ranks(uint32_t ranks, const std::vector<std::string
 // "h0,h3": hosts that must be among `known`; empty: all of them. Errors: kInvalid.
 Result<std::vector<std::string>> choose_hosts(const std::string& list,
                                               const std::vector<std::string>& known);
+
+// Makes the run elastic; `places` is set. Errors: kInvalid where it has fewer ranks.
+Result<void> make_elastic(RunPlan& plan, uint32_t min_ranks);
 
 // Ranks on hosts of a lab (all of them where `hosts` is empty), one on each where `ranks` is 0; the
 // command is left to the caller. Errors: no such lab or host.

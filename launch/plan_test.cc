@@ -40,5 +40,20 @@ TEST(RunPlanTest, HostsAreChosenByName) {
   }
 }
 
+TEST(RunPlanTest, AnElasticRunNeedsOneRankAtLeastAndAllAtMost) {
+  RunPlan plan{.places = place_ranks(4, {""})};
+  for (const uint32_t min_ranks : {0U, 5U, UINT32_MAX}) {
+    const auto made = make_elastic(plan, min_ranks);
+    ASSERT_FALSE(made) << min_ranks;
+    EXPECT_THAT(made.error().message(), HasSubstr("the job has 4"));
+    EXPECT_THAT(made.error().message(), HasSubstr("from 1 to 4"));
+    EXPECT_FALSE(plan.min_ranks);
+  }
+  for (const uint32_t min_ranks : {1U, 2U, 4U}) {
+    EXPECT_TRUE(make_elastic(plan, min_ranks)) << min_ranks;
+    EXPECT_EQ(plan.min_ranks, min_ranks);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::launch

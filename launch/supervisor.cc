@@ -24,6 +24,8 @@
 #include "engine/seed.h"
 #include "lab/processes.h"
 #include "launch/params.h"
+#include "launch/ranks/leftovers.h"
+#include "launch/ranks/losses.h"
 #include "launch/ranks/master_port.h"
 #include "launch/ranks/rank_process.h"
 #include "launch/ranks/run_key.h"
@@ -67,7 +69,11 @@ void end_descendants() {
 class Ranks {
  public:
   Ranks(const RunPlan& plan, RunIdentity identity, RunReporter reporter)
-      : plan_(plan), identity_(std::move(identity)), reporter_(reporter) {}
+      : plan_(plan),
+        identity_(std::move(identity)),
+        reporter_(reporter),
+        losses_(static_cast<uint32_t>(plan.places.size()),
+                plan.min_ranks.value_or(static_cast<uint32_t>(plan.places.size()))) {}
 
   // Returns the exit status.
   int run() {
@@ -86,6 +92,7 @@ class Ranks {
     }
     end_descendants();
     for (const auto& rank : ranks_) rank->pass_output();
+    if (!status_) reporter_.warning(losses_.summary());
     return status_.value_or(0);
   }
 
@@ -175,18 +182,29 @@ class Ranks {
         if (rank->process() != ended || !rank->running()) continue;
         rank->set_ended(status);
         rank->pass_output();
+        take_signals();  // one to the whole process group may have ended it
         if (!rank->failed() || status_) continue;
         if (rank->rank() == 0 && rank->exit_status() == plan_.verdict) {
           status_ = plan_.verdict;
           kill_at_ = now() + plan_.grace;
         } else {
-          handle_failure(*rank);
+          handle_loss(*rank);
         }
       }
     }
   }
 
-  void handle_failure(const RankProcess& rank) {
+  void handle_loss(const RankProcess& rank) {
+    // Ctrl-C, which may reach a rank before it reaches this process, is meant for the job.
+    const bool interrupted = rank.ended_by_signal() && rank.exit_status() == 128 + SIGINT;
+    losses_.add(rank.rank());
+    if (interrupted || !losses_.enough_left()) return end_after(rank);
+    reporter_.warning(fmt::format("{} was lost: {}; {}", name_of(rank), rank.how_it_ended(),
+                                  losses_.left_text()));
+    kill_leftovers(identity_.run, rank.rank());
+  }
+
+  void end_after(const RankProcess& rank) {
     status_ = rank.exit_status();
     if (!plan_.ranks_report || rank.ended_by_signal()) print_failure(rank);
     signal_descendants(SIGTERM);
@@ -194,11 +212,15 @@ class Ranks {
   }
 
   void print_failure(const RankProcess& rank) const {
+    std::string end = any_running() ? "the others are ended" : "";
+    if (plan_.min_ranks) end = losses_.left_text() + (end.empty() ? "" : "; ") + end;
+    reporter_.error({ErrorCode::kSystem, name_of(rank) + " failed", rank.how_it_ended(), end});
+  }
+
+  // "rank 2", "rank 2 on h1".
+  std::string name_of(const RankProcess& rank) const {
     const std::string& host = plan_.places[rank.rank()].host;
-    reporter_.error(
-        {ErrorCode::kSystem,
-         fmt::format("rank {}{}{} failed", rank.rank(), host.empty() ? "" : " on ", host),
-         rank.how_it_ended(), any_running() ? "the others are ended" : ""});
+    return fmt::format("rank {}{}{}", rank.rank(), host.empty() ? "" : " on ", host);
   }
 
   static void signal_descendants(int number) {
@@ -231,6 +253,7 @@ class Ranks {
   bool interrupted_ = false;
   Nanos interrupted_at_;
   bool killed_ = false;
+  RankLosses losses_;
   int start_failure_ = kOwnFailure;  // the exit status for it
   std::optional<int> status_;
   std::optional<Nanos> kill_at_;

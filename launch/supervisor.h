@@ -1,6 +1,7 @@
-// Supervisor: starts the ranks of a run, passes signals on, ends the others when one fails, and
-// leaves nothing behind. It is two processes: one that looks after the ranks, and the one that the
-// user knows, which outlives it. So even where one of them is killed the other cleans up.
+// Supervisor: starts the ranks of a run, passes signals on, ends the others when one fails (of an
+// elastic run: when too few are left), and leaves nothing behind. It is two processes: one that
+// looks after the ranks, and the one that the user knows, which outlives it. So even where one of
+// them is killed the other cleans up.
 #pragma once
 
 #include <string_view>

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,17 @@ constexpr const char* kExample = R"(Example:
   heddle run -n 4 --tag-output -- python3 train.py --epochs 3
   heddle run --lab two_leaf_four_spine --hosts h0,h3 -- heddle ranks
   heddle run -n 4 --protect=headers -- python3 train.py
+  heddle run -n 4 --elastic 2 -- python3 examples/elastic.py
 
 Each rank finds its number and the others in its environment: HEDDLE_RANK, HEDDLE_SIZE,
 HEDDLE_LOCAL_RANK, HEDDLE_STORE (where ranks meet), HEDDLE_TOKEN (the run's secret), and
 torchrun's variables (RANK, WORLD_SIZE, MASTER_ADDR and so on). With --protect, HEDDLE_KEY_FILE
 names a key that is made for this run and kept in memory.
 
-When a rank fails, the others get SIGTERM, and after the grace period SIGKILL. Ctrl-C and signals
-are passed on to all ranks. No process that they started is left behind.)";
+When a rank fails, the others get SIGTERM, and after the grace period SIGKILL. With --elastic the
+others go on while at least MIN ranks are left: the program must make a communicator of them, as
+heddle_torch.reconfigure() does. HEDDLE_ELASTIC is MIN. What a lost rank started is killed. Ctrl-C
+and signals are passed on to all ranks. No process that they started is left behind.)";
 
 struct RunOptions {
   uint32_t ranks = 0;
@@ -40,6 +44,7 @@ struct RunOptions {
   std::string hosts;
   std::string grace = "5s";
   std::string protection;
+  std::optional<uint32_t> elastic;
   bool in_lab = false;
   bool tag_output = false;
 };
@@ -55,14 +60,17 @@ Result<launch::RunPlan> plan_of(const RunOptions& options) {
                 fmt::format("'{}' would be run as a program", options.words[0]),
                 fmt::format("write --protect={} -- COMMAND", options.words[0]));
   }
-  if (!options.in_lab) {
+  if (options.in_lab) {
+    Result<launch::RunPlan> placed = launch::plan_in_lab(options.lab, options.hosts, options.ranks);
+    if (!placed) return placed;
+    plan.places = std::move(placed->places);
+    plan.lab = std::move(placed->lab);
+  } else {
     plan.places = launch::place_ranks(options.ranks, {""});
-    return plan;
   }
-  Result<launch::RunPlan> placed = launch::plan_in_lab(options.lab, options.hosts, options.ranks);
-  if (!placed) return placed;
-  plan.places = std::move(placed->places);
-  plan.lab = std::move(placed->lab);
+  if (!options.elastic) return plan;
+  const Result<void> elastic = launch::make_elastic(plan, *options.elastic);
+  if (!elastic) return fail(elastic.error());
   return plan;
 }
 
@@ -84,8 +92,9 @@ void add_run_command(CLI::App& root, Invocation& invocation) {
   CLI::App* const command =
       root.add_subcommand("run", "start the ranks of a job on this machine, or on hosts of a lab");
   command->footer(kExample +
-                  program_status_help("0 all ranks ended with 0; N the exit status of the first "
-                                      "rank that failed"));
+                  program_status_help("0 all ranks ended with 0, or all that were left of an "
+                                      "elastic job; N the exit status of the first rank that "
+                                      "failed, or whose loss left fewer than MIN"));
   command->positionals_at_end();  // what follows the command's name is the command's
   const auto options = std::make_shared<RunOptions>();
   auto* const count = add_ranks_option(*command, options->ranks, "number of ranks",
@@ -95,6 +104,11 @@ void add_run_command(CLI::App& root, Invocation& invocation) {
       add_hosts_option(*command, options->hosts, "start them on these hosts of a lab");
   auto* const lab = add_lab_option(*command, options->lab);
   command->add_flag("--tag-output", options->tag_output, "begin each line with '[rank] '");
+  command
+      ->add_option("--elastic", options->elastic,
+                   "go on without ranks that are lost, while at least MIN are left")
+      ->type_name("MIN")
+      ->check(whole_number(1, launch::params::kMostLocalRanks));
   command->add_option("--grace", options->grace, "time from SIGTERM to SIGKILL")
       ->type_name("DURATION")
       ->check(duration_value())

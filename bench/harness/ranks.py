@@ -70,7 +70,7 @@ def run_all(name, commands, patience_s):
             raise CannotMeasure(f"{name} does not end: {_last_words(complaint)}", "run it by hand") from late
         finally:
             for process in processes:
-                _end_group(process)
+                end_group(process)
         if any(ends):
             raise CannotMeasure(f"{name} failed: {_last_words(complaint)}", "run it by hand")
         orphans.settle()
@@ -84,7 +84,7 @@ def _last_words(file):
     return file.read().strip()[-600:] or "it says nothing"
 
 
-def _end_group(process):
+def end_group(process):
     """Ends a process with its process group (mpirun's daemons and ranks)."""
     if process.poll() is None:
         try:

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collectives/communicator/split.h"
+
 namespace heddle::collectives {
 namespace {
 
@@ -36,6 +38,8 @@ Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
 }
 
 Communicator::Body::~Body() {
+  // The others may have agreed on a communicator with this rank.
+  if (shrinks_ && survivors_->begun() && !left_taken_) links_->refuse(number_after(members_));
   endpoint_.observe(events::CommunicatorEnded{{}, members_.communicator, failure_.has_value()});
 }
 

@@ -40,6 +40,10 @@ ProgressThread::~ProgressThread() {
 }
 
 engine::Endpoint& ProgressThread::endpoint() const { return body_->endpoint_; }
+void ProgressThread::refuse(uint64_t communicator) {
+  body_->run([body = body_.get(), communicator] { body->links()->refuse(communicator); });
+}
+
 uint64_t ProgressThread::turns() const { return body_->turns_.load(std::memory_order_relaxed); }
 size_t ProgressThread::communicators() const {
   return body_->communicators_.load(std::memory_order_relaxed);

@@ -1,7 +1,8 @@
-// Growth: see growth.h. The keys: "heddle/newcomers" counts those that came, "heddle/seated" is how
+// Growth: see growth.h. The keys: "heddle/newcomers" counts those that came, "heddle/seated" how
 // many of them ranks have counted. "heddle/seat/N" says to newcomer N in which growth it is, as
-// which rank of how many. "heddle/growth/FIRST/" has the keys of that growth, named by its first
-// newcomer: where all are, and "left", the result.
+// which rank of how many, and the number of the communicator that is to have it.
+// "heddle/growth/NAME/" has the keys of that growth: where all are, and "result". Its name has the
+// communicator's number, so that a rank which stopped for long cannot take part in a later one.
 #include "collectives/growth.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/quantity.h"
+#include "collectives/communicator/split.h"
 #include "collectives/places.h"
 
 namespace heddle::collectives {
@@ -20,10 +22,12 @@ namespace {
 
 constexpr const char* kNewcomers = "heddle/newcomers";
 constexpr const char* kSeated = "heddle/seated";
-constexpr Nanos kLookEvery = millis(100);
+constexpr const char* kResult = "result";
 
 std::string seat_key(uint64_t newcomer) { return "heddle/seat/" + std::to_string(newcomer); }
-std::string growth_prefix(uint64_t first) { return "heddle/growth/" + std::to_string(first) + "/"; }
+std::string prefix_of(uint64_t communicator, uint64_t first) {
+  return "heddle/growth/" + std::to_string(communicator) + "-" + std::to_string(first) + "/";
+}
 
 struct Newcomers {
   uint64_t first = 0;  // their numbers
@@ -31,28 +35,32 @@ struct Newcomers {
 };
 
 struct Seat {
-  uint64_t growth = 0;
-  uint32_t rank = 0;  // if no rank is lost meanwhile
+  uint64_t communicator = 0;  // that grows
+  uint64_t first = 0;         // of the newcomers that it grows by
+  uint64_t next = 0;          // the communicator that is to have them
+  uint32_t rank = 0;          // in it, if no rank is lost meanwhile
   uint32_t size = 0;
   uint32_t former = 0;  // ranks before the newcomers
 };
 
 // What the ranks came to.
-struct Left {
-  bool taken = false;  // the newcomers
-  uint64_t communicator = 0;
+struct GrowthResult {
+  bool taken = false;           // the newcomers
+  uint64_t communicator = 0;    // the next one
   std::vector<uint32_t> ranks;  // former ones that are left
 };
 
 std::string text_of(const Seat& seat) {
-  return "heddle1 " + std::to_string(seat.growth) + " " + std::to_string(seat.rank) + " " +
-         std::to_string(seat.size) + " " + std::to_string(seat.former);
+  std::ostringstream text;
+  text << "heddle1 " << seat.communicator << ' ' << seat.first << ' ' << seat.next << ' '
+       << seat.rank << ' ' << seat.size << ' ' << seat.former;
+  return text.str();
 }
 
-std::string text_of(const Left& left) {
+std::string text_of(const GrowthResult& result) {
   std::string text =
-      "heddle1 " + std::to_string(left.taken ? 1 : 0) + " " + std::to_string(left.communicator);
-  for (const uint32_t rank : left.ranks) text += " " + std::to_string(rank);
+      "heddle1 " + std::to_string(result.taken ? 1 : 0) + " " + std::to_string(result.communicator);
+  for (const uint32_t rank : result.ranks) text += " " + std::to_string(rank);
   return text;
 }
 
@@ -65,64 +73,81 @@ Result<Seat> seat_of(const std::string& key, const std::string& text) {
   std::istringstream parts(text);
   std::string version;
   Seat seat;
-  parts >> version >> seat.growth >> seat.rank >> seat.size >> seat.former;
+  parts >> version >> seat.communicator >> seat.first >> seat.next >> seat.rank >> seat.size >>
+      seat.former;
   const bool sound = parts && version == "heddle1" && seat.former > 0 && seat.former <= seat.rank &&
                      seat.rank < seat.size && seat.size <= kMostRanks;
   if (!sound) return unreadable(key, text);
   return seat;
 }
 
-Result<Left> left_of(const std::string& text, uint32_t ranks) {
+Result<GrowthResult> result_of(const std::string& text, uint32_t ranks) {
   std::istringstream parts(text);
   std::string version;
-  Left left;
-  parts >> version >> left.taken >> left.communicator;
+  GrowthResult result;
+  parts >> version >> result.taken >> result.communicator;
   bool sound = parts && version == "heddle1";
   for (uint32_t rank = 0; sound && parts >> rank;) {
-    sound = rank < ranks && (left.ranks.empty() || rank > left.ranks.back());
-    left.ranks.push_back(rank);
+    sound = rank < ranks && (result.ranks.empty() || rank > result.ranks.back());
+    result.ranks.push_back(rank);
   }
-  if (!sound || left.ranks.empty()) return unreadable("left", text);
-  return left;
+  if (!sound || result.ranks.empty()) return unreadable(kResult, text);
+  return result;
 }
 
 // Of rank 0: those that came since the last growth, and their seats.
-Result<Newcomers> count_newcomers(const KeyStore& store, uint32_t ranks) {
+Result<Newcomers> seat_newcomers(const KeyStore& store, const Members& members) {
   const Result<uint64_t> came = store.count(kNewcomers, 0);
   if (!came) return fail(came.error());
-  const Result<std::optional<std::string>> text = store.find(kSeated);
-  if (!text) return fail(text.error());
-  const uint64_t seated = *text ? std::strtoull((**text).c_str(), nullptr, 10) : 0;
-  if (*came <= seated || ranks >= kMostRanks) return Newcomers{};
-  const Newcomers newcomers = {seated + 1, std::min<uint64_t>(*came - seated, kMostRanks - ranks)};
-  const uint64_t last = seated + newcomers.count;
-  if (Result<void> set = store.set(kSeated, std::to_string(last)); !set) return fail(set.error());
-  const auto size = static_cast<uint32_t>(ranks + newcomers.count);
-  for (uint64_t each = 0; each < newcomers.count; ++each) {
-    const Seat seat = {newcomers.first, static_cast<uint32_t>(ranks + each), size, ranks};
+  const Result<uint64_t> seated = store.count(kSeated, 0);
+  if (!seated) return fail(seated.error());
+  const uint32_t ranks = members.size();
+  if (*came <= *seated || ranks >= kMostRanks) return Newcomers{};
+  const uint64_t count = std::min<uint64_t>(*came - *seated, kMostRanks - ranks);
+  // At once, so that two that take themselves for rank 0 never seat the same newcomer.
+  const Result<uint64_t> last = store.count(kSeated, static_cast<uint32_t>(count));
+  if (!last) return fail(last.error());
+  const Newcomers newcomers = {*last - count + 1, count};
+  for (uint64_t each = 0; each < count; ++each) {
+    const Seat seat = {.communicator = members.communicator,
+                       .first = newcomers.first,
+                       .next = number_after(members),
+                       .rank = static_cast<uint32_t>(ranks + each),
+                       .size = static_cast<uint32_t>(ranks + count),
+                       .former = ranks};
     Result<void> set = store.set(seat_key(newcomers.first + each), text_of(seat));
     if (!set) return fail(set.error());
   }
   return newcomers;
 }
 
-// What rank 0 counted, on all ranks. Where it cannot, all take it that there are none.
+Result<void> run(SharedCommunicator& communicator, const Call& call) {
+  const Result<PendingCall> posted = communicator.post(call);
+  if (!posted) return fail(posted.error());
+  return posted->wait();
+}
+
+// What rank 0 counted, on all ranks, once all have come. Where it cannot, all take it that there
+// are none.
 Result<Newcomers> agree_on_newcomers(SharedCommunicator& communicator, const KeyStore& store) {
   std::array<uint64_t, 2> counted{};
-  if (communicator.rank() == 0) {
-    const Result<Newcomers> newcomers = count_newcomers(store, communicator.size());
+  if (communicator.rank() == 0 && !communicator.failure()) {
+    const Result<Newcomers> newcomers = seat_newcomers(store, communicator.members());
     if (!newcomers) log_warn("no newcomer is taken in: {}", newcomers.error().message());
     if (newcomers) counted = {newcomers->first, newcomers->count};
   }
-  const Call call = {.collective = Collective::kBroadcast,
-                     .type = DataType::kUint64,
-                     .count = counted.size(),
-                     .input = counted.data(),
-                     .output = counted.data(),
-                     .exchange = {}};
-  const Result<PendingCall> sent = communicator.post(call);
-  if (!sent) return fail(sent.error());
-  if (Result<void> ended = sent->wait(); !ended) return fail(ended.error());
+  const Call broadcast = {.collective = Collective::kBroadcast,
+                          .type = DataType::kUint64,
+                          .count = counted.size(),
+                          .input = counted.data(),
+                          .output = counted.data(),
+                          .exchange = {}};
+  if (Result<void> sent = run(communicator, broadcast); !sent) return fail(sent.error());
+  if (counted[1] > 0) {
+    // A rank that comes late is waited for here, and not left out below.
+    const Result<void> all_came = run(communicator, {.collective = Collective::kBarrier});
+    if (!all_came) return fail(all_came.error());
+  }
   return Newcomers{counted[0], counted[1]};
 }
 
@@ -135,11 +160,14 @@ Result<std::optional<SharedCommunicator::Shrunk>> grow(SharedCommunicator& commu
   const Result<Newcomers> newcomers = agree_on_newcomers(communicator, store);
   if (!newcomers) return fail(newcomers.error());
   if (newcomers->count == 0) return std::optional<SharedCommunicator::Shrunk>();
-  const KeyStore part = with_prefix(store, growth_prefix(newcomers->first));
+  const KeyStore part =
+      with_prefix(store, prefix_of(communicator.members().communicator, newcomers->first));
   const uint32_t ranks = communicator.size();
-  const Result<Members> found =
-      find_members(endpoint, part, communicator.rank(),
-                   static_cast<uint32_t>(ranks + newcomers->count), options.find_within);
+  // Where a rank was lost, the others already ask who is left.
+  const KeyWait wait(options.find_within,
+                     [&communicator] { return communicator.failure().has_value(); });
+  const Result<Members> found = find_members(endpoint, part, communicator.rank(),
+                                             static_cast<uint32_t>(ranks + newcomers->count), wait);
   ShrinkOptions shrinking = {.join_within = options.find_within + params::kJoinWithin};
   if (found) {
     shrinking.newcomers.assign(found->addresses.begin() + ranks, found->addresses.end());
@@ -149,37 +177,48 @@ Result<std::optional<SharedCommunicator::Shrunk>> grow(SharedCommunicator& commu
   Result<SharedCommunicator::Shrunk> shrunk = communicator.shrink(shrinking);
   if (!shrunk) return fail(shrunk.error());
   const Members& members = shrunk->communicator->members();
-  const Left left = {members.size() > shrunk->former_ranks.size(), members.communicator,
-                     shrunk->former_ranks};
-  if (Result<void> set = part.set("left", text_of(left)); !set) return fail(set.error());
+  const GrowthResult result = {members.size() > shrunk->former_ranks.size(), members.communicator,
+                               shrunk->former_ranks};
+  // The other ranks write the same.
+  const Result<void> set = part.set(kResult, text_of(result));
+  if (!set && result.taken)
+    log_warn("newcomers may not learn that they were taken in: {}", set.error().message());
   return std::optional(*std::move(shrunk));
 }
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-// Waits for a key in short steps, since `stopped` is looked at between them.
-Result<std::string> wait_for(const KeyStore& store, const std::string& key, Nanos timeout,
-                             const JoinOptions& options) {
-  const auto began = Clock::now();
+// Nothing: rank 0 counted this newcomer, and then was lost.
+Result<std::optional<Seat>> wait_for_seat(const KeyStore& store, uint64_t number,
+                                          const KeyWait& wait, Nanos find_within) {
+  const std::string key = seat_key(number);
+  std::optional<KeyWait> counted;
   while (true) {
-    Result<std::string> text = store.wait(key, kLookEvery);
-    if (text || text.error().code != ErrorCode::kTimeout) return text;
-    if (options.stopped && options.stopped()) {
-      return fail(ErrorCode::kCancelled, "cannot join the job", "it was told to stop", "");
+    const Result<std::string> text = wait_for_key(store, key, KeyWait(millis(100)));
+    if (text) {
+      const Result<Seat> seat = seat_of(key, *text);
+      if (!seat) return fail(seat.error());
+      return std::optional(*seat);
     }
-    const Nanos waited = nanos((Clock::now() - began) / std::chrono::nanoseconds(1));
-    if (waited < timeout) continue;
-    return fail(ErrorCode::kTimeout, "cannot join the job",
-                "its ranks took no newcomer in within " + duration_text(timeout),
-                "see that they call grow(), and have the same store");
+    if (text.error().code != ErrorCode::kTimeout) return fail(text.error());
+    if (const auto ended = wait.ended()) {
+      const bool late = *ended == ErrorCode::kTimeout;
+      return fail(*ended, "cannot join the job",
+                  late ? "its ranks took no newcomer in within " + duration_text(wait.timeout())
+                       : "it was told to stop",
+                  late ? "see that they call grow(), and have the same store" : "");
+    }
+    const Result<uint64_t> seated = store.count(kSeated, 0);
+    if (!seated) return fail(seated.error());
+    if (*seated < number) continue;
+    if (!counted) counted.emplace(find_within);
+    if (counted->ended()) return std::optional<Seat>();
   }
 }
 
-Members members_of(const Left& left, const Seat& seat, const Members& found) {
-  Members members = {.communicator = left.communicator, .rank = 0, .addresses = {}};
-  for (const uint32_t rank : left.ranks) members.addresses.push_back(found.addresses[rank]);
+Members members_of(const GrowthResult& result, const Seat& seat, const Members& found) {
+  Members members = {.communicator = result.communicator, .rank = 0, .addresses = {}};
+  for (const uint32_t rank : result.ranks) members.addresses.push_back(found.addresses[rank]);
   members.rank = members.size() + seat.rank - seat.former;
   members.addresses.insert(members.addresses.end(), found.addresses.begin() + seat.former,
                            found.addresses.end());
@@ -189,40 +228,40 @@ Members members_of(const Left& left, const Seat& seat, const Members& found) {
 // One try. Nothing: the ranks did not take it in.
 Result<std::optional<Members>> take_seat(DrivenEndpoint& endpoint, const KeyStore& store,
                                          const Seat& seat, const JoinOptions& options) {
-  const KeyStore part = with_prefix(store, growth_prefix(seat.growth));
-  const Result<Members> found =
-      find_members(endpoint, part, seat.rank, seat.size, options.find_within);
+  const KeyStore part = with_prefix(store, prefix_of(seat.communicator, seat.first));
+  const Result<Members> found = find_members(endpoint, part, seat.rank, seat.size,
+                                             KeyWait(options.find_within, options.stopped));
   if (!found) {
     log_info("not taken in: {}", found.error().message());
     return std::optional<Members>();
   }
-  // The ranks end shrink() within this, or do not write it.
-  const Nanos within = options.find_within + params::kJoinWithin + params::kAgreeWithin;
-  const Result<std::string> text = wait_for(part, "left", within, options);
+  // Ranks search, settle their calls, agree and keep connections within this.
+  const Nanos within = 2 * options.find_within + 2 * (params::kJoinWithin + params::kAgreeWithin);
+  const Result<std::string> text = wait_for_key(part, kResult, KeyWait(within, options.stopped));
   if (!text && text.error().code == ErrorCode::kTimeout) return std::optional<Members>();
   if (!text) return fail(text.error());
-  const Result<Left> left = left_of(*text, seat.former);
-  if (!left) return fail(left.error());
-  if (!left->taken) return std::optional<Members>();
-  return std::optional(members_of(*left, seat, *found));
+  const Result<GrowthResult> result = result_of(*text, seat.former);
+  if (!result) return fail(result.error());
+  if (!result->taken) return std::optional<Members>();
+  return std::optional(members_of(*result, seat, *found));
 }
 
 }  // namespace
 
 Result<Members> join(DrivenEndpoint& endpoint, const KeyStore& store, const JoinOptions& options) {
-  const auto began = Clock::now();
+  const KeyWait wait(options.timeout, options.stopped);
   while (true) {
     const Result<uint64_t> number = store.count(kNewcomers, 1);
     if (!number) return fail(number.error());
-    const Nanos waited = nanos((Clock::now() - began) / std::chrono::nanoseconds(1));
-    const std::string key = seat_key(*number);
-    const Result<std::string> text = wait_for(store, key, options.timeout - waited, options);
-    if (!text) return fail(text.error());
-    const Result<Seat> seat = seat_of(key, *text);
+    const Result<std::optional<Seat>> seat =
+        wait_for_seat(store, *number, wait, options.find_within);
     if (!seat) return fail(seat.error());
-    Result<std::optional<Members>> members = take_seat(endpoint, store, *seat, options);
+    if (!*seat) continue;
+    Result<std::optional<Members>> members = take_seat(endpoint, store, **seat, options);
+    if (members && *members) return **std::move(members);
+    // Ranks that took it in all the same find that it is gone from there.
+    endpoint.refuse((**seat).next);
     if (!members) return fail(members.error());
-    if (*members) return **std::move(members);
   }
 }
 

@@ -52,6 +52,16 @@ class Growth : public testing::Test {
   Growth() : folder_(std::move(TemporaryFolder::make("heddle-growth")).value()) {}
 
   KeyStore store() { return folder_store(folder_.path() + "/store").value(); }
+  // The same, which counts the newcomers that have taken a number.
+  KeyStore noting(std::atomic<uint32_t>& waiting) {
+    KeyStore noted = store();
+    noted.count = [&waiting, count = noted.count](const std::string& key, uint32_t more) {
+      const Result<uint64_t> counted = count(key, more);
+      if (more > 0) ++waiting;
+      return counted;
+    };
+    return noted;
+  }
   // Ranks that run `body`, each in a thread, and wait for it in end().
   using Body = std::function<void(SharedCommunicator&, DrivenEndpoint&)>;
   void start_job(uint32_t size, const Body& body) {
@@ -94,13 +104,8 @@ TEST_F(Growth, NewcomersAreBehindTheRanksAndWorkWithThem) {
   for (int i = 0; i < 2; ++i) {
     start([this, &waiting] {
       const auto endpoint = open_endpoint();
-      KeyStore counted = store();
-      counted.wait = [&waiting, wait = counted.wait, first = true](const std::string& key,
-                                                                   Nanos timeout) mutable {
-        if (std::exchange(first, false)) ++waiting;
-        return wait(key, timeout);
-      };
-      const auto members = join(*endpoint, counted, {.timeout = seconds(30), .stopped = {}});
+      const auto members =
+          join(*endpoint, noting(waiting), {.timeout = seconds(30), .stopped = {}});
       ASSERT_TRUE(members) << members.error().message();
       EXPECT_GE(members->rank, 3U);
       EXPECT_EQ(members->size(), 5U);
@@ -138,21 +143,16 @@ TEST_F(Growth, WithoutANewcomerThatIsGoneTheRanksGoOn) {
 }
 
 TEST_F(Growth, ARankThatDiesMeanwhileIsNotThereAndTheNewcomerIs) {
-  std::atomic<bool> waits = false;
-  start([this, &waits] {
+  std::atomic<uint32_t> waiting = 0;
+  start([this, &waiting] {
     const auto endpoint = open_endpoint();
-    KeyStore counted = store();
-    counted.wait = [&waits, wait = counted.wait](const std::string& key, Nanos timeout) {
-      waits = true;
-      return wait(key, timeout);
-    };
-    const auto members = join(*endpoint, counted, {.timeout = seconds(60), .stopped = {}});
+    const auto members = join(*endpoint, noting(waiting), {.timeout = seconds(60), .stopped = {}});
     ASSERT_TRUE(members) << members.error().message();
     EXPECT_EQ(members->rank, 2U);
     const auto communicator = make(endpoint, *members);
     EXPECT_EQ(count_ranks(*communicator), 3U);
   });
-  while (!waits) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  while (waiting < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   start_job(3, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
     EXPECT_EQ(count_ranks(communicator), 3U);
     if (communicator.rank() == 1) return;  // which ends its communicator
@@ -172,6 +172,77 @@ TEST_F(Growth, ARankThatDiesMeanwhileIsNotThereAndTheNewcomerIs) {
       if (*again) left = std::move((**again).communicator);
     }
     EXPECT_EQ(count_ranks(*left), 3U);
+  });
+  end();
+}
+
+// The rank that counted it was lost before it wrote the seat: others never count it again.
+TEST_F(Growth, ANewcomerThatWasCountedAndGotNoSeatTakesAnotherNumber) {
+  std::atomic<uint32_t> waiting = 0;
+  ASSERT_TRUE(store().count("heddle/seated", 1));
+  start([this, &waiting] {
+    const auto endpoint = open_endpoint();
+    const auto members = join(*endpoint, noting(waiting),
+                              {.timeout = seconds(60), .find_within = millis(300), .stopped = {}});
+    ASSERT_TRUE(members) << members.error().message();
+    EXPECT_EQ(count_ranks(*make(endpoint, *members)), 3U);
+  });
+  while (waiting < 2) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    const auto grown = grow(communicator, endpoint, store(), {.find_within = seconds(5)});
+    ASSERT_TRUE(grown) << grown.error().message();
+    ASSERT_TRUE(*grown);
+    EXPECT_EQ(count_ranks(*(**grown).communicator), 3U);
+  });
+  end();
+}
+
+// All ranks have agreed by then: the communicator works, whether the result can be written or not.
+TEST_F(Growth, AStoreThatFailsAtTheEndCostsNoRankItsCommunicator) {
+  ASSERT_TRUE(store().count("heddle/newcomers", 1));
+  start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    KeyStore failing = store();
+    failing.set = [set = failing.set](const std::string& key,
+                                      const std::string& text) -> Result<void> {
+      if (!key.ends_with("/result")) return set(key, text);
+      return fail(ErrorCode::kExhausted, "cannot write " + key, "the disk is full", "");
+    };
+    const auto grown = grow(communicator, endpoint, failing, {.find_within = millis(300)});
+    ASSERT_TRUE(grown) << grown.error().message();
+    ASSERT_TRUE(*grown);
+    EXPECT_EQ(count_ranks(*(**grown).communicator), 2U);
+  });
+  end();
+}
+
+// It wrote where it is, and abandoned its number before it read that it was taken in.
+TEST_F(Growth, ANewcomerThatGaveUpAfterItWasTakenInIsFoundToBeGone) {
+  std::atomic<uint32_t> waiting = 0;
+  std::atomic<bool> ended = false;
+  start([this, &waiting, &ended] {
+    const auto endpoint = open_endpoint();
+    KeyStore forgetful = noting(waiting);
+    forgetful.find = [find = forgetful.find](const std::string& key) {
+      using Found = Result<std::optional<std::string>>;
+      if (!key.ends_with("/result")) return find(key);
+      return Found(fail(ErrorCode::kSystem, "cannot read " + key, "the disk is gone", ""));
+    };
+    const auto members = join(*endpoint, forgetful, {.timeout = seconds(60), .stopped = {}});
+    EXPECT_FALSE(members);
+    while (!ended) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // its process lives
+  });
+  while (waiting < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::atomic<uint32_t> done = 0;
+  start_job(2, [this, &done, &ended](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    auto grown = grow(communicator, endpoint, store());
+    ASSERT_TRUE(grown) << grown.error().message();
+    ASSERT_TRUE(*grown);
+    EXPECT_EQ((**grown).communicator->size(), 3U);
+    EXPECT_EQ(count_ranks(*(**grown).communicator), 0U);
+    auto shrunk = (**grown).communicator->shrink();
+    ASSERT_TRUE(shrunk) << shrunk.error().message();
+    EXPECT_EQ(count_ranks(*shrunk->communicator), 2U);
+    ended = ++done == 2;
   });
   end();
 }

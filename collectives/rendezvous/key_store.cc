@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,13 +17,16 @@
 #include <thread>
 
 #include "base/descriptor.h"
+#include "base/quantity.h"
 #include "base/write_all.h"
 #include "collectives/rendezvous/private_folder.h"
 
 namespace heddle::collectives {
 namespace {
 
-constexpr auto kLookEvery = std::chrono::milliseconds(10);
+// Between two looks at a store; the first are closer.
+constexpr auto kFirstPause = std::chrono::milliseconds(1);
+constexpr auto kLongestPause = std::chrono::milliseconds(50);
 
 std::string path_of(const std::string& folder, std::string key) {
   std::replace(key.begin(), key.end(), '/', '.');
@@ -37,11 +41,13 @@ Unexpected cannot(const char* what, const std::string& path, int error) {
               "all ranks need a folder that they share and may write to");
 }
 
+// The draft has a name of its own, also where processes of several containers have one number.
 Result<void> write_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".new-" + std::to_string(getpid());
-  const Descriptor file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file.valid()) return cannot("write", draft, errno);
-  const bool written = write_all(file.number(), text);
+  std::string draft = path + ".new-XXXXXX";
+  const bool written = [&] {
+    const Descriptor file(mkostemp(draft.data(), O_CLOEXEC));
+    return file.valid() && write_all(file.number(), text);
+  }();
   if (!written || std::rename(draft.c_str(), path.c_str()) != 0) {
     const int error = errno;
     unlink(draft.c_str());
@@ -61,19 +67,6 @@ Result<std::optional<std::string>> read_file(const std::string& path) {
   return std::optional(std::move(text).str());
 }
 
-Result<std::string> wait_for_file(const std::string& path, Nanos timeout) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout.count);
-  while (true) {
-    Result<std::optional<std::string>> text = read_file(path);
-    if (!text) return fail(text.error());
-    if (*text) return **std::move(text);
-    if (std::chrono::steady_clock::now() >= end) {
-      return fail(ErrorCode::kTimeout, "cannot read " + path, "no process has written it", "");
-    }
-    std::this_thread::sleep_for(kLookEvery);
-  }
-}
-
 Result<uint64_t> count_files(const std::string& path, uint32_t more) {
   uint64_t count = 0;
   while (access((path + "." + std::to_string(count + 1)).c_str(), F_OK) == 0) ++count;
@@ -89,28 +82,59 @@ Result<uint64_t> count_files(const std::string& path, uint32_t more) {
 
 }  // namespace
 
-KeyStore with_prefix(const KeyStore& store, const std::string& prefix) {
-  return {.owner = store.owner,
-          .set = [store, prefix](const std::string& key,
-                                 const std::string& text) { return store.set(prefix + key, text); },
-          .find = [store, prefix](const std::string& key) { return store.find(prefix + key); },
-          .wait = [store, prefix](const std::string& key,
-                                  Nanos timeout) { return store.wait(prefix + key, timeout); },
-          .count = [store, prefix](const std::string& key,
-                                   uint32_t more) { return store.count(prefix + key, more); }};
+std::optional<ErrorCode> KeyWait::ended() const {
+  if (stopped_ && stopped_()) return ErrorCode::kCancelled;
+  return left() == Nanos{} ? std::optional(ErrorCode::kTimeout) : std::nullopt;
 }
 
-Result<KeyStore> folder_store(const std::string& folder) {
+Nanos KeyWait::left() const {
+  if (timeout_ == Nanos::never()) return timeout_;
+  const auto waited = (std::chrono::steady_clock::now() - began_) / std::chrono::nanoseconds(1);
+  return std::max(Nanos{}, timeout_ - nanos(waited));
+}
+
+Result<std::string> wait_for_key(const KeyStore& store, const std::string& key,
+                                 const KeyWait& wait) {
+  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    Result<std::optional<std::string>> text = store.find(key);
+    if (!text) return fail(text.error());
+    if (*text) return **std::move(text);
+    if (const auto ended = wait.ended()) {
+      return fail(*ended, "cannot read " + key,
+                  *ended == ErrorCode::kTimeout
+                      ? "no process has written it within " + duration_text(wait.timeout())
+                      : "the wait was ended",
+                  "");
+    }
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+KeyStore with_prefix(const KeyStore& store, const std::string& prefix) {
+  KeyStore part = {.owner = store.owner, .set = {}, .find = {}, .count = {}};
+  part.set = [store, prefix](const std::string& key, const std::string& text) {
+    return store.set(prefix + key, text);
+  };
+  part.find = [store, prefix](const std::string& key) { return store.find(prefix + key); };
+  part.count = [store, prefix](const std::string& key, uint32_t more) {
+    return store.count(prefix + key, more);
+  };
+  return part;
+}
+
+Result<KeyStore> folder_store(std::string folder) {
+  // With one at its end the system would follow a link.
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   if (Result<void> made = make_private_folder(folder); !made) return fail(made.error());
-  return KeyStore{
-      .owner = "heddle",
-      .set = [folder](const std::string& key,
-                      const std::string& text) { return write_file(path_of(folder, key), text); },
-      .find = [folder](const std::string& key) { return read_file(path_of(folder, key)); },
-      .wait = [folder](const std::string& key,
-                       Nanos timeout) { return wait_for_file(path_of(folder, key), timeout); },
-      .count = [folder](const std::string& key,
-                        uint32_t more) { return count_files(path_of(folder, key), more); }};
+  KeyStore keys = {.owner = "heddle", .set = {}, .find = {}, .count = {}};
+  keys.set = [folder](const std::string& key, const std::string& text) {
+    return write_file(path_of(folder, key), text);
+  };
+  keys.find = [folder](const std::string& key) { return read_file(path_of(folder, key)); };
+  keys.count = [folder](const std::string& key, uint32_t more) {
+    return count_files(path_of(folder, key), more);
+  };
+  return keys;
 }
 
 }  // namespace heddle::collectives

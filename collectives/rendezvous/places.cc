@@ -98,13 +98,14 @@ Place own_place(const DrivenEndpoint& endpoint, uint32_t rank) {
 
 // By a rendezvous through the store: each learns from where rank 0 saw it come.
 Result<std::vector<std::string>> meet_through(const DrivenEndpoint& endpoint, const KeyStore& store,
-                                              uint32_t rank, uint32_t size, Nanos timeout) {
+                                              uint32_t rank, uint32_t size, const KeyWait& wait) {
   // A launch of one rank, which needs no store of a launcher: torch's ranks are set below.
   const std::vector<std::string> environment = {"HEDDLE_RANK=0", "HEDDLE_SIZE=1"};
   Result<MeetOptions> options = meet_options(endpoint.config(), environment);
   if (!options) return fail(options.error());
   options->launch = {.launcher = store.owner, .rank = rank, .size = size};
-  options->timeout = timeout;
+  options->timeout = wait.left();
+  options->stopped = wait.stopped();
   const std::string key = "heddle/store";
   options->announce = [&](const std::string& text) { return store.set(key, text); };
   options->find = [&]() -> Result<std::string> {
@@ -160,12 +161,12 @@ std::vector<std::string> known_hosts(const std::vector<Place>& places) {
 }  // namespace
 
 Result<Members> find_members(DrivenEndpoint& endpoint, const KeyStore& store, uint32_t rank,
-                             uint32_t size, Nanos timeout) {
+                             uint32_t size, const KeyWait& wait) {
   if (Result<void> written = store.set(key_of(rank), text_of(own_place(endpoint, rank))); !written)
     return fail(written.error());
   std::vector<Place> places;
   for (uint32_t each = 0; each < size; ++each) {
-    const Result<std::string> text = store.wait(key_of(each), timeout);
+    const Result<std::string> text = wait_for_key(store, key_of(each), wait);
     if (!text) return fail(missing_error(store, each, size, text.error()));
     const Result<Place> place = place_of(*text, each);
     if (!place) return fail(place.error());
@@ -173,7 +174,7 @@ Result<Members> find_members(DrivenEndpoint& endpoint, const KeyStore& store, ui
   }
   std::vector<std::string> hosts = known_hosts(places);
   if (hosts.empty()) {
-    Result<std::vector<std::string>> met = meet_through(endpoint, store, rank, size, timeout);
+    Result<std::vector<std::string>> met = meet_through(endpoint, store, rank, size, wait);
     if (!met) return fail(met.error());
     hosts = std::move(*met);
     const OwnMutex::Lock lock = learned().mutex.lock();

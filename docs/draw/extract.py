@@ -101,6 +101,12 @@ def failure(document):
                          simulated=True)]
 
 
+def elastic(document):
+    rows = [(part["program"], [part["next_step_s"]]) for part in document["programs"]]
+    return [figure("elastic", f"From kill -9 of one of {document['ranks']} ranks to the next finished step",
+                   "seconds", ["next step"], rows)]
+
+
 def _bytes(count):
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit:
@@ -333,13 +339,14 @@ def plan(document):
 
 
 SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath, "loss": loss,
-             "failure": failure, "incast": incast,
+             "failure": failure, "elastic": elastic, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify}
 
 
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",
-           "loss": "more", "failure": "less", "incast": "less", "allreduce": "more", "distance": "more"}
+           "loss": "more", "failure": "less", "elastic": "less",
+           "incast": "less", "allreduce": "more", "distance": "more"}
 
 
 _SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "training": "Training ResNet-18, to Gloo",

@@ -53,6 +53,8 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
     set("HEDDLE_KEY_FILE", identity.key_file);
     set("HEDDLE_PROTECTION", std::string(name_of(*plan.protection)));
   }
+  unsetenv("HEDDLE_ELASTIC");  // of a run that this one is a rank of
+  if (plan.min_ranks) set("HEDDLE_ELASTIC", std::to_string(*plan.min_ranks));
   // As torchrun does, for programs that are written for it.
   const std::string& first = plan.places.front().host;
   set("RANK", std::to_string(rank));

@@ -60,6 +60,15 @@ class Backend(unittest.TestCase):
         done = run_ranks(3, HERE / "testing" / "life.py", "made_again", self.folder())
         self.expect_passed(done, "made_again")
 
+    def test_the_store_of_a_run_outlives_rank_0(self):
+        done = program.run("run", "-n", 3, "--elastic", 2, "--", PYTHON, HERE / "testing" / "elastic.py", "store",
+                           settings=settings(), timeout=200)
+        self.expect_passed(done, "store")
+        self.assertIn("rank 0 was lost: signal 9 (Killed) ended it", done.stderr)
+
+    def test_groups_that_are_made_again_do_not_find_what_is_left_in_the_store_of_a_run(self):
+        self.expect_passed(run_ranks(3, HERE / "testing" / "elastic.py", "again"), "again")
+
     def test_a_group_has_the_settings_under_which_it_was_made(self):
         done = run_ranks(3, HERE / "testing" / "life.py", "own_settings", self.folder(), program.HEDDLE)
         self.expect_passed(done, "own_settings")

@@ -6,7 +6,7 @@
 
 namespace heddle::pytorch {
 
-// What the store throws becomes an error: of the time, or kSystem.
+// What the store throws becomes kSystem.
 collectives::KeyStore key_store(const c10::intrusive_ptr<c10d::Store>& store);
 
 }  // namespace heddle::pytorch

@@ -56,9 +56,9 @@ c10::intrusive_ptr<ProcessGroupHeddle> ProcessGroupHeddle::create(
               rank, " of ", size);
   value_or_throw(prepare_side_threads());
   auto endpoint = value_or_throw(shared_endpoint());
-  const auto members = value_or_throw(
-      collectives::find_members(*endpoint, key_store(store), static_cast<uint32_t>(rank),
-                                static_cast<uint32_t>(size), millis(timeout.count())));
+  const auto members = value_or_throw(collectives::find_members(
+      *endpoint, key_store(store), static_cast<uint32_t>(rank), static_cast<uint32_t>(size),
+      collectives::KeyWait(millis(timeout.count()))));
   std::shared_ptr<collectives::SharedCommunicator> communicator = value_or_throw(
       collectives::SharedCommunicator::create(collectives::DrivenEndpoint::thread_of(endpoint),
                                               members, endpoint->communicator_options()));

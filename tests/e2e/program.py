@@ -7,6 +7,7 @@ events, and limits are far above what anything takes that works.
 import contextlib
 import json
 import os
+import pathlib
 import random
 import re
 import signal
@@ -16,6 +17,12 @@ import threading
 
 HEDDLE = os.environ.get("HEDDLE", "heddle")
 PATIENCE_S = 60
+
+
+def sanitized():
+    """Whether the program is of a build with sanitizers, in which it takes several times as long."""
+    cache = pathlib.Path(HEDDLE).resolve().parents[1] / "CMakeCache.txt"
+    return cache.exists() and "HEDDLE_SANITIZERS:STRING=\n" not in cache.read_text(encoding="utf-8")
 
 
 def environment(**settings):

@@ -8,13 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import unittest
 
 import lab_fabric
 import program
+import run_case
 
 # Says that it is there, and then how many interrupts came, until it is asked to end.
 _COUNT_INTERRUPTS = """
@@ -35,42 +35,7 @@ time.sleep(0.3)
 """
 
 
-def processes_with(mark):
-    """Those whose environment holds the mark, however they are related to us."""
-    found = []
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if mark.encode() in file.read():
-                    found.append(int(name))
-        except OSError:
-            continue
-    return found
-
-
-class Run(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="heddle-run-test-")
-        self.addCleanup(self.folder.cleanup)
-        self.mark = f"MARK_OF_THIS_TEST={os.path.basename(self.folder.name)}"
-        name, value = self.mark.split("=")
-        self.settings = {"TMPDIR": self.folder.name, name: value}
-
-    def run_ranks(self, *arguments, **options):
-        return program.run("run", *arguments, settings=self.settings, **options)
-
-    def expect_nothing_left(self):
-        limit = time.monotonic() + program.PATIENCE_S
-        while (processes_with(self.mark) or os.listdir(self.folder.name)) and time.monotonic() < limit:
-            time.sleep(0.02)
-        self.assertEqual(processes_with(self.mark), [])
-        self.assertEqual(os.listdir(self.folder.name), [])
-
-    def started(self, *arguments, **options):
-        return program.started("run", *arguments, settings=self.settings, **options)
-
+class Run(run_case.RunCase):
     def test_a_protected_run_has_a_key_of_its_own_that_nobody_else_sees(self):
         """The key is neither on a command line nor in an environment, and gone afterwards."""
         script = ('echo "$HEDDLE_PROTECTION $HEDDLE_KEY_FILE"; cat "$HEDDLE_KEY_FILE"; '

@@ -37,8 +37,7 @@ def missing():
     if subprocess.run(["bwrap", "--unshare-all", "--ro-bind", "/", "/", "true"], capture_output=True,
                       check=False).returncode != 0:
         return "this system has no user namespaces"
-    if "HEDDLE_SANITIZERS:STRING=\n" not in (pathlib.Path(program.HEDDLE).resolve().parents[1]
-                                             / "CMakeCache.txt").read_text(encoding="utf-8"):
+    if program.sanitized():
         return "a sanitizer needs more memory than the sandbox has"
     return ""
 

@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import random
 import re
 import tempfile
 import unittest
@@ -27,6 +28,7 @@ KINDS = {"RATE": "1.6T", "SIZE": "64K", "DURATION": "7ms", "SHARE": "0.1%", "N":
 VALUES = {"--model": "llama-3-70b", "--fabric": "roce-800g", "--gpu": "b200", "--parameters": "3B", "--batch": "1024",
           "--kernel-share": "0.5", "--overlap": "0.5", "--pool-share": "0.5", "--rate": "100Gbit/s",
           "--gradient-bytes": "2", "--gpus": "256", "--data": "8"}
+DAMAGE = ("", "[", "=", '"', "\n", "0", "-", "#", "nan", "{}", "\x00")
 # Of --model and --parameters one is given; --gpus and --data must go together.
 LEFT_OUT = {"cluster": ("--parameters", "--data", "--expert"), "traffic": ("--parameters", "--data", "--expert"),
             "overlap": ("--model",)}
@@ -139,11 +141,26 @@ class Job(unittest.TestCase):
                 ("version = 1", "version = 2", "job.toml:1:11", "this heddle reads version = 1"),
                 ("version = 1", "gpus = 8", "job.toml:1:1", "the schema version is missing"),
                 ('"cluster"', '"none"', "job.toml:2:12", "there is no such question"),
-                ("[job]", "tensor = 2\n[job]", "job.toml:3:1", "move it below [parallelism]")):
+                ("[job]", "tensor = 2\n[job]", "job.toml:3:1", "move it below [parallelism]"),
+                ("[job]", "[task]", "job.toml:5:1", "move it below [job]")):
             with self.subTest(new=new):
                 error = self.refused(JOB.replace(old, new))
                 self.assertIn(place, error)
                 self.assertIn(why, error)
+
+    def test_damaged_files_are_answered_or_refused(self):
+        pick = random.Random(1)
+        ended = set()
+        for _ in range(150):
+            text = list(JOB)
+            for _ in range(pick.randrange(1, 4)):
+                at = pick.randrange(len(text))
+                text[at:at + pick.randrange(3)] = pick.choice(DAMAGE)
+            done = program.run("size", self.written("".join(text)))
+            ended.add(done.returncode)
+            self.assertEqual(done.stderr.startswith("heddle: "), done.returncode == 2, "".join(text))
+            self.assertNotIn("stopped", done.stderr)
+        self.assertEqual(ended, {0, 2})
 
     def test_what_is_no_file_is_no_question_either(self):
         done = program.run("size", "trafic")

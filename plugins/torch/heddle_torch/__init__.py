@@ -5,7 +5,10 @@ Endpoints take heddle's settings (HEDDLE_PATHS, HEDDLE_BIND, heddle.toml ...); s
 
 import atexit
 import inspect
+import itertools
+import os
 import sys
+import urllib.parse
 
 from . import _built
 
@@ -51,7 +54,27 @@ def mark(name, step=0):
     return _backend.mark(name, step)
 
 
+_times_met = itertools.count()
+
+
+def _meet(url, timeout=dist.default_pg_timeout, **_):
+    """For init_method="heddle://": ranks of `heddle run` meet in a file of the run, which outlives each of them;
+    those of other launchers as with "env://", in a store of rank 0's process.
+    """
+    asked = dict(urllib.parse.parse_qsl(urllib.parse.urlparse(url).query))
+    rank, size = (int(asked.get(name.lower(), os.environ.get(name, -1))) for name in ("RANK", "WORLD_SIZE"))
+    place = os.environ.get("HEDDLE_STORE", "")
+    if "HEDDLE_RUN" in os.environ and place.startswith("file:///"):
+        # No number of ranks for the file: it is the run that removes it, also when ranks were lost.
+        store = dist.FileStore(place[len("file://"):] + ".torch", -1)
+        yield dist.PrefixStore(str(next(_times_met)), store), rank, size
+    else:
+        yield from dist.rendezvous("env://", rank, size, timeout=timeout)
+    raise RuntimeError("ranks cannot meet anew with heddle://: call init_process_group() again")
+
+
 def _register():
+    dist.register_rendezvous_handler("heddle", _meet)
     options = {}
     if "devices" in inspect.signature(dist.Backend.register_backend).parameters:
         options["devices"] = ["cpu"]  # since torch 2.0

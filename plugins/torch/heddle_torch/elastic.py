@@ -51,7 +51,7 @@ def grow(store, find_within=5.0):
     if new is old:
         return False
     _replace(old, new, former)
-    _share_store(store, new)
+    _share_store(store, new).set("heddle/groups", str(c10d._group_count))
     return True
 
 
@@ -67,8 +67,13 @@ def join(store, timeout=datetime.timedelta(days=365), find_within=5.0, call_time
     group = _backend.join(store, timeout.total_seconds(), find_within, call_timeout.total_seconds())
     own = dist.PrefixStore(f"heddle/joined/{_backend.communicator_of(group)}/{group.rank()}", store)
     _JOINED.append((own, group))
-    dist.init_process_group("heddle", store=own, rank=group.rank(), world_size=group.size(), timeout=call_timeout)
-    _share_store(store, group)
+    try:
+        dist.init_process_group("heddle", store=own, rank=group.rank(), world_size=group.size(), timeout=call_timeout)
+        c10d._group_count = int(_share_store(store, group).get("heddle/groups"))
+    except Exception:
+        _JOINED.clear()
+        _backend.abort(group)  # the others wait for this rank
+        raise
 
 
 def take_joined():
@@ -102,10 +107,10 @@ def _replace(old, new, former):
 
 
 def _share_store(store, group):
-    """new_group() counts in the store of the default group: all ranks get the same one, and count from the start."""
-    c10d = _c10d()
-    c10d._pg_map[group] = ("heddle", dist.PrefixStore(f"heddle/group/{_backend.communicator_of(group)}", store))
-    c10d._group_count = 1
+    """new_group() meets in the store of the default group: all ranks get the same one."""
+    shared = dist.PrefixStore(f"heddle/group/{_backend.communicator_of(group)}", store)
+    _c10d()._pg_map[group] = ("heddle", shared)
+    return shared
 
 
 def _c10d():
