@@ -85,7 +85,8 @@ class ElasticRun(run_case.RunCase):
         self.assertIn("0 of 3 ranks are left, at least 1 is needed", done.stderr)
 
     def test_what_a_lost_rank_started_is_killed_at_once(self):
-        script = ('[ $HEDDLE_RANK != 1 ] || { setsid sleep 1000 & sleep 1000 & echo "child $!"; kill -9 $$; }; ' + _WAIT)
+        script = ('[ $HEDDLE_RANK != 1 ] || { setsid sleep 1000 & sleep 1000 & echo "child $!"; kill -9 $$; }; '
+                  + _WAIT)
         with self.started("-n", 3, "--elastic", 2, "-t", "--", "sh", "-c", script, self.gate) as run:
             child = int(run.wait_for("child ").split()[2])
             run.wait_for("rank 1 was lost")

@@ -58,6 +58,7 @@ def documents():
         "multipath": multipath_document() | {"permutations": [pairs]},
         "loss": {"losses": [{"loss": "1%", "simulated": 0.9, "programs": lossy}]},
         "failure": {"heddle": gap, "tcp": gap | {"program": "TCP", "never_recovered": 1}, "simulated": gap},
+        "elastic": {"ranks": 4, "programs": programs("next_step_s", "heddle run --elastic", "Gloo, torchelastic")},
         "incast": {"parts": [{"senders": 15, "message_bytes": 65536, "queue_bytes": 75_000, "programs": incast}]},
         "allreduce": allreduce_document() | {"on": "fabric"},
         "training": {"parts": [{"on": "fabric", "ranks": 2, "to_gloo": one}]},
