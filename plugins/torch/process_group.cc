@@ -81,7 +81,8 @@ ProcessGroupHeddle::ProcessGroupHeddle(
       communicator_(std::move(communicator)),
       pairs_(std::make_shared<Pairs>(collectives::DrivenEndpoint::thread_of(endpoint_),
                                      communicator_->members(), endpoint_->communicator_options())),
-      any_source_(std::make_shared<AnySource>(communicator_->rank(), communicator_->size())),
+      any_source_(
+          std::make_shared<AnySource>(pairs_, communicator_->rank(), communicator_->size())),
       timeout_(timeout) {
   const OwnMutex::Lock lock = groups().mutex.lock();
   groups().living.insert(this);

@@ -117,7 +117,7 @@ class ProcessGroupHeddle final : public BackendBase {
   WorkPtr allreduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
   WorkPtr reduce_each(Plan plan, const Tensors& tensors, const c10d::AllreduceOptions& opts);
   WorkPtr message(Tensors& tensors, int peer, int tag, bool sends);
-  WorkPtr receive_any(Plan plan, const Elements& elements, std::optional<uint32_t> source, int tag);
+  WorkPtr receive_any(Plan plan, std::optional<uint32_t> source, int tag);
   std::vector<uint32_t> missing_of(const std::vector<collectives::PendingCall>& notices,
                                    std::chrono::milliseconds timeout, bool name_all);
   void wait_for_all(std::chrono::milliseconds timeout, bool name_all);

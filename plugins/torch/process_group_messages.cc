@@ -23,31 +23,50 @@ void check_message(const Tensors& tensors, int tag, const char* name) {
   check_tensor(tensors[0], name);
 }
 
+// `peer` is the other's rank in the pair.
+Call call_of(const Buffer& buffer, bool sends, uint32_t peer) {
+  const Elements elements = elements_of(buffer.type());
+  return {.collective = sends ? Collective::kSend : Collective::kReceive,
+          .type = elements.type,
+          .root = peer,
+          .count = buffer.elements() * elements.each,
+          .input = sends ? buffer.data() : nullptr,
+          .output = sends ? nullptr : buffer.data()};
+}
+
+uint64_t bytes_of(const Call& call) { return call.count * collectives::size_of(call.type); }
+
 }  // namespace
 
+// A message follows its announcement; see any_source.h.
 WorkPtr ProcessGroupHeddle::message(Tensors& tensors, int peer, int tag, bool sends) {
   const char* const name = sends ? "send" : "recv";
   check_message(tensors, tag, name);
   const uint32_t other = check_rank(peer, name);
-  const Elements elements = elements_of(tensors[0].scalar_type());
+  const auto all = pairs();
   Plan plan = {.type = sends ? c10d::OpType::SEND : c10d::OpType::RECV,
                .title = sends ? "heddle:send" : "heddle:recv"};
   plan.source = sends ? -1 : peer;
   plan.about = std::string(name) + (sends ? " to rank " : " from rank ") + std::to_string(peer) +
                " with tag " + std::to_string(tag) + ": ";
   plan.buffers.push_back(sends ? Buffer::of_input(tensors) : Buffer::of_output(tensors));
-  plan.calls.push_back({.collective = sends ? Collective::kSend : Collective::kReceive,
-                        .type = elements.type,
-                        .root = pairs()->rank_of(other),
-                        .count = plan.buffers[0].elements() * elements.each,
-                        .input = sends ? plan.buffers[0].data() : nullptr,
-                        .output = sends ? nullptr : plan.buffers[0].data()});
+  const Call call = call_of(plan.buffers[0], sends, all->rank_of(other));
   plan.results = plan.inputs = tensors;
-  if (!sends && any_source_->holds_messages_of(other, tag)) {
-    return receive_any(std::move(plan), elements, other, tag);
+  WorkPtr work;
+  const auto post = [&] {
+    const at::Tensor announced = at::full({1}, static_cast<int64_t>(bytes_of(call)), at::kLong);
+    plan.buffers.push_back(Buffer::of_both({announced}));
+    plan.calls = {announcement_call(sends, call.root, plan.buffers[1].data()), call};
+    const auto pair = value_or_throw(all->with(other, tag), plan.about);
+    work = HeddleWork::start(pair, rank_, std::move(plan), timeout_);
+  };
+  if (sends) {
+    post();
+  } else if (!any_source_->post_directly(other, tag, post)) {
+    plan.calls = {call};
+    return receive_any(std::move(plan), other, tag);
   }
-  const auto pair = value_or_throw(pairs()->with(other, tag), plan.about);
-  return HeddleWork::start(pair, rank_, std::move(plan), timeout_);
+  return work;
 }
 
 WorkPtr ProcessGroupHeddle::send(Tensors& tensors, int to, int tag) {
@@ -63,31 +82,28 @@ WorkPtr ProcessGroupHeddle::recvAnysource(Tensors& tensors, int tag) {
   Plan plan = {.type = c10d::OpType::RECVANYSOURCE, .title = "heddle:recvAnySource"};
   plan.about = "recv from any rank with tag " + std::to_string(tag) + ": ";
   plan.buffers.push_back(Buffer::of_output(tensors));
+  plan.calls = {call_of(plan.buffers[0], false, 0)};
   plan.results = plan.inputs = tensors;
-  return receive_any(std::move(plan), elements_of(tensors[0].scalar_type()), std::nullopt, tag);
+  return receive_any(std::move(plan), std::nullopt, tag);
 }
 
-WorkPtr ProcessGroupHeddle::receive_any(Plan plan, const Elements& elements,
-                                        std::optional<uint32_t> source, int tag) {
-  plan.calls.clear();  // those of AnySource instead
-  const uint64_t count = plan.buffers[0].elements() * elements.each;
-  AnySource::Request request = {.tag = tag,
-                                .source = source,
-                                .type = elements.type,
-                                .count = count,
-                                .bytes = count * collectives::size_of(elements.type)};
-  const std::string about = plan.about;
-  auto work = HeddleWork::start_receive(rank_, std::move(plan), timeout_);
-  request.on_end = [work](uint32_t from, Result<AnySource::Bytes> message) {
-    HeddleWork::deliver(work, from, std::move(message));
+WorkPtr ProcessGroupHeddle::receive_any(Plan plan, std::optional<uint32_t> source, int tag) {
+  static_cast<void>(pairs());  // throws where the group has left
+  AnySource::Request request = {.tag = tag, .source = source, .bytes = bytes_of(plan.calls[0])};
+  auto work = HeddleWork::prepare_receive(rank_, std::move(plan), timeout_);
+  request.begin = [work, tag](uint32_t from, Pairs& all) {
+    const auto pair = all.with(from, tag);
+    if (!pair) return work->refuse(pair.error());
+    HeddleWork::receive_from(work, *pair, from, all.rank_of(from));
   };
-  const uint64_t number = value_or_throw(any_source_->receive(*pairs(), std::move(request)), about);
+  request.refuse = [work](const Error& error) { work->refuse(error); };
+  const uint64_t number = any_source_->receive(std::move(request));
   // Raw, since the work holds it.
   work->set_give_up([held = any_source_, raw = work.get(), tag, number, limit = timeout_] {
     if (!held->cancel(tag, number)) return;
-    HeddleWork::deliver(c10::intrusive_ptr<HeddleWork>::reclaim_copy(raw), 0,
-                        fail(ErrorCode::kTimeout, "no rank has sent a message in " +
-                                                      std::to_string(limit.count()) + " ms"));
+    raw->refuse(fail(ErrorCode::kTimeout,
+                     "no rank has sent a message in " + std::to_string(limit.count()) + " ms")
+                    .error);
   });
   return work;
 }

@@ -1,7 +1,7 @@
 // ProcessGroupHeddle, fifth part: sums of sparse tensors (layout torch.sparse_coo). Ranks have
 // different numbers of elements. The call itself waits until each rank knows them; then each rank
-// sends its indices and values to all, in blocks of one size, and adds up what it received, in the
-// order of ranks.
+// sends its indices and its values to all, padded to the largest number, and adds up what it
+// received, in the order of ranks.
 // clang-format off: heddle's CHECK has to be defined before torch's.
 #include "plugins/torch/process_group.h"
 // clang-format on
@@ -14,48 +14,11 @@
 #include <ATen/ops/zeros.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace heddle::pytorch {
 namespace {
-
-// Every type may begin at a multiple of it.
-constexpr int64_t kAlignment = 16;
-
-int64_t aligned(int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-// Where a rank's part of `elements` elements lies in its block.
-struct Layout {
-  int64_t sparse_dims = 0;
-  int64_t row_bytes = 0;           // of one element's values
-  std::vector<int64_t> row_sizes;  // the dense dimensions
-  at::ScalarType type = at::kFloat;
-  int64_t index_bytes(int64_t elements) const {
-    return elements * sparse_dims * static_cast<int64_t>(sizeof(int64_t));
-  }
-  int64_t bytes(int64_t elements) const {
-    return aligned(index_bytes(elements)) + aligned(elements * row_bytes);
-  }
-  at::Tensor indices(const at::Tensor& block, int64_t elements) const {
-    return block.narrow(0, 0, index_bytes(elements)).view(at::kLong).view({sparse_dims, elements});
-  }
-  at::Tensor values(const at::Tensor& block, int64_t elements) const {
-    std::vector<int64_t> sizes = {elements};
-    sizes.insert(sizes.end(), row_sizes.begin(), row_sizes.end());
-    return block.narrow(0, aligned(index_bytes(elements)), elements * row_bytes)
-        .view(type)
-        .view(sizes);
-  }
-};
-
-Layout layout_of(const at::Tensor& mine) {
-  const at::Tensor values = mine.values();
-  Layout layout = {.sparse_dims = mine.sparse_dim(), .type = values.scalar_type()};
-  layout.row_sizes = values.sizes().slice(1).vec();
-  layout.row_bytes = static_cast<int64_t>(values.element_size());
-  for (const int64_t size : layout.row_sizes) layout.row_bytes *= size;
-  return layout;
-}
 
 at::Tensor header_of(const at::Tensor& mine) {
   std::vector<int64_t> numbers = {mine._nnz(), mine.sparse_dim()};
@@ -63,17 +26,28 @@ at::Tensor header_of(const at::Tensor& mine) {
   return at::tensor(at::ArrayRef<int64_t>(numbers), at::kLong);
 }
 
-at::Tensor sum_of(const at::Tensor& blocks, const std::vector<int64_t>& elements,
-                  const Layout& layout, at::IntArrayRef sizes) {
-  Tensors indices;
-  Tensors values;
-  for (size_t rank = 0; rank < elements.size(); ++rank) {
-    const at::Tensor block = blocks[static_cast<int64_t>(rank)];
-    indices.push_back(layout.indices(block, elements[rank]));
-    values.push_back(layout.values(block, elements[rank]));
+// What this rank sends, and room for what all ranks send.
+struct Gathered {
+  at::Tensor mine;
+  at::Tensor all;
+  int64_t dim = 0;  // that counts elements
+  Gathered(const at::Tensor& tensor, int64_t counted, int64_t most, int64_t ranks) : dim(counted) {
+    std::vector<int64_t> sizes = tensor.sizes().vec();
+    sizes[static_cast<size_t>(dim)] = most;
+    mine = at::zeros(sizes, tensor.scalar_type());
+    mine.narrow(dim, 0, tensor.size(dim)).copy_(tensor);
+    sizes.insert(sizes.begin(), ranks);
+    all = at::empty(sizes, tensor.scalar_type());
   }
-  return at::sparse_coo_tensor(at::cat(indices, 1), at::cat(values, 0), sizes).coalesce();
-}
+  // Of all ranks, one after the other, without the padding.
+  at::Tensor joined(const std::vector<int64_t>& elements) const {
+    Tensors parts;
+    for (size_t rank = 0; rank < elements.size(); ++rank) {
+      parts.push_back(all[static_cast<int64_t>(rank)].narrow(dim, 0, elements[rank]));
+    }
+    return at::cat(parts, dim);
+  }
+};
 
 void check_sparse(const at::Tensor& tensor, const c10d::ReduceOp& op) {
   TORCH_CHECK(tensor.device().is_cpu(), "heddle: cannot allreduce a tensor on ", tensor.device(),
@@ -108,23 +82,27 @@ WorkPtr ProcessGroupHeddle::allreduce_sparse(at::Tensor& tensor,
                 rank_);
     elements.push_back(headers[rank][0].item<int64_t>());
   }
-  const Layout layout = layout_of(mine);
-  const int64_t block = layout.bytes(*std::max_element(elements.begin(), elements.end()));
-  at::Tensor input = at::zeros({block}, at::kByte);
-  layout.indices(input, mine._nnz()).copy_(mine.indices());
-  layout.values(input, mine._nnz()).copy_(mine.values());
-  at::Tensor blocks = at::empty({size_, block}, at::kByte);
-  Plan plan = plan_of({.collective = collectives::Collective::kAllGather,
-                       .input = {input},
-                       .output = {blocks},
-                       .block = static_cast<uint64_t>(block)},
-                      elements_of(at::kByte));
+  const int64_t most = *std::max_element(elements.begin(), elements.end());
+  const Gathered indices(mine.indices(), 1, most, size_);
+  const Gathered values(mine.values(), 0, most, size_);
+  Plan plan;
+  for (const Gathered& each : {indices, values}) {
+    Plan one = plan_of({.collective = collectives::Collective::kAllGather,
+                        .input = {each.mine},
+                        .output = {each.all},
+                        .block = static_cast<uint64_t>(each.mine.numel())},
+                       elements_of(each.mine.scalar_type()));
+    plan.calls.push_back(std::move(one.calls[0]));
+    std::ranges::move(one.buffers, std::back_inserter(plan.buffers));
+  }
   plan.type = c10d::OpType::ALLREDUCE;
   plan.title = "heddle:all_reduce";
   plan.results = plan.inputs = {tensor};
-  plan.after = [blocks, elements, layout, tensor = tensor] {
+  plan.after = [indices, values, elements, tensor = tensor] {
     const at::NoGradGuard no_grad_there;
-    tensor.copy_(sum_of(blocks, elements, layout, tensor.sizes()));
+    tensor.copy_(
+        at::sparse_coo_tensor(indices.joined(elements), values.joined(elements), tensor.sizes())
+            .coalesce());
   };
   return start(std::move(plan), opts.timeout);
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -75,15 +74,25 @@ HeddleWork::~HeddleWork() {
 c10::intrusive_ptr<HeddleWork> HeddleWork::start(
     const std::shared_ptr<collectives::SharedCommunicator>& communicator, int rank, Plan plan,
     std::chrono::milliseconds timeout) {
-  std::vector<collectives::Call> calls = std::move(plan.calls);
   auto work = c10::make_intrusive<HeddleWork>(rank, std::move(plan), communicator);
-  work->to_end_ = calls.size();
-  if (calls.empty()) {
+  if (work->plan_.calls.empty()) {
     work->complete(nullptr);
     return work;
   }
+  auto posted = post(work, communicator, timeout);
+  TORCH_CHECK(posted, "heddle: ", work->plan_.about, text_of(posted.error()));
+  work->pending_ = std::move(*posted);
+  return work;
+}
+
+Result<std::vector<collectives::PendingCall>> HeddleWork::post(
+    const c10::intrusive_ptr<HeddleWork>& self,
+    const std::shared_ptr<collectives::SharedCommunicator>& communicator,
+    std::chrono::milliseconds timeout) {
+  std::vector<collectives::Call> calls = std::move(self->plan_.calls);
+  self->to_end_ = calls.size();
   // Moved out of by the last call, so that the progress thread is left with nothing to let go of.
-  const auto holder = std::make_shared<c10::intrusive_ptr<HeddleWork>>(work);
+  const auto holder = std::make_shared<c10::intrusive_ptr<HeddleWork>>(self);
   std::vector<collectives::CallOptions> options(calls.size());
   for (collectives::CallOptions& each : options) {
     each.timeout = nanos_of(timeout);
@@ -91,15 +100,11 @@ c10::intrusive_ptr<HeddleWork> HeddleWork::start(
       if ((*holder)->end_call(result)) end(std::move(*holder));
     };
   }
-  Result<std::vector<collectives::PendingCall>> posted =
-      communicator->post_group(std::move(calls), std::move(options));
-  TORCH_CHECK(posted, "heddle: ", work->plan_.about, text_of(posted.error()));
-  work->pending_ = std::move(*posted);
-  return work;
+  return communicator->post_group(std::move(calls), std::move(options));
 }
 
-c10::intrusive_ptr<HeddleWork> HeddleWork::start_receive(int rank, Plan plan,
-                                                         std::chrono::milliseconds limit) {
+c10::intrusive_ptr<HeddleWork> HeddleWork::prepare_receive(int rank, Plan plan,
+                                                           std::chrono::milliseconds limit) {
   auto work = c10::make_intrusive<HeddleWork>(rank, std::move(plan),
                                               std::weak_ptr<collectives::SharedCommunicator>());
   work->limit_ = limit;
@@ -107,19 +112,18 @@ c10::intrusive_ptr<HeddleWork> HeddleWork::start_receive(int rank, Plan plan,
   return work;
 }
 
-void HeddleWork::deliver(c10::intrusive_ptr<HeddleWork> self, uint32_t source,
-                         Result<std::vector<std::byte>> message) {
-  run_aside([self = std::move(self), source, message = std::move(message)] {
-    if (!message) {
-      self->complete(exception_of("heddle: " + self->plan_.about + text_of(message.error())));
-      return;
-    }
-    if (!message->empty()) {
-      std::memcpy(self->plan_.buffers[0].data(), message->data(), message->size());
-    }
-    self->plan_.source = static_cast<int>(source);
-    self->copy_results();
-  });
+void HeddleWork::receive_from(const c10::intrusive_ptr<HeddleWork>& self,
+                              const std::shared_ptr<collectives::SharedCommunicator>& communicator,
+                              uint32_t source, uint32_t peer) {
+  self->plan_.source = static_cast<int>(source);
+  self->plan_.calls[0].root = peer;
+  // The calls stay out of pending_, which belongs to another thread.
+  const auto posted = post(self, communicator, self->limit_);
+  if (!posted) self->refuse(posted.error());
+}
+
+void HeddleWork::refuse(const Error& error) {
+  complete(exception_of("heddle: " + plan_.about + text_of(error)));
 }
 
 // --- its end ---
@@ -176,9 +180,10 @@ int HeddleWork::sourceRank() const {
 }
 
 std::string HeddleWork::waits_for() {
-  for (const collectives::PendingCall& each : pending_) {
-    if (each.done()) continue;
-    const Result<void> ended = each.wait(Nanos{});
+  // The last is that of the message, behind its announcement.
+  for (auto each = pending_.rbegin(); each != pending_.rend(); ++each) {
+    if (each->done()) continue;
+    const Result<void> ended = each->wait(Nanos{});
     if (!ended) return text_of(ended.error());
   }
   return limit_ > kNoTimeout ? "no rank has sent a message" : "its results are being copied";

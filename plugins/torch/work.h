@@ -37,13 +37,18 @@ class HeddleWork final : public c10d::Work {
       std::chrono::milliseconds timeout);
   HeddleWork(int rank, Plan plan, std::weak_ptr<collectives::SharedCommunicator> communicator);
 
-  // A receive that deliver() ends. wait() without a timeout calls `give_up` when `limit` is over,
-  // which ends it, too, unless its message is about to be delivered.
-  static c10::intrusive_ptr<HeddleWork> start_receive(int rank, Plan plan,
-                                                      std::chrono::milliseconds limit);
+  // A receive whose source is not known yet: receive_from() starts the call of the plan, or
+  // refuse() ends it. wait() without a timeout calls `give_up` when `limit` is over, which refuses
+  // it unless it has a source.
+  static c10::intrusive_ptr<HeddleWork> prepare_receive(int rank, Plan plan,
+                                                        std::chrono::milliseconds limit);
   void set_give_up(std::function<void()> give_up) { give_up_ = std::move(give_up); }
-  static void deliver(c10::intrusive_ptr<HeddleWork> self, uint32_t source,
-                      Result<std::vector<std::byte>> message);
+  // `peer` is the rank of `source` in the communicator. Neither may be called by the progress
+  // thread.
+  static void receive_from(const c10::intrusive_ptr<HeddleWork>& self,
+                           const std::shared_ptr<collectives::SharedCommunicator>& communicator,
+                           uint32_t source, uint32_t peer);
+  void refuse(const Error& error);
   // What it holds of Python's goes here, or on a side thread where this is the progress thread.
   ~HeddleWork() override;
 
@@ -54,6 +59,10 @@ class HeddleWork final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
  private:
+  static Result<std::vector<collectives::PendingCall>> post(
+      const c10::intrusive_ptr<HeddleWork>& self,
+      const std::shared_ptr<collectives::SharedCommunicator>& communicator,
+      std::chrono::milliseconds timeout);
   // Whether it was the last.
   bool end_call(const Result<void>& result);
   static void end(c10::intrusive_ptr<HeddleWork> self);

@@ -5,6 +5,7 @@ what it must give where Gloo has no such method, over random types, shapes and l
 """
 
 import sys
+import threading
 import zlib
 
 import torch
@@ -248,35 +249,95 @@ class Checks:
                 self.same(long, torch.full((sizes[source],), value, dtype=dtype), f"what rank {source} sent next")
 
     def check_a_message_that_came_for_any_source_meets_a_receive_that_names_it(self):
-        """Both were posted before any message: the earlier receive gets the first message of rank 1."""
+        """All were posted before any message: each gets the next message of rank 1."""
+        values = [torch.full((5,), float(value)) for value in (1, 2, 3, 4)]
         if self.rank == 0:
-            first, second, third = (torch.zeros(5) for _ in range(3))
-            works = [dist.irecv(first, group=self.heddle, tag=8), dist.irecv(second, 1, group=self.heddle, tag=8),
-                     dist.irecv(third, group=self.heddle, tag=8)]
+            got = [torch.zeros(5) for _ in values]
+            works = [dist.irecv(each, source, group=self.heddle, tag=8)
+                     for each, source in zip(got, (None, 1, None, 1), strict=True)]
             dist.barrier(self.gloo)
             for work in works:
                 work.wait()
-            self.same([first, second, third], [torch.full((5,), float(value)) for value in (1, 2, 3)], "order")
-            self.refused("another type or size", lambda: [dist.irecv(torch.zeros(5), group=self.heddle, tag=8),
-                                                          dist.irecv(torch.zeros(6), group=self.heddle, tag=8)])
+            self.same(got, values, "order")
             return
         dist.barrier(self.gloo)
         if self.rank == 1:
-            for value in (1, 2, 3):
-                dist.send(torch.full((5,), float(value)), 0, group=self.heddle, tag=8)
+            for each in values:
+                dist.send(each, 0, group=self.heddle, tag=8)
 
-    def check_allreduce_of_sparse_tensors(self):
-        for dtype in (torch.float32, torch.int64):
+    def check_after_a_receive_from_any_source_messages_with_its_tag_have_any_size(self):
+        """The receive took the message of one rank; those of the others come later and are longer."""
+        if self.rank == 0:
+            first = torch.zeros(1)
+            source = dist.recv(first, group=self.heddle, tag=9)
+            for rank in range(1, self.size):
+                if rank != source:
+                    self.receive(torch.ones(1), rank, 9)
+                self.receive(torch.full((50_000 * rank,), float(rank)), rank, 9)
+                self.receive(torch.zeros(0), rank, 9)
+                self.receive(torch.ones(7, dtype=torch.int16), rank, 9)
+                dist.send(first, rank, group=self.heddle, tag=9)
+            return
+        for tensor in (torch.ones(1), torch.full((50_000 * self.rank,), float(self.rank)), torch.zeros(0),
+                       torch.ones(7, dtype=torch.int16)):
+            dist.send(tensor, 0, group=self.heddle, tag=9)
+            if tensor.dtype == torch.int16:  # then comes the next rank
+                dist.recv(torch.zeros(1), 0, group=self.heddle, tag=9)
+
+    def receive(self, right, source, tag):
+        got = torch.zeros_like(right)
+        dist.recv(got, source, group=self.heddle, tag=tag)
+        self.same(got, right, f"from rank {source} with tag {tag}")
+
+    def check_a_message_of_another_size_stays_for_the_next_receive_from_any_source(self):
+        if self.rank == 1:
+            dist.send(torch.ones(6), 0, group=self.heddle, tag=10)
+        if self.rank == 0:
+            self.refused("rank 1 has 24 bytes, this receive 20",
+                         lambda: dist.recv(torch.zeros(5), group=self.heddle, tag=10))
+            self.receive(torch.ones(6), None, 10)
+
+    def check_threads_receive_from_any_source_beside_receives_that_name_it(self):
+        """Each message meets one receive, whichever thread posted it."""
+        count = 200
+        if self.rank == 0:
+            got = [torch.zeros(3) for _ in range(2 * count)]
+
+            def receive(first, source):
+                for each in got[first::2]:
+                    dist.recv(each, source, group=self.heddle, tag=11)
+
+            thread = threading.Thread(target=receive, args=(0, None))
+            thread.start()
+            receive(1, 1)
+            thread.join()
+            assert sorted(each[0].item() for each in got) == list(range(2 * count)), got
+        elif self.rank == 1:
+            for each in range(2 * count):
+                dist.send(torch.full((3,), float(each)), 0, group=self.heddle, tag=11)
+
+    def check_allreduce_of_sparse_tensors_as_gloo_does(self):
+        """Not the same number of elements on each rank; some of the dimensions are dense."""
+        for dtype in (torch.uint8, torch.int8, torch.int32, torch.int64, torch.float32, torch.float64):
             for sparse_dims in (1, 2, 3):
                 dense = self.draw.tensor(dtype, (5, 4, 3), "plain")
-                dense[self.rank:, 1:] = 0  # not the same number of elements on each rank
-                right = sum(self.everyones(dense))
-                mine = dense.to_sparse(sparse_dims)
+                dense[self.rank:, 1:] = 0
+                dense[4, 0, 0] = 1
+                mine, right = dense.to_sparse(sparse_dims), dense.to_sparse(sparse_dims)
                 dist.all_reduce(mine, group=self.heddle)
-                self.same(mine.to_dense(), right, f"{sparse_dims} sparse dimensions")
-        none = torch.zeros(4, 2).to_sparse()
-        dist.all_reduce(none, group=self.heddle, async_op=True).wait()
-        self.same(none.to_dense(), torch.zeros(4, 2), "no elements")
+                dist.all_reduce(right, group=self.gloo)
+                self.same(mine.to_dense(), right.to_dense(), f"{sparse_dims} sparse dimensions")
+
+    def check_allreduce_of_sparse_tensors_without_elements(self):
+        """On all ranks, and on all but one."""
+        for full in (self.size, self.size - 1):
+            for dtype in (torch.float64, torch.int64):
+                dense = torch.full((4, 2), 3 if self.rank == full else 0, dtype=dtype)
+                mine = dense.to_sparse()
+                dist.all_reduce(mine, group=self.heddle, async_op=True).wait()
+                self.same(mine.to_dense(), sum(self.everyones(dense)), f"elements on rank {full} only")
+
+    def check_allreduce_of_sparse_tensors_of_other_sizes_is_refused(self):
         one = torch.ones(3 + (self.rank == 0)).to_sparse()
         self.refused("other sizes", lambda: dist.all_reduce(one, group=self.heddle))
 
@@ -334,14 +395,18 @@ class Checks:
             assert health and health == (list(range(self.size)), {}, None), health
         dist.barrier(self.gloo)
 
-    def check_profiler_entries(self):
-        """The names by which PyTorch's profiler lists calls, as for Gloo."""
-        ones, rest = torch.ones(3), [torch.empty(3) for _ in range(self.size)]
-        with torch.autograd.profiler.profile() as profile:
-            dist.all_reduce_coalesced([ones, ones.clone()], group=self.heddle)
-            dist.all_gather_coalesced([rest], [ones], group=self.heddle)
-        names = {event.name for event in profile.function_events}
-        assert {"heddle:all_reduce", "heddle:all_gather"} <= names, names
+    def check_profiler_entries_of_coalesced_calls(self):
+        """The names by which PyTorch's profiler lists calls are those for Gloo, but for the backend's."""
+        names = {}
+        for backend in ("gloo", "heddle"):
+            group = getattr(self, backend)
+            ones, rest = torch.ones(3), [[torch.empty(3)] for _ in range(self.size)]
+            with torch.autograd.profiler.profile() as profile:
+                dist.all_reduce_coalesced([ones, ones.clone()], group=group)
+                dist.all_gather_coalesced(rest, [ones], group=group)
+            names[backend] = [each.name.split(":")[1] for each in profile.function_events
+                              if each.name.startswith(backend + ":")]
+        assert names["heddle"] == names["gloo"] == ["all_reduce", "all_gather"], names
 
     # --- what makes no sense, or is not there ---
 
