@@ -88,9 +88,10 @@ class Backend(unittest.TestCase):
 
     def test_who_is_missing_is_named(self):
         done = run_ranks(3, HERE / "testing" / "life.py", "missing")
-        self.expect_passed(done, "late_rank_is_named", "wait_with_a_time_is_no_end", "monitored_barrier_names_all",
-                           "receive_from_any_source_ends", "silent_rank_is_found", "absent_rank_is_named",
-                           "child_is_refused", "dead_rank_is_named")
+        self.expect_passed(done, "late_rank_is_named", "monitored_barrier_waits_for_rank_0",
+                           "wait_with_a_time_is_no_end", "monitored_barrier_names_all",
+                           "monitored_barrier_names_the_first", "receive_from_any_source_ends",
+                           "silent_rank_is_found", "absent_rank_is_named", "child_is_refused", "dead_rank_is_named")
 
     def test_a_process_may_end_while_a_callback_computes(self):
         self.expect_passed(run_ranks(1, HERE / "testing" / "life.py", "ends_in_a_callback"), "ends_in_a_callback")

@@ -1,6 +1,5 @@
-// ProcessGroupHeddle: see process_group.h. Here are its life and the calls on whole tensors; those
-// on a block for each rank are in process_group_blocks.cc, messages and monitored barriers in
-// process_group_messages.cc.
+// ProcessGroupHeddle: see process_group.h. Here are its life and the calls on whole tensors; the
+// others are in process_group_*.cc.
 #include "plugins/torch/process_group.h"
 
 #include <set>

@@ -118,8 +118,6 @@ class ProcessGroupHeddle final : public BackendBase {
   WorkPtr reduce_each(Plan plan, const Tensors& tensors, const c10d::AllreduceOptions& opts);
   WorkPtr message(Tensors& tensors, int peer, int tag, bool sends);
   WorkPtr receive_any(Plan plan, std::optional<uint32_t> source, int tag);
-  std::vector<uint32_t> missing_of(const std::vector<collectives::PendingCall>& notices,
-                                   std::chrono::milliseconds timeout, bool name_all);
   void wait_for_all(std::chrono::milliseconds timeout, bool name_all);
   void notify_all();
   uint32_t check_rank(int64_t rank, const char* call) const;

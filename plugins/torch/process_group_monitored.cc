@@ -2,6 +2,7 @@
 // 0, which then releases all. PyTorch's programs recognize the errors by Gloo's words.
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -35,9 +36,22 @@ T checked(Result<T> result) {
   return std::move(*result);
 }
 
-std::string joined(const std::vector<uint32_t>& ranks) {
+using Missing = std::map<uint32_t, Error>;  // why, by rank
+
+std::string ranks_of(const Missing& missing) {
   std::string text;
-  for (const uint32_t rank : ranks) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  for (const auto& [rank, why] : missing) text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+// Of those that will never come.
+std::string causes_of(const Missing& missing) {
+  std::string text;
+  for (const auto& [rank, why] : missing) {
+    if (why.code != ErrorCode::kTimeout) {
+      text += ". Rank " + std::to_string(rank) + ": " + why.message();
+    }
+  }
   return text;
 }
 
@@ -49,20 +63,20 @@ Milliseconds left_until(std::chrono::steady_clock::time_point until) {
   return std::max(left, Milliseconds(0));
 }
 
-}  // namespace
-
 // The ranks that did not notify in time, or the first of them.
-std::vector<uint32_t> ProcessGroupHeddle::missing_of(const std::vector<PendingCall>& notices,
-                                                     Milliseconds timeout, bool name_all) {
+Missing missing_of(const std::vector<PendingCall>& notices, Milliseconds timeout, bool name_all) {
   const auto until = std::chrono::steady_clock::now() + timeout;
-  std::vector<uint32_t> missing;
-  for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
-    if (notices[rank - 1].wait(millis(left_until(until).count())).has_value()) continue;
-    missing.push_back(rank);
+  Missing missing;
+  for (uint32_t rank = 1; rank <= notices.size(); ++rank) {
+    const Result<void> came = notices[rank - 1].wait(millis(left_until(until).count()));
+    if (came) continue;
+    missing.emplace(rank, came.error());
     if (!name_all) break;
   }
   return missing;
 }
+
+}  // namespace
 
 void ProcessGroupHeddle::wait_for_all(Milliseconds timeout, bool name_all) {
   std::vector<uint8_t> bytes(static_cast<size_t>(size_));
@@ -71,15 +85,16 @@ void ProcessGroupHeddle::wait_for_all(Milliseconds timeout, bool name_all) {
     const auto pair = checked(pairs()->with(rank, kMonitorTag));
     notices.push_back(checked(pair->post(byte_call(Collective::kReceive, 1, bytes[rank]))));
   }
-  const std::vector<uint32_t> missing = missing_of(notices, timeout, name_all);
+  const Missing missing = missing_of(notices, timeout, name_all);
   if (missing.empty()) return notify_all();
   std::string why = "[Rank 0]: ";
   if (timeout.count() == 0) {
-    why += "Rank 0 timed out in monitoredBarrier after 0 ms, waiting for rank " + joined(missing);
+    why += "Rank 0 timed out in monitoredBarrier after 0 ms, waiting for rank " + ranks_of(missing);
   } else {
-    why += (name_all ? "Ranks " : "Rank ") + joined(missing) +
+    why += (name_all ? "Ranks " : "Rank ") + ranks_of(missing) +
            " failed to pass monitoredBarrier in " + in(timeout);
   }
+  why += causes_of(missing);
   // The receives write into `bytes`: they have to end before it goes.
   pairs()->abort();
   for (const PendingCall& call : notices) static_cast<void>(call.wait());
@@ -106,8 +121,10 @@ void ProcessGroupHeddle::monitoredBarrier(const c10d::BarrierOptions& opts, bool
   if (rank_ == 0) return wait_for_all(timeout, wait_all_ranks);
   uint8_t byte = 1;
   const auto pair = checked(pairs()->with(0, kMonitorTag));
-  // Rank 0 can name the missing ranks, so its timeout ends first.
-  const collectives::CallOptions options = {.timeout = millis(timeout.count()) + seconds(5)};
+  // As with Gloo, rank 0's time begins when it comes. It names the missing ranks, so its ends
+  // first.
+  const Milliseconds longer = std::max(timeout, timeout_);
+  const collectives::CallOptions options = {.timeout = millis(longer.count()) + seconds(5)};
   for (const Collective each : {Collective::kSend, Collective::kReceive}) {
     const auto call = checked(pair->post(byte_call(each, 0, byte), options));
     const Result<void> ended = call.wait();

@@ -186,7 +186,8 @@ std::string HeddleWork::waits_for() {
     const Result<void> ended = each->wait(Nanos{});
     if (!ended) return text_of(ended.error());
   }
-  return limit_ > kNoTimeout ? "no rank has sent a message" : "its results are being copied";
+  return limit_ > kNoTimeout ? "Timed out (no rank has sent a message)"
+                             : "Timed out (its results are being copied)";
 }
 
 void HeddleWork::give_up_when_over() {

@@ -1,5 +1,6 @@
 """Which ranks of a group answer, and barriers that name those which do not come."""
 
+import datetime
 import functools
 import typing
 
@@ -20,7 +21,7 @@ class Health(typing.NamedTuple):
 
 
 def check_health(group=None, timeout=5.0):
-    """Which ranks of the group answer, and which do not within `timeout` seconds; true if all is well.
+    """Which ranks of the group answer, and which do not in `timeout` (seconds or a timedelta); true if all is well.
 
     Any rank may call it at any time, also after the group has failed; the others need not call anything. A rank
     answers as long as its process runs and is reached, even if its program hangs: the error of a call that timed out
@@ -28,6 +29,8 @@ def check_health(group=None, timeout=5.0):
     """
     if group is None:
         group = dist.distributed_c10d._get_default_group()
+    if isinstance(timeout, datetime.timedelta):
+        timeout = timeout.total_seconds()
     answered, silent = _backend.check_health(group, timeout)
     return Health(sorted([*answered, group.rank()]), silent, elastic.get_error(group))
 

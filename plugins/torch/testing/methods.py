@@ -4,6 +4,7 @@ what it must give where Gloo has no such method, over random types, shapes and l
     methods.py SEED     prints "passed NAME" a check on rank 0; a difference is an exception on its rank
 """
 
+import datetime
 import sys
 import threading
 import zlib
@@ -384,15 +385,20 @@ class Checks:
                 self.same(tensor, torch.full((7,), float(sum(ranks))), f"group {ranks}")
                 dist.destroy_process_group(group)
 
-    def check_monitored_barrier(self):
-        self.heddle.monitored_barrier()
+    def check_monitored_barrier_for_which_torch_wants_gloo(self):
+        dist.monitored_barrier(self.heddle)
         dist.monitored_barrier(self.heddle, wait_all_ranks=True)
+        dist.monitored_barrier(self.gloo)  # torch's own
+        part = dist.new_group([0], backend="heddle")
+        dist.monitored_barrier(part)  # of which most ranks are no members
 
     def check_health(self):
         """No rank makes a call for it: all but one are in another barrier."""
         if self.rank == 0:
-            health = heddle_torch.check_health(self.heddle)
-            assert health and health == (list(range(self.size)), {}, None), health
+            for timeout in (60, datetime.timedelta(minutes=1)):
+                health = heddle_torch.check_health(self.heddle, timeout)
+                assert health and health == (list(range(self.size)), {}, None), health
+            self.refused("of another backend", lambda: heddle_torch.check_health(self.gloo))
         dist.barrier(self.gloo)
 
     def check_profiler_entries_of_coalesced_calls(self):
