@@ -47,6 +47,13 @@ constexpr std::array kKeys = {
     ConfigKey{.name = "nccl.nics",
               .doc = "file with rails, planes and speeds of NCCL's devices; empty: as the system "
                      "reports them"},
+    ConfigKey{.name = "nccl.threads",
+              .type = ConfigType::kInteger,
+              .fallback = "0",
+              .doc = "threads of a device of NCCL, each with an endpoint and a share of NCCL's "
+                     "comms; 0: one endpoint, driven as `drive` says",
+              .min = 0,
+              .max = 16},
     ConfigKey{.name = "mtu_bytes",
               .type = ConfigType::kInteger,
               .fallback = "0",

@@ -70,6 +70,8 @@ struct HostFacts {
   std::vector<std::string> firewalls;  // services that are set to run: "ufw", "firewalld"
   int cores = -1;                      // of the machine
   int usable_cores = -1;               // by affinity and the control group's quota
+  int threads = 0;                     // HEDDLE_NCCL_THREADS
+  int gpus = 0;                        // a process for each is assumed
   KeyFacts keys;
   TunerFacts figures;
   RecordingFacts recording;

@@ -364,6 +364,22 @@ TEST(DoctorTest, LimitsOfContainers) {
   expect_one(facts, "warn limits", "256 open files");
 }
 
+TEST(DoctorTest, ThreadsOfDevicesNeedCoresAndOpenFiles) {
+  HostFacts facts = sound_host();
+  facts.threads = 4;
+  facts.gpus = 8;
+  facts.cores = facts.usable_cores = 40;
+  EXPECT_THAT(complaints(facts), testing::IsEmpty());
+  facts.usable_cores = 39;
+  expect_one(facts, "warn cores", "39 of 40 cores");
+  facts.usable_cores = 40;
+  facts.descriptors = 700;
+  facts.threads = 0;
+  EXPECT_THAT(complaints(facts), testing::IsEmpty());
+  facts.threads = 4;
+  expect_one(facts, "warn limits", "700 open files");
+}
+
 TEST(DoctorTest, Keys) {
   HostFacts facts = sound_host();
   facts.keys = {};

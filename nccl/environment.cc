@@ -3,8 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace heddle::nccl {
 namespace {
+
+// One thread drives some 20 Gb/s in each direction, and more than four gained nothing
+// (docs/performance.md: `bench/run gpu --part cable`).
+constexpr int kFastNicMbits = 25'000;
+constexpr int kMostThreads = 4;
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -47,6 +54,15 @@ std::string shell_quoted(const std::string& word) {
   return quoted + "'";
 }
 
+int threads_for(const EnvironmentFacts& facts) {
+  if (facts.threads > 0) return facts.threads;
+  const bool fast = std::ranges::any_of(
+      facts.chosen, [](const Nic& nic) { return nic.speed_mbits >= kFastNicMbits; });
+  const int of_a_process = facts.usable_cores / std::max(1, facts.gpus);
+  const int threads = std::min(kMostThreads, of_a_process / 2);
+  return fast && threads > 1 ? threads : 0;
+}
+
 std::vector<Variable> nccl_variables(const EnvironmentFacts& facts) {
   std::vector<Variable> variables = {
       {"NCCL_NET_PLUGIN", "heddle", "NCCL loads libnccl-net-heddle.so"},
@@ -64,6 +80,10 @@ std::vector<Variable> nccl_variables(const EnvironmentFacts& facts) {
   }
   if (!facts.nics_file.empty()) {
     variables.push_back({"HEDDLE_NCCL_NICS", facts.nics_file, "their rails, planes and speeds"});
+  }
+  if (const int threads = threads_for(facts); threads > 0) {
+    variables.push_back({"HEDDLE_NCCL_THREADS", std::to_string(threads),
+                         "threads of each device; one drives some 20 Gb/s in each direction"});
   }
   return variables;
 }

@@ -17,6 +17,9 @@ struct EnvironmentFacts {
   std::string nics_file;    // HEDDLE_NCCL_NICS as it is
   std::string profiler;     // NCCL_PROFILER_PLUGIN and NCCL_TUNER_PLUGIN as they are
   std::string tuner;
+  int threads = 0;       // HEDDLE_NCCL_THREADS as it is; 0: not set
+  int usable_cores = 1;  // by affinity and the control group's quota
+  int gpus = 0;          // of the machine, a process for each
 };
 
 struct Variable {
@@ -24,6 +27,10 @@ struct Variable {
   std::string value;
   std::string about;  // what it does, for a reader
 };
+
+// HEDDLE_NCCL_THREADS for these facts; 0: none. The user's choice stands. Otherwise up to 4, half
+// of a process's cores, where a NIC is too fast for one thread.
+int threads_for(const EnvironmentFacts& facts);
 
 // In the order in which they are best read. LD_LIBRARY_PATH is among them unless the library lies
 // in a folder that the loader searches anyway.

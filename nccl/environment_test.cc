@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace heddle::nccl {
@@ -34,6 +35,23 @@ TEST(EnvironmentTest, NamesLibraryAndInterfaces) {
   EXPECT_THAT(lines_of(two_nics()),
               ElementsAre("NCCL_NET_PLUGIN=heddle", "NCCL_NET=heddle",
                           "LD_LIBRARY_PATH=/opt/heddle/lib", "HEDDLE_IFNAME==eth0,eth1"));
+}
+
+TEST(EnvironmentTest, FastNicsGetThreadsWhereAProcessHasCoresForThem) {
+  EnvironmentFacts facts = two_nics();
+  for (Nic& nic : facts.chosen) nic.speed_mbits = 100'000;
+  for (const auto& [cores, gpus, threads] :
+       {std::tuple(64, 8, 4), {128, 8, 4}, {16, 4, 2}, {16, 8, 0}, {2, 0, 0}, {4, 0, 2}}) {
+    facts.usable_cores = cores;
+    facts.gpus = gpus;
+    EXPECT_EQ(threads_for(facts), threads) << cores << " cores, " << gpus << " GPUs";
+  }
+  facts.usable_cores = 64;
+  EXPECT_THAT(lines_of(facts), testing::Contains("HEDDLE_NCCL_THREADS=4"));
+  for (Nic& nic : facts.chosen) nic.speed_mbits = 10'000;
+  EXPECT_EQ(threads_for(facts), 0);
+  facts.threads = 7;
+  EXPECT_EQ(threads_for(facts), 7);
 }
 
 TEST(EnvironmentTest, KeepsWhatTheUserChose) {

@@ -195,7 +195,9 @@ int run(const MatrixOptions& options) {
     whole = false;
   }
   if (options.expected && traffic.calls == traffic.calls_without_formula) {
-    print_warning("nothing is expected: no call of a collective with a formula was recorded");
+    print_warning(
+        "nothing is expected: no call of a collective with a formula was recorded (NCCL's calls "
+        "have one where its graph is given: --nccl-graph)");
   }
   if (const std::optional<Error> refused = cannot_show(traffic, options); refused) {
     print_error(*refused);

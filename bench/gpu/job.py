@@ -19,7 +19,7 @@ _PATIENCE_S = 300
 
 # Two processes on one GPU are two hosts for NCCL, without any other way between them than the network.
 _APART = {"NCCL_P2P_DISABLE": 1, "NCCL_SHM_DISABLE": 1, "NCCL_MNNVL_ENABLE": 0, "NCCL_NVLS_ENABLE": 0,
-          "NCCL_IB_DISABLE": 1}
+          "NCCL_IB_DISABLE": 1, "NCCL_DEBUG": "WARN"}
 
 
 class Network:
@@ -67,7 +67,7 @@ class Contest:
     def run(self):
         command = _command_of(self._hosts, self._network, self._python, self._words)
         sample = run_ranks(self._hosts, self.name, command, _PATIENCE_S)
-        sample.result = json.loads(sample.output.strip().splitlines()[-1])
+        sample.result = json.loads(next(line for line in sample.output.splitlines() if line.startswith('{"torch"')))
         sample.cpu_share = sample.meanwhile.cpu_share
         return sample
 
@@ -98,7 +98,8 @@ class Endless:
 
     def read(self):
         text = pathlib.Path(self._folder.name, "0").read_text(encoding="utf-8")
-        self.steps = [json.loads(line)["time"] for line in text[:text.rfind("\n") + 1].splitlines()]
+        lines = text[:text.rfind("\n") + 1].splitlines()
+        self.steps = [json.loads(line)["time"] for line in lines if line.startswith("{")]  # NCCL writes there, too
 
     def errors(self, rank):
         return pathlib.Path(self._folder.name, f"errors{rank}").read_text(encoding="utf-8", errors="replace")
@@ -113,13 +114,13 @@ class Endless:
 
 
 @contextlib.contextmanager
-def multi_process_service():
+def multi_process_service(wanted):
     """Lets both processes use the GPU at once, where NVIDIA's MPS is installed; otherwise they take turns of some
     2 ms. Yields whether they do. Variables in os.environ are inherited by the ranks.
     """
     control = shutil.which("nvidia-cuda-mps-control")
-    if control is None or "CUDA_MPS_PIPE_DIRECTORY" in os.environ:
-        yield control is not None
+    if control is None or not wanted:
+        yield False
         return
     with tempfile.TemporaryDirectory(prefix="heddle-bench-mps-") as folder:
         os.environ["CUDA_MPS_PIPE_DIRECTORY"] = os.environ["CUDA_MPS_LOG_DIRECTORY"] = folder
@@ -138,7 +139,8 @@ def need_gpu(python):
     try:
         done = subprocess.run([python, "-c", asked], capture_output=True, text=True, check=False)
     except OSError as error:
-        raise CannotMeasure(f"cannot start {python}: {error.strerror}", "name a Python with PyTorch: --python") from error
+        raise CannotMeasure(f"cannot start {python}: {error.strerror}", "name a Python with PyTorch: --python"
+                            ) from error
     said = (done.stderr.strip().splitlines() or [""])[-1]
     if done.returncode != 0:
         raise CannotMeasure(f"{python} has no PyTorch: {said}", "name one that has: --python")

@@ -25,18 +25,25 @@ _OPERATIONS = "all_reduce,all_gather,reduce_scatter,all_to_all,broadcast,reduce,
 _KIB, _MIB = 1 << 10, 1 << 20
 _SPINE_MBITS = 1000
 _STEPS_BEFORE = 20
-_BLACKHOLE_S, _GIVE_UP_S = 8, 25
-_DEATH_PATIENCE_S = 60
+_BLACKHOLE_S, _GIVE_UP_S = 6, 15
+_DEATH_PATIENCE_S = 20
+_REMOTE_ERROR = "ncclRemoteError"
 
 
 def add_arguments(parser):
     parser.add_argument("--part", action="append", choices=_PARTS, help="measure this only [all]")
     parser.add_argument("--python", default="python3", metavar="PROGRAM", help="a Python with PyTorch [python3]")
+    parser.add_argument("--sizes", default="64K,1M,16M,64M,256M", help="bytes [64K,1M,16M,64M,256M]; over the fabric "
+                        "those up to 64M")
+    parser.add_argument("--operations", default=_OPERATIONS, help=f"over the cable [{_OPERATIONS}]")
     parser.add_argument("--pairs", type=int, default=5, metavar="N", help="rounds [5]")
     parser.add_argument("--budget", type=float, default=0.1, metavar="SECONDS", help="of one timed point [0.1]")
     parser.add_argument("--steps", type=int, default=12, metavar="N", help="of a training [12]")
     parser.add_argument("--batch", type=int, default=32, metavar="N", help="images a rank and step [32]")
-    parser.add_argument("--thread", action="store_true", help="measure heddle with a thread of its own, too")
+    parser.add_argument("--in-turns", action="store_true", help="without NVIDIA's MPS: one process "
+                        "uses the GPU at a time")
+    parser.add_argument("--threads", type=int, action="append", default=[], metavar="N",
+                        help="measure heddle with N threads (HEDDLE_NCCL_THREADS), too")
     parser.add_argument("--spare", type=int, default=60, metavar="SECONDS", help="for runs made again, a part [60]")
 
 
@@ -79,21 +86,27 @@ def _measure(arguments, progress, hosts, networks, operations, sizes):
         for name, runs in samples.items()]}
 
 
+def _sizes(arguments):
+    units = {"K": _KIB, "M": _MIB}
+    return [int(size[:-1]) * units[size[-1]] for size in arguments.sizes.split(",")]
+
+
 def _networks(arguments, *sockets):
-    own = [heddle(), heddle("heddle, thread", HEDDLE_DRIVE="thread")] if arguments.thread else [heddle()]
-    return [*own, socket(), *(socket(*each) for each in sockets)]
+    own = [heddle(f"heddle, {count} thread{'s' if count > 1 else ''}", HEDDLE_NCCL_THREADS=count)
+           for count in arguments.threads]
+    return [heddle(), *own, socket(), *(socket(*each) for each in sockets)]
 
 
 def _cable(arguments, progress):
     with Cable(9000) as cable:
-        return _measure(arguments, progress, _CableHosts(cable), _networks(arguments, (2, 2)), _OPERATIONS,
-                        [64 * _KIB, _MIB, 16 * _MIB, 64 * _MIB, 256 * _MIB])
+        return _measure(arguments, progress, _CableHosts(cable), _networks(arguments, (2, 2)), arguments.operations,
+                        _sizes(arguments))
 
 
 def _fabric(arguments, progress, loss=None):
     with Fabric(_topology(loss)) as fabric:
         return _measure(arguments, progress, fabric, _networks(arguments, (2, 2), (4, 4)),
-                        "all_reduce,all_to_all,send_recv", [64 * _KIB, _MIB, 16 * _MIB, 64 * _MIB])
+                        "all_reduce,all_to_all,send_recv", [size for size in _sizes(arguments) if size <= 64 * _MIB])
 
 
 def _train(arguments, progress, hosts, networks, where):
@@ -128,11 +141,11 @@ def _training(arguments, progress):
 def _blackhole(arguments, progress):
     """One spine drops everything in mid-run, in both directions, and does not come back."""
     results = []
-    networks = [heddle(), socket(), socket(2, 2)]
+    networks, runs = [heddle(), socket(), socket(2, 2)], min(arguments.pairs, 3)
     with Fabric(_topology()) as fabric:
-        for turn in range(3 * len(networks)):
+        for turn in range(runs * len(networks)):
             network = networks[turn % len(networks)]
-            progress.say(turn, 3 * len(networks), network.name)
+            progress.say(turn, runs * len(networks), network.name)
             fabric.fault("clear")
             with Endless(fabric, network, arguments.python, 16 * _MIB) as job:
                 job.wait_for_steps(_STEPS_BEFORE)
@@ -162,35 +175,43 @@ def _after_fault(job, fault):
 
 
 def _death(arguments, progress):
-    """kill -9 of rank 1: the time until rank 0 has ended, and what it reports."""
+    """kill -9 of rank 1: the time until PyTorch reports NCCL's remote error at rank 0, and the cause that it names.
+    PyTorch then collects stacks and ends itself, which takes as long with each network.
+    """
     results = []
-    networks = [heddle(), socket()]
+    networks, runs = [heddle(), socket()], min(arguments.pairs, 3)
     with Cable(9000) as cable:
-        for turn in range(3 * len(networks)):
+        for turn in range(runs * len(networks)):
             network = networks[turn % len(networks)]
-            progress.say(turn, 3 * len(networks), network.name)
+            progress.say(turn, runs * len(networks), network.name)
             with Endless(_CableHosts(cable), network, arguments.python, 16 * _MIB) as job:
                 job.wait_for_steps(_STEPS_BEFORE)
                 os.killpg(job.ranks[1].pid, signal.SIGKILL)
                 killed = time.monotonic()
-                while job.ranks[0].poll() is None and time.monotonic() - killed < _DEATH_PATIENCE_S:
+                while _REMOTE_ERROR not in job.errors(0) and time.monotonic() - killed < _DEATH_PATIENCE_S:
                     time.sleep(0.02)
-                lines = [line for line in job.errors(0).splitlines() if "rror" in line]
-                results.append({"program": network.name, "ended": job.ranks[0].poll() is not None,
-                                "seconds": time.monotonic() - killed, "reported": lines[:6]})
+                seconds, reported = time.monotonic() - killed, job.errors(0)
+                results.append({"program": network.name, "reported": _REMOTE_ERROR in reported, "seconds": seconds,
+                                "causes": [line for line in reported.splitlines()
+                                           if line.startswith(("NET/", "socketProgress"))][:1]})
     return results
 
 
 def run(arguments, progress):
     need_network_rights()
     gpu = need_gpu(arguments.python)
-    parts = {"cable": _cable, "fabric": _fabric, "training": _training, "blackhole": _blackhole, "death": _death,
+    parts = {"cable": _cable, "fabric": _fabric, "training": _training, "blackhole": _blackhole,
              "loss": lambda *words: _fabric(*words, loss="0.1%")}
-    with multi_process_service() as together:
-        document = {"scenario": "gpu", "machine": {**describe(), "gpu": gpu}, "rounds": arguments.pairs,
-                    "multi_process_service": together}
-        for name in arguments.part or _PARTS:
-            document[name] = parts[name](arguments, progress)
+    document = {"scenario": "gpu", "machine": {**describe(), "gpu": gpu}, "rounds": arguments.pairs}
+    chosen = arguments.part or _PARTS
+    with multi_process_service(not arguments.in_turns) as together:
+        document["multi_process_service"] = together
+        for name in chosen:
+            if name != "death":
+                document[name] = parts[name](arguments, progress)
+    # Under MPS the end of one process may disturb the others' work on the GPU.
+    if "death" in chosen:
+        document["death"] = _death(arguments, progress)
     wrong = [program for part in ("cable", "fabric", "loss") if part in document
              for program in document[part]["programs"] if program["wrong"]]
     if wrong:
@@ -201,12 +222,13 @@ def run(arguments, progress):
 def _show_points(title, part):
     print(f"\n{title}; bus bandwidth, GB/s")
     names = [program["program"] for program in part["programs"]]
-    row("", *names, "heddle to the best other")
+    row("", *names, "best heddle to best other")
     for point in part["points"]:
         speeds = point["bus_gbytes_per_s"]
-        best = max((name for name in names if not name.startswith("heddle")), key=lambda name: speeds[name]["median"])
+        ours, best = (max((name for name in names if name.startswith("heddle") == own),
+                          key=lambda name: speeds[name]["median"]) for own in (True, False))
         row(f"{point['operation']} {point['bytes'] / _KIB:g} KiB", *(text(speeds[name], 3) for name in names),
-            text(point["heddle_to"][best], 2))
+            text(ratio(speeds[ours]["samples"], speeds[best]["samples"]), 2))
     for program in part["programs"]:
         print(f"  {program['program']}: {program['compared']} results compared, {program['wrong']} wrong elements")
     cpu_note(part["programs"])
@@ -233,5 +255,6 @@ def show(document):
             f"longest gap {result['longest_gap_s']:.2f} s", f"step {result['step_before_s'] * 1e3:.0f} ms before",
             f"{result['step_after_s'] * 1e3:.0f} ms after")
     for result in document.get("death", []):
-        row(f"kill -9: {result['program']}", f"ended after {result['seconds']:.1f} s" if result["ended"]
-            else f"not ended after {result['seconds']:.0f} s", *result["reported"][:1])
+        row(f"kill -9: {result['program']}", f"{'reported' if result['reported'] else 'nothing'} after "
+            f"{result['seconds']:.2f} s")
+        print(*(f"    {cause}" for cause in result["causes"]), sep="\n")

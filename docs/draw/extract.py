@@ -1,30 +1,9 @@
-"""From the JSON document of a scenario of bench/run to the figures that the pages show. One function a scenario.
-
-A figure: {id, title, unit, digits, columns, rows: [{name, values}], …} with one value a column: {median, min, max}, or
-None where nothing was measured. A figure with "simulated" holds no measured value, and one without it no simulated one.
+"""From the JSON document of a scenario of bench/run to the figures (figure.py) that the pages show. One function a
+scenario; those of NCCL are in extract_nccl.py.
 """
 
-
-def one(value):
-    return {"median": value, "min": value, "max": value}
-
-
-def percent(value):
-    return {key: 100 * value[key] for key in ("median", "min", "max")}
-
-
-def figure(name, title, unit, columns, rows, digits=2, **more):
-    """`rows`: (name, values) in the order in which they are shown."""
-    return {"id": name, "title": title, "unit": unit, "digits": digits, "columns": columns,
-            "rows": [{"name": row, "values": [value and {key: value[key] for key in ("median", "min", "max")}
-                                              for value in values]} for row, values in rows], **more}
-
-
-def _by_program(parts, key, rename=lambda name: name):
-    """Rows of several parts that each list their programs; a program that a part lacks has None there."""
-    names = list(dict.fromkeys(program["program"] for part in parts for program in part["programs"]))
-    found = [{program["program"]: program[key] for program in part["programs"]} for part in parts]
-    return [(rename(name), [part.get(name) for part in found]) for name in names]
+from extract_nccl import gpu, nccl
+from figure import by_program, figure, one, percent, size_name
 
 
 def p2p(document):
@@ -32,11 +11,11 @@ def p2p(document):
     columns = [f"MTU {part['mtu_bytes']}" for part in parts]
     latency = document["latency"]["programs"]
     return [figure("p2p", "One connection, one thread a side, no rate limit", "Gb/s of payload", columns,
-                   _by_program(parts, "goodput_gbits_per_s"), 1,
+                   by_program(parts, "goodput_gbits_per_s"), 1,
                    page_rows=["raw UDP, one copy", "heddle", "TCP cubic, 128K writes", "TCP cubic, 1M writes",
                               "TCP bbr, 128K writes", "TCP bbr, 1M writes"]),
             figure("p2p_cpu", "CPU time of both hosts for a GB of payload", "seconds a GB", columns,
-                   _by_program(parts, "host_cpu_seconds_per_gbyte")),
+                   by_program(parts, "host_cpu_seconds_per_gbyte")),
             figure("latency", "One-way latency (RTT/2) of 64 bytes, both sides spinning", "µs", ["p50", "p99"],
                    [(program["program"], [program["half_round_trip_us_p50"], program["half_round_trip_us_p99"]])
                     for program in latency])]
@@ -55,7 +34,7 @@ def multipath(document):
     if spines:
         columns = [_spines_title(part) for part in spines]
         made += [figure("multipath", "One connection over four spines of 200 Mb/s", "share of payload capacity",
-                        columns, _by_program(spines, "to_capacity", _short),
+                        columns, by_program(spines, "to_capacity", _short),
                         capacities_mbits=[part["payload_capacity_mbits_per_s"] for part in spines]),
                  figure("multipath_simulated", "One connection over four spines, simulated",
                         "share of payload capacity", columns,
@@ -78,9 +57,9 @@ def loss(document):
     parts = document["losses"]
     columns = [f"{part['loss']} lost" for part in parts]
     return [figure("loss", "Goodput under random loss, four spines of 100 Mb/s", "Mb/s of payload", columns,
-                   _by_program(parts, "goodput_mbits_per_s", _short), 0),
+                   by_program(parts, "goodput_mbits_per_s", _short), 0),
             figure("loss_share", "Goodput under random loss, to the same program without loss",
-                   "share of what the loss leaves", columns, _by_program(parts, "of_what_is_left", _short), 3),
+                   "share of what the loss leaves", columns, by_program(parts, "of_what_is_left", _short), 3),
             figure("loss_simulated", "Goodput under random loss, simulated", "share of what the loss leaves", columns,
                    [("heddle", [one(part["simulated"]) for part in parts])], 3, simulated=True)]
 
@@ -107,13 +86,6 @@ def elastic(document):
                    "seconds", ["next step"], rows)]
 
 
-def _bytes(count):
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= unit:
-            return f"{count // unit} {name}"
-    return f"{count} B"
-
-
 def _queue(count):
     return f"{count / 1e6:g} MB" if count >= 10**6 else f"{count / 1e3:g} KB"
 
@@ -125,11 +97,11 @@ def incast(document):
         parts = [part for part in document["parts"] if (part["senders"], part["message_bytes"]) == (senders, size)]
         columns = [f"queue of {_queue(part['queue_bytes'])}" for part in parts]
         name = "incast" if (senders, size) == (15, 65536) else f"incast_{senders}_{size}"
-        what = f"{senders} senders of {_bytes(size)} to one receiver"
+        what = f"{senders} senders of {size_name(size)} to one receiver"
         simulated = [next((program["simulated_p99_of_ideal"] for program in part["programs"]
                            if program.get("simulated_p99_of_ideal")), None) for part in parts]
         made.append(figure(name, f"{what}: 99th percentile of message time", "times the ideal", columns,
-                           _by_program(parts, "p99_of_ideal"), 2, reference=1))
+                           by_program(parts, "p99_of_ideal"), 2, reference=1))
         if any(simulated):
             made.append(figure(f"{name}_simulated", f"{what}, simulated: 99th percentile of message time",
                                "times the ideal", columns,
@@ -155,14 +127,15 @@ def allreduce(document):
         return []
     columns = [f"{part['ranks']} ranks" for part in parts]
     sizes = [row["bytes"] for row in parts[0]["rows"]]
-    rows = [(_bytes(size), [_best_ratio(next(row for row in part["rows"] if row["bytes"] == size)) for part in parts])
+    rows = [(size_name(size),
+             [_best_ratio(next(row for row in part["rows"] if row["bytes"] == size)) for part in parts])
             for size in sizes]
     made = [figure(f"allreduce_{on}", f"All-reduce {_PLACES[on]}: time of the better peer to heddle's",
                    "times as fast", columns, rows, chart="ratios", page_rows=_SHOWN_SIZES)]
     if on == "fabric":
         row = parts[0]["rows"][-1]
         factor = 2 * (parts[0]["ranks"] - 1) / parts[0]["ranks"] * row["bytes"]
-        made.append(figure("allreduce_fabric_bus", f"All-reduce of {_bytes(row['bytes'])} {_PLACES[on]}",
+        made.append(figure("allreduce_fabric_bus", f"All-reduce of {size_name(row['bytes'])} {_PLACES[on]}",
                            "MB/s of bus bandwidth", ["bus bandwidth"],
                            [(name, [{"median": factor / value["median"], "min": factor / value["max"],
                                      "max": factor / value["min"]}]) for name, value in row["us"].items()], 0))
@@ -181,7 +154,7 @@ def nics(document):
     parts = document["bandwidth"]
     return [figure("nics", "One connection over two NICs a host", "share of both NICs",
                    ["{} + {} Mb/s".format(*part["rates_mbits_per_s"]) for part in parts],
-                   _by_program(parts, "to_capacity"))]
+                   by_program(parts, "to_capacity"))]
 
 
 def hostile(document):
@@ -205,7 +178,7 @@ def _interval(each):
 
 
 def recording(document):
-    costs = {f"all-reduce of {_bytes(int(size))}": cost["wall_ns"] for size, cost in document["alternating"].items()}
+    costs = {f"all-reduce of {size_name(int(size))}": cost["wall_ns"] for size, cost in document["alternating"].items()}
     if "training_in_turn" in document:
         costs["step of ResNet-18, batch 16"] = document["training_in_turn"]["wall_ns"]
     levels = list(next(iter(costs.values())))
@@ -219,7 +192,7 @@ def distance(document):
     parts = [case for case in document["cases"] if case["buffers"] != "debian"] or document["cases"]
     columns = [f"{part['km']} km" for part in parts]
     return [figure("distance", f"One connection over a cable of {document['mbits']} Mb/s", "share of payload capacity",
-                   columns, _by_program(parts, "to_capacity")),
+                   columns, by_program(parts, "to_capacity")),
             figure("distance_simulated", "One connection over distance, simulated", "share of payload capacity",
                    columns,
                    [("heddle", [one(part["simulated_to_capacity"]) for part in parts])], 3, simulated=True)]
@@ -339,20 +312,24 @@ def plan(document):
 
 
 SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath, "loss": loss,
-             "failure": failure, "elastic": elastic, "incast": incast,
+             "failure": failure, "elastic": elastic, "gpu": gpu, "nccl": nccl, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify}
 
 
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",
-           "loss": "more", "failure": "less", "elastic": "less",
+           "loss": "more", "failure": "less", "elastic": "less", "gpu_training": "less", "nccl_spines": "more",
            "incast": "less", "allreduce": "more", "distance": "more"}
 
 
 _SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "training": "Training ResNet-18, to Gloo",
           "allreduce_host": "All-reduce on one host, to Open MPI", "p2p": "One connection, no rate limit",
           "p2p_cpu": "CPU time for a GB of payload", "latency": "One-way latency of 64 bytes",
-          "loss": "Goodput under random loss"}
+          "loss": "Goodput under random loss", "gpu_training": "A step of ResNet-50 on a GPU",
+          "gpu_best": "NCCL on a GPU, no rate limit, best setting to best",
+          "gpu_default": "NCCL on a GPU, no rate limit, as both set themselves up",
+          "gpu_fabric_best": "NCCL on a GPU, four spines, to Socket's best",
+          "nccl_veth": "NCCL's traffic, no rate limit, to NCCL's sockets"}
 
 
 def _with_direction(figure):

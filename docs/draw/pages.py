@@ -51,7 +51,8 @@ def comparison(rows):
 def source(data):
     """Where, when and by which command; a line of code and a line of prose."""
     machine = data["machine"]
-    where = f"{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']}"
+    gpu = f"{machine['gpu']}, " if "gpu" in machine else ""
+    where = f"{gpu}{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']}"
     commit = f", commit {data['commit']}" if data.get("commit") else ""
     kind = "Simulated" if data.get("kind") == "simulated" else "Measured"
     how = " Transcribed from an earlier report." if data.get("origin") == "transcribed" else ""

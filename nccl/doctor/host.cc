@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "nccl/doctor/checks.h"
 
 namespace heddle::nccl::doctor {
@@ -52,7 +54,8 @@ void check_buffers(const HostFacts& facts, Findings& findings) {
 void check_descriptors(const HostFacts& facts, Findings& findings) {
   if (facts.descriptors < 0) return;
   const auto nics = static_cast<int64_t>(select_nics(facts.nics, facts.selection).size());
-  const int64_t needed = kDescriptorsOfProgram + kDescriptorsOfNic * nics;
+  const int64_t needed =
+      kDescriptorsOfProgram + kDescriptorsOfNic * nics * std::max(1, facts.threads);
   const std::string text = fmt::format("{} open files a process", facts.descriptors);
   if (facts.descriptors >= needed) {
     ok(findings, "limits", text);
@@ -67,13 +70,22 @@ void check_descriptors(const HostFacts& facts, Findings& findings) {
 void check_cores(const HostFacts& facts, Findings& findings) {
   if (facts.usable_cores < 0) return;
   const std::string text = fmt::format("{} of {} cores usable", facts.usable_cores, facts.cores);
-  if (facts.usable_cores >= 2) {
+  const int processes = std::max(1, facts.gpus);
+  const int busy = processes * (facts.threads + 1);  // with NCCL's progress thread
+  if (facts.usable_cores < 2) {
+    findings.push_back(
+        {Grade::kWarn, "cores", text,
+         "the program, NCCL's progress thread and heddle share one core",
+         "raise the container's CPU limit or the affinity: two cores a rank or more"});
+  } else if (facts.threads > 0 && busy > facts.usable_cores) {
+    findings.push_back(
+        {Grade::kWarn, "cores", text,
+         fmt::format("HEDDLE_NCCL_THREADS={} makes {} busy threads for {}", facts.threads, busy,
+                     facts.gpus > 1 ? fmt::format("{} GPUs", facts.gpus) : "one process"),
+         "lower HEDDLE_NCCL_THREADS, or unset it: threads that share cores are slower than none"});
+  } else {
     ok(findings, "cores", text);
-    return;
   }
-  findings.push_back({Grade::kWarn, "cores", text,
-                      "the program, NCCL's progress thread and heddle share one core",
-                      "raise the container's CPU limit or the affinity: two cores a rank or more"});
 }
 
 void check_keys(const HostFacts& facts, Findings& findings) {

@@ -2,6 +2,7 @@
 """The command line as a whole: help of every command, one meaning an option, errors that name the first wrong word."""
 
 import collections
+import functools
 import pathlib
 import re
 import shutil
@@ -22,12 +23,14 @@ def heddle(*words):
     return program.run(*words)
 
 
+@functools.cache
 def help_of(command):
     done = heddle(*command.split(), "--help")
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
+@functools.cache
 def markdown():
     return heddle("help", "--format", "markdown").stdout
 
@@ -123,7 +126,8 @@ class OneMeaning(unittest.TestCase):
 
     def test_every_size_and_every_duration_is_read_by_the_same_parser(self):
         checked = collections.Counter()
-        for option in options():
+        read = [each for each in options() if each.value.split("|")[0] in ("SIZE", "DURATION")]
+        for option in program.sample(read):
             for kind, wrong in (("SIZE", "4Q"), ("DURATION", "soon")):
                 if option.value.split("|")[0] != kind:
                     continue
@@ -131,8 +135,8 @@ class OneMeaning(unittest.TestCase):
                 self.assertIn(done.returncode, (2, 125), option)
                 self.assertIn(f"--{option.long}: '{wrong}' is not a {kind.lower()}", done.stderr)
                 checked[kind] += 1
-        self.assertGreater(checked["SIZE"], 10)
-        self.assertGreater(checked["DURATION"], 7)
+        self.assertGreater(checked["SIZE"], 2 if program.sanitized() else 10)
+        self.assertGreater(checked["DURATION"], 1 if program.sanitized() else 7)
 
     def test_old_spellings_work_or_name_the_new_one(self):
         for words, said in ((("lab", "status", "--name", "nowhere"), "nowhere"),

@@ -70,6 +70,7 @@ def has(path, option):
     return re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", help_of(path) or "") is not None
 
 
+@unittest.skipIf(program.sanitized(), "texts do not depend on the build; command_line_test prints each help")
 class DocsCommands(unittest.TestCase):
     def test_commands_and_options_of_the_docs_exist(self):
         wrong, seen = [], 0

@@ -2,6 +2,7 @@
 """heddle sim sweep as users run it: combinations, resuming after kill -9 and Ctrl-C, shares, and errors."""
 
 import fcntl
+import functools
 import json
 import os
 import signal
@@ -30,6 +31,17 @@ bytes = "200KB"
 """
 
 VARY = ("--vary", "paths=1,8", "--vary", "cc=cubic,swift", "--vary", "seed=1..2")
+
+
+@functools.cache
+def whole_table():
+    """The table of a sweep that nothing disturbs."""
+    undisturbed = Sweep()
+    try:
+        undisturbed.setUp()
+        return undisturbed.table("whole", *VARY)
+    finally:
+        undisturbed.doCleanups()
 
 
 class Sweep(unittest.TestCase):
@@ -67,11 +79,8 @@ class Sweep(unittest.TestCase):
             if os.path.isdir(os.path.join(self.folder, results)) and len(self.lines(results)) >= count:
                 return
 
-    def whole(self):
-        return self.table("whole", *VARY)
-
     def test_every_combination_is_a_line_and_seeds_share_a_row_of_the_table(self):
-        table = self.whole()
+        table = self.table("whole", *VARY)
         rows = [json.loads(line) for line in self.lines("whole")]
         self.assertEqual(len(rows), 8)
         self.assertEqual(len({row["key"] for row in rows}), 8)
@@ -90,7 +99,7 @@ class Sweep(unittest.TestCase):
         self.assertEqual(json.loads(self.lines("one")[0])["history"], json.loads(alone.stdout)["history"])
 
     def test_killed_in_the_middle_it_goes_on_where_it_was(self):
-        whole = self.whole()
+        whole = whole_table()
         with program.started(*self.words("cut", *VARY, "--jobs", 1), cwd=self.folder) as process:
             self.wait_for_lines(process, "cut", 2)
             process.signal(signal.SIGKILL)
@@ -105,7 +114,7 @@ class Sweep(unittest.TestCase):
         self.assertEqual(len(again), 8)
 
     def test_an_interrupt_keeps_what_is_done(self):
-        whole = self.whole()
+        whole = whole_table()
         with program.started(*self.words("cut", *VARY, "--jobs", 1), cwd=self.folder) as process:
             self.wait_for_lines(process, "cut", 1)
             process.signal(signal.SIGINT)
@@ -116,7 +125,7 @@ class Sweep(unittest.TestCase):
         self.assertEqual(self.lines("cut")[:len(kept)], kept)
 
     def test_shares_merge(self):
-        whole = self.whole()
+        whole = whole_table()
         self.assertIn("4 of 8 runs are in shared", self.sweep("shared", *VARY, "--share", "1/2").stdout)
         array = {"SLURM_ARRAY_TASK_ID": "6", "SLURM_ARRAY_TASK_MIN": "5", "SLURM_ARRAY_TASK_COUNT": "2"}
         self.assertEqual(self.table("shared", *VARY, "--share", "auto", settings=array), whole)
@@ -139,8 +148,8 @@ class Sweep(unittest.TestCase):
     def test_sweeps_over_other_switches_stand_apart(self):
         self.write("fabric.topo", sim_files.TOPO)
         shared = ("--buffer", "1MB")
-        kinds = ((), ("--trim",), shared, (*shared, "--alpha", "1/2"), (*shared, "--pfc"),
-                 (*shared, "--pfc", "--xoff", "60KB"))
+        kinds = program.sample(((), ("--trim",), shared, (*shared, "--alpha", "1/2"), (*shared, "--pfc"),
+                                (*shared, "--pfc", "--xoff", "60KB")))
         for more in kinds:
             words = self.words("both", "--vary", "seed=1..2", "--queue", "24KB", *more, topology="fabric.topo")
             self.assertEqual(program.run(*words, cwd=self.folder).returncode, 0)
@@ -212,11 +221,11 @@ class Sweep(unittest.TestCase):
         self.assertEqual(self.sweep("short", "--vary", "until=1us,1s").returncode, 1, "and so again")
 
     def test_mistakes_are_told_before_anything_runs(self):
-        for more, why in ((("--vary", "path=1,2"), "--path"), (("--vary", "paths=1,999"), "999"),
-                          (("--vary", "paths"), "no option"), (("--vary", "seed=1", "--share", "3/2"), "no share"),
-                          (("--vary", "seed=1", "--share", "auto"), "no launcher"),
-                          (("--json", "--trace", "x"), "alone"),
-                          (("--vary", "topology=a,b"), "given and varied"), (("--ccc", "x"), "--ccc")):
+        mistakes = ((("--vary", "path=1,2"), "--path"), (("--vary", "paths=1,999"), "999"),
+                    (("--vary", "paths"), "no option"), (("--vary", "seed=1", "--share", "3/2"), "no share"),
+                    (("--vary", "seed=1", "--share", "auto"), "no launcher"), (("--json", "--trace", "x"), "alone"),
+                    (("--vary", "topology=a,b"), "given and varied"), (("--ccc", "x"), "--ccc"))
+        for more, why in program.sample(mistakes):
             with self.subTest(more):
                 done = self.sweep("none", *more)
                 self.assertEqual(done.returncode, 2, done.stdout)

@@ -86,6 +86,7 @@ class Report(unittest.TestCase):
             for count, (nic, link), overlap, sites in itertools.product(replicas, RATES, OVERLAPS, SITES):
                 if fits(words, count, sites):
                     grid += [(count, (nic, link, overlap, sites, km)) for km in (DISTANCES if sites > 1 else (0,))]
+            grid = program.sample(grid, every=8)
             bits = {"100G": 1e11, "400G": 4e11, "1.6T": 1.6e12, "3.2T": 3.2e12}
             lines = [json.dumps(data["what_if"])] + [
                 json.dumps({"replicas": count, "nic_bits_per_s": bits[nic], "site_bits_per_s": bits[link],
@@ -100,7 +101,7 @@ class Report(unittest.TestCase):
                 with self.subTest(words=words, replicas=count, changed=changed):
                     figures_seen |= self.expect_same(answer, calculated)
                     compared += 1
-        self.assertEqual(compared, 304)  # docs/how-to/size_a_cluster.md says so
+        self.assertEqual(compared, 39 if program.sanitized() else 304)  # docs/how-to/size_a_cluster.md says so
         self.assertEqual(figures_seen, {
             "compute_s", "layers_s", "data_s", "data_nic_bytes", "window_s", "exposed_s", "step_s", "tokens_per_s",
             "needed_wire_bits_per_s", "needed_bisection_bits_per_s", "port_buffer_bytes", "site_bytes",

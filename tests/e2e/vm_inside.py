@@ -105,16 +105,16 @@ def count(path):
         return int(file.read())
 
 
-def main(heddle, verbs, programs):
+def check_with_loss(heddle):
     check("netem", run("tc", "qdisc", "show", "dev", "h0"))
     check_pingpong("rc lossy", "rc", 1)
     check_write("write lossy")
     check_perf("perf lossy", heddle, "bw", "--time", "1")
-    if verbs:
-        check_verbs("verbs rc lossy", heddle, "rc", "perf", "bw", "--time", "1", "--check", "--json")
+    check_verbs("verbs rc lossy", heddle, "rc", "perf", "bw", "--time", "1", "--check", "--json")
     check("netem counts", run("tc", "-s", "qdisc", "show", "dev", "h0"))
-    for device in ("h0", "h1"):
-        run("tc", "qdisc", "delete", "dev", device, "root")
+
+
+def check_without_loss(heddle):
     check_rping("rping")
     for kind in ("rc", "uc", "ud"):
         check_pingpong(kind, kind, 1)
@@ -124,11 +124,21 @@ def main(heddle, verbs, programs):
     check_perf("perf", heddle, "bw", "lat", "--time", "1")
     with server(18700, heddle, "ping", "--listen"):
         check("ping", run(heddle, "ping", "h1", "-C", "3"))
-        check("auto", run("env", "HEDDLE_LOG=info", heddle, "ping", H1, "-C", "3", "--set", "datapath=auto"))
-    for mode in ("rc", "uc") if verbs else ():
+    for mode in ("rc", "uc"):
         check_verbs(f"verbs {mode}", heddle, mode, "perf", "bw", "--time", "1", "--check", "--json")
         check_verbs(f"verbs {mode} ping", heddle, mode, "ping", "-C", "3", "-S", "256K")
-    for bind in ("", H1, "h1", "fd09::1", "nothing0"):
+
+
+def main(heddle, transfers, programs):
+    if transfers:
+        check_with_loss(heddle)
+    for device in ("h0", "h1"):
+        run("tc", "qdisc", "delete", "dev", device, "root")
+    if transfers:
+        check_without_loss(heddle)
+    with server(18700, heddle, "ping", "--listen"):
+        check("auto", run("env", "HEDDLE_LOG=info", heddle, "ping", H1, "-C", "3", "--set", "datapath=auto"))
+    for bind in ("", H1, "h1", "fd09::1", "nothing0") if transfers else ("", "nothing0"):
         check(f"doctor {bind}", run(heddle, "doctor", "rdma", "--local", bind, "--json"))
     for program in programs:
         check(program, run("sh", "-c", program))

@@ -35,6 +35,18 @@ def programs(key, *names):
     return [{"program": name, key: spread(2.0, 1.0, 3.0)} for name in names]
 
 
+def gpu_part(*names):
+    speed = spread(2.0) | {"samples": [2.0, 2.0]}
+    return {"programs": [{"program": name} for name in names],
+            "points": [{"operation": "all_reduce", "bytes": size, "bus_gbytes_per_s": dict.fromkeys(names, speed),
+                        "heddle_to": {"NCCL Socket": spread(1.0)}} for size in (65536, 1 << 20)]}
+
+
+def nccl_row(**where):
+    both = [each | {"cpu_seconds_per_gb": spread(0.5)} for each in programs("gbytes_per_s", "heddle", "peer")]
+    return {**where, "bytes": "64K", "channels": 1, "programs": both, "heddle_to": {"peer": spread(1.1)}}
+
+
 def documents():
     """What each scenario of bench/run prints, as far as figures are made of it."""
     one = spread(1.0)
@@ -59,6 +71,15 @@ def documents():
         "loss": {"losses": [{"loss": "1%", "simulated": 0.9, "programs": lossy}]},
         "failure": {"heddle": gap, "tcp": gap | {"program": "TCP", "never_recovered": 1}, "simulated": gap},
         "elastic": {"ranks": 4, "programs": programs("next_step_s", "heddle run --elastic", "Gloo, torchelastic")},
+        "gpu": {"cable": gpu_part("heddle", "NCCL Socket"), "fabric": gpu_part("heddle", "NCCL Socket"),
+                "loss": gpu_part("heddle", "NCCL Socket"),
+                "training": [{"on": "cable", "programs": programs("step_s", "heddle", "NCCL Socket")}],
+                "blackhole": [{"program": "heddle", "survived": True, "longest_gap_s": 0.07},
+                              {"program": "NCCL Socket", "survived": False, "longest_gap_s": 15.0}],
+                "death": [{"program": "heddle", "seconds": 0.3}]},
+        "nccl": {"cable": [nccl_row(mtu=9000)], "fabric": [nccl_row()], "loss": [nccl_row()],
+                 "blackhole": [{"program": "heddle", "survived": True, "took_s": 8, "send_latency_ms_max": 70},
+                               {"program": "peer", "survived": False, "took_s": 38, "send_latency_ms_max": 0}]},
         "incast": {"parts": [{"senders": 15, "message_bytes": 65536, "queue_bytes": 75_000, "programs": incast}]},
         "allreduce": allreduce_document() | {"on": "fabric"},
         "training": {"parts": [{"on": "fabric", "ranks": 2, "to_gloo": one}]},

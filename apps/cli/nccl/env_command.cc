@@ -10,6 +10,7 @@
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/version.h"
+#include "engine/cores.h"
 #include "nccl/environment.h"
 
 namespace heddle::cli {
@@ -56,6 +57,9 @@ int print_environment(const EnvOptions& options) {
   facts.nics_file = sources.file;
   facts.profiler = environment_value("NCCL_PROFILER_PLUGIN");
   facts.tuner = environment_value("NCCL_TUNER_PLUGIN");
+  facts.threads = static_cast<int>(config->integer("nccl.threads"));
+  facts.usable_cores = engine::usable_cores();
+  facts.gpus = gpu_count();
   const bool complete = chosen && !facts.library.empty();
   print(options.json ? document_of(facts).dump(2) + "\n" : nccl::shell_text(facts));
   if (!options.json && !complete) print(nccl::kShellFailure);

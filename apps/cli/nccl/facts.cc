@@ -231,6 +231,16 @@ nccl::RecordingFacts recording_facts(const Config& config) {
 
 }  // namespace
 
+int gpu_count() {
+  std::error_code error;
+  int count = 0;
+  for (fs::directory_iterator it("/proc/driver/nvidia/gpus", error), end; !error && it != end;
+       it.increment(error)) {
+    ++count;
+  }
+  return count;
+}
+
 std::string environment_value(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? std::string() : std::string(value);
@@ -289,6 +299,8 @@ nccl::HostFacts gather_facts(const Config& config) {
   add_rules(facts);
   add_udp(facts);
   add_limits(facts);
+  facts.threads = static_cast<int>(config.integer("nccl.threads"));
+  facts.gpus = gpu_count();
   facts.keys = key_facts(config);
   facts.figures = tuner_facts(config);
   facts.recording = recording_facts(config);

@@ -18,6 +18,9 @@ nccl::NicSources nic_sources(const Config& config);
 // install` and the build place it; empty: neither.
 std::string plugin_path();
 
+// NVIDIA GPUs of this machine, by the files of their driver; 0: none, or no driver.
+int gpu_count();
+
 // A variable of the environment; empty: unset.
 std::string environment_value(const char* name);
 

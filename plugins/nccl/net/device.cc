@@ -28,6 +28,7 @@ Device merge(const std::vector<Device>& devices, const std::vector<int>& members
     merged.latency_us = std::max(merged.latency_us, next.latency_us);
     if (next.rail != merged.rail) merged.rail = -1;
     if (next.plane != merged.plane) merged.plane = -1;
+    merged.threads = std::max(merged.threads, next.threads);
     merged.interfaces.insert(merged.interfaces.end(), next.interfaces.begin(),
                              next.interfaces.end());
   }

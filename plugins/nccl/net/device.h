@@ -20,7 +20,8 @@ struct Device {
   int rail = -1;
   int plane = -1;
   std::vector<int> members;             // of a virtual device; else itself
-  std::vector<std::string> interfaces;  // to which its endpoint binds
+  std::vector<std::string> interfaces;  // to which its endpoints bind
+  int threads = 0;  // endpoints that a thread of its own drives; 0: one that NCCL's calls drive
 };
 
 // A device of one NIC, with index `index`.

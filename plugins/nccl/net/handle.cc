@@ -19,8 +19,9 @@ struct Layout {
   std::array<uint8_t, 16> host = {};
   uint64_t process = 0;
   uint64_t listener = 0;
-  uint64_t pending = 0;  // of the side that connects
-  std::array<uint8_t, 72> unused = {};
+  uint64_t pending = 0;          // of the side that connects
+  uint64_t endpoint_from_1 = 0;  // likewise
+  std::array<uint8_t, 64> unused = {};
 };
 static_assert(sizeof(Layout) == kHandleBytes);
 static_assert(std::endian::native == std::endian::little);
@@ -71,6 +72,19 @@ uint64_t pending_connect(std::span<const std::byte, kHandleBytes> bytes) {
 void set_pending_connect(HandleBytes bytes, uint64_t number) {
   Layout layout = layout_of(bytes);
   layout.pending = number;
+  std::memcpy(bytes.data(), &layout, sizeof layout);
+}
+
+std::optional<int> connecting_endpoint(std::span<const std::byte, kHandleBytes> bytes,
+                                       int endpoints) {
+  const uint64_t from_1 = layout_of(bytes).endpoint_from_1;
+  if (from_1 == 0 || from_1 > static_cast<uint64_t>(endpoints)) return std::nullopt;
+  return static_cast<int>(from_1) - 1;
+}
+
+void set_connecting_endpoint(HandleBytes bytes, int endpoint) {
+  Layout layout = layout_of(bytes);
+  layout.endpoint_from_1 = static_cast<uint64_t>(endpoint) + 1;
   std::memcpy(bytes.data(), &layout, sizeof layout);
 }
 

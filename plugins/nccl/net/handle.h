@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/result.h"
@@ -33,5 +34,10 @@ Result<Handle> read_handle(std::span<const std::byte, kHandleBytes> bytes);
 // kept in it from the first call on; 0 before.
 uint64_t pending_connect(std::span<const std::byte, kHandleBytes> bytes);
 void set_pending_connect(HandleBytes bytes, uint64_t number);
+// Which of the connecting side's endpoints connects, kept in the same way. None before, and where
+// the buffer has a number that is not below `endpoints`.
+std::optional<int> connecting_endpoint(std::span<const std::byte, kHandleBytes> bytes,
+                                       int endpoints);
+void set_connecting_endpoint(HandleBytes bytes, int endpoint);
 
 }  // namespace heddle::nccl

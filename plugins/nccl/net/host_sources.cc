@@ -33,6 +33,7 @@ Result<std::vector<Device>> host_devices() {
   std::vector<Device> devices;
   for (const Nic& nic : *nics) {
     devices.push_back(device_of(nic, static_cast<int>(devices.size())));
+    devices.back().threads = static_cast<int>(config->integer("nccl.threads"));
   }
   return devices;
 }
@@ -43,6 +44,7 @@ Result<std::shared_ptr<engine::Endpoint>> open_device(const Device& device, int 
   Result<engine::Options> options = engine::configured_options(*config);
   if (!options) return fail(options.error());
   fit_for_links(*options);
+  if (device.threads > 0) options->drive = engine::Drive::kThread;
   engine::NetworkOptions network = engine::configured_network(*config);
   network.bind.clear();
   for (const std::string& interface : device.interfaces) {

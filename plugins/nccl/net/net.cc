@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <string>
 
 #include "plugins/nccl/host_log.h"
+#include "plugins/nccl/net/handle.h"
 #include "plugins/nccl/status.h"
 
 namespace heddle::nccl {
@@ -28,7 +30,7 @@ void fit_for_links(engine::Options& options) {
 }
 
 void Net::finalize() {
-  std::map<std::pair<int, int>, std::shared_ptr<Attachment>> unused;
+  Attachments unused;
   Nanos farewell = kFarewell;  // for all together
   {
     const OwnMutex::Lock lock = mutex_.lock();
@@ -40,7 +42,7 @@ void Net::finalize() {
     // Comms and listen comms hold their attachment; versions before 11 may have some of other
     // communicators.
     for (auto it = attachments_.begin(); it != attachments_.end();) {
-      const bool used = it->first.first < physical_ && it->second.use_count() > 1;
+      const bool used = it->first.device < physical_ && it->second.use_count() > 1;
       it = used ? std::next(it) : (unused.insert(*it), attachments_.erase(it));
     }
   }
@@ -105,24 +107,43 @@ Status Net::make_virtual_device(std::span<const int> members, int& index) {
   return kSuccess;
 }
 
-Result<std::shared_ptr<Attachment>> Net::attachment(int index, int traffic_class) {
+int Net::endpoints(int index) const {
   const Device* const wanted = device(index);
+  return wanted == nullptr ? 1 : std::max(1, wanted->threads);
+}
+
+int Net::next_to_listen(int device) {
+  const uint64_t count = static_cast<uint64_t>(endpoints(device));
+  const OwnMutex::Lock lock = mutex_.lock();
+  return static_cast<int>(shares_[device].listens++ % count);
+}
+
+// Half a turn apart from those that listen: a channel's sends and receives have different threads.
+int Net::next_to_connect(int device) {
+  const uint64_t count = static_cast<uint64_t>(endpoints(device));
+  const OwnMutex::Lock lock = mutex_.lock();
+  return static_cast<int>((shares_[device].connects++ + count / 2) % count);
+}
+
+Result<std::shared_ptr<Attachment>> Net::attachment(const Place& place) {
+  const Device* const wanted = device(place.device);
   if (wanted == nullptr) {
-    return fail(ErrorCode::kInvalid, "cannot use device " + std::to_string(index),
+    return fail(ErrorCode::kInvalid, "cannot use device " + std::to_string(place.device),
                 "there are " + std::to_string(devices()));
   }
   const OwnMutex::Lock lock = mutex_.lock();
-  const auto open = attachments_.find({index, traffic_class});
+  const auto open = attachments_.find(place);
   if (open != attachments_.end()) return open->second;
-  Result<std::shared_ptr<engine::Endpoint>> endpoint = sources_.open(*wanted, traffic_class);
+  Result<std::shared_ptr<engine::Endpoint>> endpoint = sources_.open(*wanted, place.traffic_class);
   if (!endpoint) return fail(endpoint.error());
-  return attachments_[{index, traffic_class}] =
+  return attachments_[place] =
              std::make_shared<Attachment>(wanted->name, std::move(*endpoint), sources_.numbers);
 }
 
 Status Net::listen(int device, int traffic_class, HandleBytes handle, ListenComm*& listen_comm) {
   listen_comm = nullptr;
-  Result<std::shared_ptr<Attachment>> open = attachment(device, traffic_class);
+  Result<std::shared_ptr<Attachment>> open =
+      attachment({device, traffic_class, next_to_listen(device)});
   if (!open) return report(open.error());
   const uint64_t listener = (*open)->listen(handle);
   listen_comm = new ListenComm{std::move(*open), listener};
@@ -131,7 +152,12 @@ Status Net::listen(int device, int traffic_class, HandleBytes handle, ListenComm
 
 Status Net::connect(int device, int traffic_class, HandleBytes handle, Comm*& comm) {
   comm = nullptr;
-  const Result<std::shared_ptr<Attachment>> open = attachment(device, traffic_class);
+  std::optional<int> endpoint = connecting_endpoint(handle, endpoints(device));
+  if (!endpoint) {
+    endpoint = next_to_connect(device);
+    set_connecting_endpoint(handle, *endpoint);
+  }
+  const Result<std::shared_ptr<Attachment>> open = attachment({device, traffic_class, *endpoint});
   if (!open) return report(open.error());
   Result<std::unique_ptr<SendComm>> connected = (*open)->connect(handle);
   if (!connected) return report(connected.error());

@@ -2,6 +2,7 @@
 // listen comms, comms and memory. One per process; the tables of exports/ call it.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -66,8 +67,26 @@ class Net {
   Status unregister_memory(Comm& comm, Registration* memory);
 
  private:
+  // One endpoint of a device. Ordered by device.
+  struct Place {
+    int device = 0;
+    int traffic_class = 0;
+    int endpoint = 0;
+    auto operator<=>(const Place&) const = default;
+  };
+  using Attachments = std::map<Place, std::shared_ptr<Attachment>>;
+  // How many comms a device has given to its endpoints in turn.
+  struct Shares {
+    uint64_t listens = 0;
+    uint64_t connects = 0;
+  };
+
+  // How many endpoints the device has; 1 where there is no such device.
+  int endpoints(int device) const;
+  int next_to_listen(int device);
+  int next_to_connect(int device);
   // Opens the device's endpoint when it is first used.
-  Result<std::shared_ptr<Attachment>> attachment(int device, int traffic_class);
+  Result<std::shared_ptr<Attachment>> attachment(const Place& place);
 
   const NetSources sources_;
   mutable OwnMutex mutex_;
@@ -75,7 +94,8 @@ class Net {
   int physical_ = 0;  // devices that NCCL did not make
   std::vector<std::unique_ptr<Device>> devices_;
   std::vector<std::unique_ptr<Device>> retired_;  // NCCL may still have their names
-  std::map<std::pair<int, int>, std::shared_ptr<Attachment>> attachments_;
+  Attachments attachments_;
+  std::map<int, Shares> shares_;  // by device
 };
 
 }  // namespace heddle::nccl

@@ -2,9 +2,12 @@
 // is not its own.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "plugins/nccl/net/net.h"
@@ -36,6 +39,42 @@ TEST(NcclNetEnds, VirtualDevicesAreGoneWhenNcclLoadsThePluginAgain) {
   net.finalize();
   ASSERT_EQ(net.init(), kSuccess);
   EXPECT_EQ(net.devices(), 2);
+}
+
+TEST(NcclNetEnds, ADeviceWithThreadsSharesItsCommsAmongAsManyEndpoints) {
+  for (const auto& [sender_threads, receiver_threads] : {std::pair(0, 2), {4, 4}, {3, 0}}) {
+    NetPair nets(sender_threads, receiver_threads);
+    std::vector<CommPair> comms;
+    std::map<engine::Endpoint*, int> connected;
+    std::map<engine::Endpoint*, int> accepted;
+    for (int i = 0; i < 12; ++i) {
+      comms.push_back(nets.join());
+      ++connected[&comms.back().send->attachment().endpoint()];
+      ++accepted[&comms.back().receive->attachment().endpoint()];
+    }
+    for (const auto& [counts, threads] :
+         {std::pair(&connected, sender_threads), {&accepted, receiver_threads}}) {
+      ASSERT_EQ(counts->size(), static_cast<size_t>(std::max(1, threads)));
+      for (const auto& each : *counts) {
+        EXPECT_EQ(each.second, 12 / std::max(1, threads));
+      }
+    }
+    for (CommPair& each : comms) {
+      {
+        TestMemory out(nets.sender, *each.send, 300'000);
+        TestMemory in(*nets.receiver, *each.receive, 300'000);
+        std::ranges::fill(out.bytes(), std::byte{7});
+        const TransferBuffer buffer = {in.data(), 300'000, 0, in.registration()};
+        Request* sent = nullptr;
+        Request* received = nullptr;
+        EXPECT_EQ(each.receive->receive({&buffer, 1}, received), kSuccess);
+        EXPECT_EQ(each.send->send({out.data(), 300'000, 0, out.registration()}, sent), kSuccess);
+        finish_both(sent, nullptr, received, nullptr);
+        EXPECT_EQ(out.bytes(), in.bytes());
+      }
+      close(each);
+    }
+  }
 }
 
 TEST(NcclNetEnds, EachOfManyCommsHasRoomForSeveralTags) {

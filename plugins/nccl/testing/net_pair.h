@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "plugins/nccl/net/net.h"
@@ -16,30 +17,34 @@ namespace heddle::nccl {
 // Polls; a test that needs more has failed.
 inline constexpr int kTestPolls = 2'000'000;
 
-inline NetSources loopback_sources() {
+inline NetSources loopback_sources(int threads = 0) {
   NetSources sources;
-  sources.devices = []() -> Result<std::vector<Device>> {
+  sources.devices = [threads]() -> Result<std::vector<Device>> {
     return std::vector<Device>{Device{.name = "lo",
                                       .guid = 1,
                                       .speed_mbits = 10'000,
                                       .members = {0},
-                                      .interfaces = {"127.0.0.1"}},
+                                      .interfaces = {"127.0.0.1"},
+                                      .threads = threads},
                                Device{.name = "lo2",
                                       .guid = 2,
                                       .speed_mbits = 20'000,
                                       .members = {1},
-                                      .interfaces = {"127.0.0.1"}}};
+                                      .interfaces = {"127.0.0.1"},
+                                      .threads = threads}};
   };
   sources.open = [](const Device& device, int) -> Result<std::shared_ptr<engine::Endpoint>> {
     engine::Options options;
     fit_for_links(options);
+    if (device.threads > 0) options.drive = engine::Drive::kThread;
     options.transport.default_paths = 4;
     options.transport.peer_dead_after = millis(600);
     auto opened = engine::Endpoint::open({.bind = device.interfaces.front()}, options);
     if (!opened) return fail(opened.error());
     return std::shared_ptr<engine::Endpoint>(std::move(*opened));
   };
-  sources.numbers = [next = uint64_t{1000}]() mutable { return ++next; };
+  // Shared by the copies, so that no two endpoints have the same.
+  sources.numbers = [next = std::make_shared<uint64_t>(1000)] { return ++*next; };
   return sources;
 }
 
@@ -51,7 +56,10 @@ struct CommPair {
 
 class NetPair {
  public:
-  NetPair() {
+  // `threads`: of a device on either side.
+  explicit NetPair(int sender_threads = 0, int receiver_threads = 0)
+      : sender(loopback_sources(sender_threads)),
+        receiver(std::make_unique<Net>(loopback_sources(receiver_threads))) {
     EXPECT_EQ(sender.init(), kSuccess);
     EXPECT_EQ(receiver->init(), kSuccess);
   }
@@ -70,6 +78,7 @@ class NetPair {
       if (receive == nullptr) {
         EXPECT_EQ(receiver->accept(*listen, receive), kSuccess);
       }
+      std::this_thread::yield();  // to the endpoints' own threads, if they have any
     }
     EXPECT_NE(send, nullptr);
     EXPECT_NE(receive, nullptr);
@@ -78,8 +87,8 @@ class NetPair {
     return {static_cast<SendComm*>(send), static_cast<ReceiveComm*>(receive)};
   }
 
-  Net sender{loopback_sources()};
-  std::unique_ptr<Net> receiver = std::make_unique<Net>(loopback_sources());
+  Net sender;
+  std::unique_ptr<Net> receiver;
 };
 
 // Memory registered with a comm.
@@ -115,6 +124,7 @@ inline void finish_both(Request* sent, int* sent_bytes, Request* received, int* 
     if (!received_done) {
       ASSERT_EQ(received->comm->test(*received, received_done, received_bytes), kSuccess);
     }
+    std::this_thread::yield();
   }
   EXPECT_TRUE(sent_done && received_done);
 }
