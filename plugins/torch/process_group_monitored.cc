@@ -64,11 +64,14 @@ Milliseconds left_until(std::chrono::steady_clock::time_point until) {
 }
 
 // The ranks that did not notify in time, or the first of them.
-Missing missing_of(const std::vector<PendingCall>& notices, Milliseconds timeout, bool name_all) {
+Missing missing_of(const std::vector<Result<PendingCall>>& notices, Milliseconds timeout,
+                   bool name_all) {
   const auto until = std::chrono::steady_clock::now() + timeout;
   Missing missing;
   for (uint32_t rank = 1; rank <= notices.size(); ++rank) {
-    const Result<void> came = notices[rank - 1].wait(millis(left_until(until).count()));
+    const Result<PendingCall>& notice = notices[rank - 1];
+    const Result<void> came = notice ? notice->wait(millis(left_until(until).count()))
+                                     : Result<void>(fail(notice.error()));
     if (came) continue;
     missing.emplace(rank, came.error());
     if (!name_all) break;
@@ -80,10 +83,12 @@ Missing missing_of(const std::vector<PendingCall>& notices, Milliseconds timeout
 
 void ProcessGroupHeddle::wait_for_all(Milliseconds timeout, bool name_all) {
   std::vector<uint8_t> bytes(static_cast<size_t>(size_));
-  std::vector<PendingCall> notices;
+  std::vector<Result<PendingCall>> notices;  // not posted: of ranks that were lost before
+  const auto all = pairs();
   for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
-    const auto pair = checked(pairs()->with(rank, kMonitorTag));
-    notices.push_back(checked(pair->post(byte_call(Collective::kReceive, 1, bytes[rank]))));
+    const auto pair = all->with(rank, kMonitorTag);
+    notices.push_back(pair ? (*pair)->post(byte_call(Collective::kReceive, 1, bytes[rank]))
+                           : Result<PendingCall>(fail(pair.error())));
   }
   const Missing missing = missing_of(notices, timeout, name_all);
   if (missing.empty()) return notify_all();
@@ -96,8 +101,10 @@ void ProcessGroupHeddle::wait_for_all(Milliseconds timeout, bool name_all) {
   }
   why += causes_of(missing);
   // The receives write into `bytes`: they have to end before it goes.
-  pairs()->abort();
-  for (const PendingCall& call : notices) static_cast<void>(call.wait());
+  all->abort();
+  for (const Result<PendingCall>& notice : notices) {
+    if (notice) static_cast<void>(notice->wait());
+  }
   communicator()->abort(ErrorCode::kTimeout, why);
   throw std::runtime_error("heddle: " + why);
 }
