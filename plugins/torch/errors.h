@@ -13,10 +13,16 @@ inline constexpr const char* kLeft = "heddle: the process group has left, since 
 inline constexpr const char* kForked =
     "heddle: the process group belongs to the parent of this process (make a new one after fork())";
 
-// Throws what the user gets to see.
+// What the user gets to see of an error. PyTorch's programs recognize a time-out by these words.
+inline std::string text_of(const Error& error) {
+  const std::string message = error.message();
+  return error.code == ErrorCode::kTimeout ? "Timed out (" + message + ")" : message;
+}
+
+// Throws it.
 template <typename T>
 T value_or_throw(Result<T> result) {
-  if (!result) throw std::runtime_error("heddle: " + result.error().message());
+  if (!result) throw std::runtime_error("heddle: " + text_of(result.error()));
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 

@@ -60,6 +60,16 @@ PYBIND11_MODULE(_backend, module) {
   module.def("abort", &heddle::pytorch::abort_group, pybind11::arg("group"),
              pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def("get_error", &heddle::pytorch::error_of_group, pybind11::arg("group"));
+  module.def(
+      "check_health",
+      [](const c10::intrusive_ptr<heddle::pytorch::BackendBase>& group, double timeout_seconds) {
+        heddle::pytorch::PeersThatAnswer found = [&] {
+          const pybind11::gil_scoped_release unlocked;
+          return heddle::pytorch::peers_that_answer(group, timeout_seconds);
+        }();
+        return pybind11::make_tuple(found.answered, found.silent);
+      },
+      pybind11::arg("group"), pybind11::arg("timeout_seconds"));
   module.def("communicator_of", &heddle::pytorch::communicator_of_group, pybind11::arg("group"));
   module.def("leave_all_groups", &heddle::pytorch::leave_all_groups,
              pybind11::call_guard<pybind11::gil_scoped_release>());

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,14 @@ c10::intrusive_ptr<BackendBase> join_group(const c10::intrusive_ptr<c10d::Store>
                                            const std::function<bool()>& stopped);
 // Ends the calls of the group on all ranks.
 void abort_group(const c10::intrusive_ptr<BackendBase>& group);
+// Of the group's other ranks: those whose endpoints answered in time, and those that did not, each
+// with the reason.
+struct PeersThatAnswer {
+  std::vector<uint32_t> answered;
+  std::map<uint32_t, std::string> silent;
+};
+PeersThatAnswer peers_that_answer(const c10::intrusive_ptr<BackendBase>& group,
+                                  double timeout_seconds);
 // Why it has failed; empty: it works.
 std::string error_of_group(const c10::intrusive_ptr<BackendBase>& group);
 // The number of its communicator, which no other group of the job has.

@@ -1,6 +1,5 @@
-// ProcessGroupHeddle: see process_group.h. Here are its life and the calls on whole tensors; those
-// on a block for each rank are in process_group_blocks.cc, messages and monitored barriers in
-// process_group_messages.cc.
+// ProcessGroupHeddle: see process_group.h. Here are its life and the calls on whole tensors; the
+// others are in process_group_*.cc.
 #include "plugins/torch/process_group.h"
 
 #include <set>
@@ -81,6 +80,8 @@ ProcessGroupHeddle::ProcessGroupHeddle(
       communicator_(std::move(communicator)),
       pairs_(std::make_shared<Pairs>(collectives::DrivenEndpoint::thread_of(endpoint_),
                                      communicator_->members(), endpoint_->communicator_options())),
+      any_source_(
+          std::make_shared<AnySource>(pairs_, communicator_->rank(), communicator_->size())),
       timeout_(timeout) {
   const OwnMutex::Lock lock = groups().mutex.lock();
   groups().living.insert(this);
@@ -176,6 +177,9 @@ WorkPtr ProcessGroupHeddle::reduce_each(Plan plan, const Tensors& tensors,
 }
 
 WorkPtr ProcessGroupHeddle::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
+  if (tensors.size() == 1 && tensors[0].layout() == at::kSparse) {
+    return allreduce_sparse(tensors[0], opts);
+  }
   check_one(tensors, "allreduce");
   return reduce_each({.type = c10d::OpType::ALLREDUCE, .title = "heddle:all_reduce"}, tensors,
                      opts);
@@ -183,9 +187,8 @@ WorkPtr ProcessGroupHeddle::allreduce(Tensors& tensors, const c10d::AllreduceOpt
 
 WorkPtr ProcessGroupHeddle::allreduce_coalesced(Tensors& tensors,
                                                 const c10d::AllreduceCoalescedOptions& opts) {
-  return reduce_each(
-      {.type = c10d::OpType::ALLREDUCE_COALESCED, .title = "heddle:all_reduce_coalesced"}, tensors,
-      opts);
+  return reduce_each({.type = c10d::OpType::ALLREDUCE_COALESCED, .title = "heddle:all_reduce"},
+                     tensors, opts);
 }
 
 WorkPtr ProcessGroupHeddle::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) {

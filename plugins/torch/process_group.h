@@ -13,8 +13,10 @@
 #include "collectives/driven_endpoint.h"
 #include "collectives/growth.h"
 #include "collectives/shared_communicator.h"
+#include "plugins/torch/any_source.h"
 #include "plugins/torch/c10d.h"
 #include "plugins/torch/elements.h"
+#include "plugins/torch/module.h"
 #include "plugins/torch/pairs.h"
 #include "plugins/torch/work.h"
 
@@ -54,6 +56,8 @@ class ProcessGroupHeddle final : public BackendBase {
   void abort();
   // Why it has failed; empty: it works.
   std::string error() const;
+  // Which other ranks' endpoints answer within `timeout`; they need not call anything for it.
+  PeersThatAnswer peers_that_answer(Nanos timeout);
   uint64_t number() const;
 
   const std::string getBackendName() const override { return "heddle"; }
@@ -110,8 +114,10 @@ class ProcessGroupHeddle final : public BackendBase {
   Changed change_to(collectives::SharedCommunicator::Shrunk shrunk);
   std::shared_ptr<Pairs> pairs() const;
   WorkPtr start(Plan plan, std::chrono::milliseconds timeout);
+  WorkPtr allreduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
   WorkPtr reduce_each(Plan plan, const Tensors& tensors, const c10d::AllreduceOptions& opts);
   WorkPtr message(Tensors& tensors, int peer, int tag, bool sends);
+  WorkPtr receive_any(Plan plan, std::optional<uint32_t> source, int tag);
   void wait_for_all(std::chrono::milliseconds timeout, bool name_all);
   void notify_all();
   uint32_t check_rank(int64_t rank, const char* call) const;
@@ -121,6 +127,7 @@ class ProcessGroupHeddle final : public BackendBase {
   std::shared_ptr<collectives::DrivenEndpoint> endpoint_;  // under mutex_
   Communicator communicator_;                              // under mutex_
   std::shared_ptr<Pairs> pairs_;                           // under mutex_
+  const std::shared_ptr<AnySource> any_source_;
   const std::chrono::milliseconds timeout_;
   std::atomic<uint64_t> calls_ = 0;
 };

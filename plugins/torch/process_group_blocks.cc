@@ -111,7 +111,7 @@ WorkPtr ProcessGroupHeddle::allgather_coalesced(std::vector<Tensors>& output_lis
   TORCH_CHECK(output_lists.size() == static_cast<size_t>(size_),
               "heddle: cannot allgather: ", output_lists.size(), " output lists for ", size_,
               " ranks: give one for each");
-  Plan plan = {.type = c10d::OpType::ALLGATHER_COALESCED, .title = "heddle:all_gather_coalesced"};
+  Plan plan = {.type = c10d::OpType::ALLGATHER_COALESCED, .title = "heddle:all_gather"};
   plan.inputs = inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_tensor(inputs[i], "allgather");

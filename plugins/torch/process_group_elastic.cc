@@ -21,7 +21,7 @@ Nanos nanos_of(double seconds) { return nanos(static_cast<int64_t>(seconds * 1e9
 ProcessGroupHeddle& heddle_of(const c10::intrusive_ptr<BackendBase>& group) {
   auto* const ours = dynamic_cast<ProcessGroupHeddle*>(group.get());
   TORCH_CHECK(ours != nullptr, "heddle: the process group is of another backend: it has no ",
-              "reconfigure(), grow(), abort() and get_error()");
+              "reconfigure(), grow(), abort(), get_error() and check_health()");
   return *ours;
 }
 
@@ -75,7 +75,7 @@ void ProcessGroupHeddle::abort() {
 
 std::string ProcessGroupHeddle::error() const {
   const std::optional<Error> failed = communicator()->failure();
-  return failed ? failed->message() : "";
+  return failed ? text_of(*failed) : "";
 }
 
 uint64_t ProcessGroupHeddle::number() const { return communicator()->members().communicator; }
@@ -105,6 +105,11 @@ c10::intrusive_ptr<BackendBase> join_group(const c10::intrusive_ptr<c10d::Store>
 }
 
 void abort_group(const c10::intrusive_ptr<BackendBase>& group) { heddle_of(group).abort(); }
+
+PeersThatAnswer peers_that_answer(const c10::intrusive_ptr<BackendBase>& group,
+                                  double timeout_seconds) {
+  return heddle_of(group).peers_that_answer(nanos_of(timeout_seconds));
+}
 
 uint64_t communicator_of_group(const c10::intrusive_ptr<BackendBase>& group) {
   return heddle_of(group).number();

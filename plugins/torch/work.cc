@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collectives/progress_thread.h"
+#include "plugins/torch/errors.h"
 #include "plugins/torch/side_threads.h"
 
 namespace heddle::pytorch {
@@ -73,15 +74,25 @@ HeddleWork::~HeddleWork() {
 c10::intrusive_ptr<HeddleWork> HeddleWork::start(
     const std::shared_ptr<collectives::SharedCommunicator>& communicator, int rank, Plan plan,
     std::chrono::milliseconds timeout) {
-  std::vector<collectives::Call> calls = std::move(plan.calls);
   auto work = c10::make_intrusive<HeddleWork>(rank, std::move(plan), communicator);
-  work->to_end_ = calls.size();
-  if (calls.empty()) {
+  if (work->plan_.calls.empty()) {
     work->complete(nullptr);
     return work;
   }
+  auto posted = post(work, communicator, timeout);
+  TORCH_CHECK(posted, "heddle: ", work->plan_.about, text_of(posted.error()));
+  work->pending_ = std::move(*posted);
+  return work;
+}
+
+Result<std::vector<collectives::PendingCall>> HeddleWork::post(
+    const c10::intrusive_ptr<HeddleWork>& self,
+    const std::shared_ptr<collectives::SharedCommunicator>& communicator,
+    std::chrono::milliseconds timeout) {
+  std::vector<collectives::Call> calls = std::move(self->plan_.calls);
+  self->to_end_ = calls.size();
   // Moved out of by the last call, so that the progress thread is left with nothing to let go of.
-  const auto holder = std::make_shared<c10::intrusive_ptr<HeddleWork>>(work);
+  const auto holder = std::make_shared<c10::intrusive_ptr<HeddleWork>>(self);
   std::vector<collectives::CallOptions> options(calls.size());
   for (collectives::CallOptions& each : options) {
     each.timeout = nanos_of(timeout);
@@ -89,25 +100,44 @@ c10::intrusive_ptr<HeddleWork> HeddleWork::start(
       if ((*holder)->end_call(result)) end(std::move(*holder));
     };
   }
-  Result<std::vector<collectives::PendingCall>> posted =
-      communicator->post_group(std::move(calls), std::move(options));
-  TORCH_CHECK(posted, "heddle: ", work->plan_.about, posted.error().message());
-  work->pending_ = std::move(*posted);
+  return communicator->post_group(std::move(calls), std::move(options));
+}
+
+c10::intrusive_ptr<HeddleWork> HeddleWork::prepare_receive(int rank, Plan plan,
+                                                           std::chrono::milliseconds limit) {
+  auto work = c10::make_intrusive<HeddleWork>(rank, std::move(plan),
+                                              std::weak_ptr<collectives::SharedCommunicator>());
+  work->limit_ = limit;
+  work->began_ = std::chrono::steady_clock::now();
   return work;
+}
+
+void HeddleWork::receive_from(const c10::intrusive_ptr<HeddleWork>& self,
+                              const std::shared_ptr<collectives::SharedCommunicator>& communicator,
+                              uint32_t source, uint32_t peer) {
+  self->plan_.source = static_cast<int>(source);
+  self->plan_.calls[0].root = peer;
+  // The calls stay out of pending_, which belongs to another thread.
+  const auto posted = post(self, communicator, self->limit_);
+  if (!posted) self->refuse(posted.error());
+}
+
+void HeddleWork::refuse(const Error& error) {
+  complete(exception_of("heddle: " + plan_.about + text_of(error)));
 }
 
 // --- its end ---
 
 bool HeddleWork::end_call(const Result<void>& result) {
   const OwnMutex::Lock lock = end_mutex_.lock();
-  if (!result && error_.empty()) error_ = "heddle: " + plan_.about + result.error().message();
+  if (!result && error_.empty()) error_ = "heddle: " + plan_.about + text_of(result.error());
   return --to_end_ == 0;
 }
 
 void HeddleWork::end(c10::intrusive_ptr<HeddleWork> self) {
   const bool copies = std::any_of(self->plan_.buffers.begin(), self->plan_.buffers.end(),
                                   [](const Buffer& each) { return each.must_copy_back(); });
-  if (copies && self->error_.empty()) {
+  if ((copies || self->plan_.after) && self->error_.empty()) {
     run_aside([self = std::move(self)] { self->copy_results(); });
     return;
   }
@@ -120,6 +150,7 @@ void HeddleWork::copy_results() {
     for (Buffer& buffer : plan_.buffers) {
       if (buffer.must_copy_back()) buffer.copy_back();
     }
+    if (plan_.after) plan_.after();
   } catch (...) {
     error = std::current_exception();
   }
@@ -149,12 +180,18 @@ int HeddleWork::sourceRank() const {
 }
 
 std::string HeddleWork::waits_for() {
-  for (const collectives::PendingCall& each : pending_) {
-    if (each.done()) continue;
-    const Result<void> ended = each.wait(Nanos{});
-    if (!ended) return ended.error().message();
+  // The last is that of the message, behind its announcement.
+  for (auto each = pending_.rbegin(); each != pending_.rend(); ++each) {
+    if (each->done()) continue;
+    const Result<void> ended = each->wait(Nanos{});
+    if (!ended) return text_of(ended.error());
   }
-  return "its results are being copied";
+  return limit_ > kNoTimeout ? "Timed out (no rank has sent a message)"
+                             : "Timed out (its results are being copied)";
+}
+
+void HeddleWork::give_up_when_over() {
+  if (give_up_ && is_over(limit_, began_)) std::exchange(give_up_, nullptr)();
 }
 
 bool HeddleWork::wait(std::chrono::milliseconds timeout) {
@@ -170,6 +207,7 @@ bool HeddleWork::wait(std::chrono::milliseconds timeout) {
     while (!cv_.wait_for(lock, span_of_wait(timeout, began), done)) {
       lock.unlock();
       TORCH_CHECK(!is_over(timeout, began), "heddle: ", plan_.about, waits_for());
+      if (timeout <= kNoTimeout) give_up_when_over();
       help_side_threads();
       lock.lock();
     }

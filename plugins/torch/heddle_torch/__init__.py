@@ -33,8 +33,9 @@ except ImportError as error:
     raise ImportError(f"heddle_torch's extension does not load: {error}: it needs this system's OpenSSL 3 and "
                       "glibc 2.35 or newer; build it on this system (make torch)") from error
 
-from . import elastic
+from . import elastic, health
 from .elastic import abort, get_error, grow, join, reconfigure
+from .health import check_health
 
 __version__ = _backend.heddle_version
 
@@ -81,5 +82,6 @@ def _register():
 
 
 _register()
+health.extend_monitored_barrier()
 # A process that ends without a word is a rank that was lost, to those who are still at work.
 atexit.register(_backend.leave_all_groups)

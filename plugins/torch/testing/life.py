@@ -14,6 +14,7 @@ import ctypes
 import datetime
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -58,6 +59,32 @@ class Signs:
 
     def wait(self, name, ranks):
         self.store.wait([f"{name}/{rank}" for rank in ranks])
+
+    def meet(self, name, ranks):
+        """Rank 0, which has the store, leaves last."""
+        self.give(name)
+        self.wait(name, ranks)
+        if dist.get_rank() != 0:
+            self.give(f"{name} left")
+        else:
+            self.wait(f"{name} left", [rank for rank in ranks if rank != 0])
+
+
+def ask_until_answered(group, ranks, stopped=None):
+    """check_health(), again and for longer until these ranks have answered: a busy host is slow. The process `stopped`
+    does not run meanwhile."""
+    for attempt in range(20):
+        if stopped is not None:
+            os.kill(stopped, signal.SIGSTOP)
+        try:
+            health = heddle_torch.check_health(group, timeout=min(0.5 * 2**attempt, 3))
+        finally:
+            if stopped is not None:
+                os.kill(stopped, signal.SIGCONT)
+        if health.answered == ranks:
+            break
+        time.sleep(1)  # so that a stopped rank is not declared lost
+    return health
 
 
 def made_again(folder):
@@ -199,6 +226,7 @@ def late_rank_is_named(signs):
         signs.wait("late", [0, 1])
     text = error_of(lambda: dist.all_reduce(tensor, group=group))
     expect("gave up after 6.0 s", text)
+    expect(" Timed out ", text)  # by which PyTorch's programs recognize it
     expect("waits for rank 2, which has not called it", text)
     signs.give("late")
     expect("has failed", error_of(lambda: dist.all_reduce(tensor, group=group)))
@@ -212,7 +240,9 @@ def wait_with_a_time_is_no_end(signs):
         signs.wait("patient", [0, 1])
     work = dist.all_reduce(tensor, group=group, async_op=True)
     if dist.get_rank() != 2:
-        expect("waits for rank", error_of(lambda: work.wait(seconds(0.05))))
+        text = error_of(lambda: work.wait(seconds(0.05)))
+        expect("waits for rank", text)
+        expect(" Timed out ", text)
         signs.give("patient")
     work.wait()
     assert tensor[0] == 3 and work.is_completed()
@@ -222,13 +252,95 @@ def wait_with_a_time_is_no_end(signs):
 def monitored_barrier_names_all(signs):
     group = dist.new_group(backend="heddle")
     if dist.get_rank() == 0:
-        text = error_of(lambda: group.monitored_barrier(seconds(1), True))
-        expect("missing: rank 1, 2", text)
+        text = error_of(lambda: dist.monitored_barrier(group, seconds(1), wait_all_ranks=True))
+        expect("Ranks 1, 2 failed to pass monitoredBarrier in 1000 ms", text)
         signs.give("monitored")
     else:
         signs.wait("monitored", [0])
-        error_of(lambda: group.monitored_barrier(seconds(1), True))
+        expect(f"Rank {dist.get_rank()} successfully reached monitoredBarrier, but received errors while waiting for "
+               "send/recv from rank 0", error_of(lambda: dist.monitored_barrier(group, seconds(1))))
     passed("monitored_barrier_names_all")
+
+
+def monitored_barrier_names_the_first(signs):
+    """In the order of ranks; and itself, as Gloo's rank 0, if it has no time."""
+    for time_s, text in ((1, "Rank 1 failed to pass monitoredBarrier in 1000 ms"),
+                         (0, "Rank 0 timed out in monitoredBarrier after 0 ms")):
+        group = dist.new_group(backend="heddle")
+        if dist.get_rank() == 0:
+            expect(text, error_of(lambda: dist.monitored_barrier(group, seconds(time_s))))
+        signs.meet(f"first named, {time_s} s", [0, 1, 2])
+    passed("monitored_barrier_names_the_first")
+
+
+def monitored_barrier_waits_for_rank_0(meanwhile):
+    """Whose time begins when it comes, with Gloo; the others have come long before."""
+    group = dist.new_group(backend="heddle")
+    errors = []
+
+    def arrive(time_s):
+        try:
+            group.monitored_barrier(seconds(time_s))
+        except RuntimeError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=arrive, args=(0.1,))
+    if dist.get_rank() == 0:
+        meanwhile()
+        arrive(60)
+    else:
+        thread.start()
+        meanwhile()
+        thread.join()
+    assert not errors, errors
+    passed("monitored_barrier_waits_for_rank_0")
+
+
+def receive_at_last(tensor, group):
+    """The source; on a busy host the message may need longer than the group's timeout."""
+    while True:
+        try:
+            return dist.recv(tensor, group=group)
+        except RuntimeError as error:
+            expect(" Timed out ", str(error))
+
+
+def receive_from_any_source_ends(signs):
+    """After its time without a message; at once when no rank can send any more."""
+    group = dist.new_group(backend="heddle", timeout=seconds(3))
+    tensor = torch.ones(3)
+    if dist.get_rank() == 0:
+        expect(" Timed out ", error_of(lambda: dist.recv(tensor, group=group)))
+        expect(" Timed out ", error_of(lambda: dist.irecv(tensor, group=group, tag=1).wait(seconds(0.05))))
+        signs.give("no message")
+        assert receive_at_last(tensor, group) == 2 and tensor[0] == 2  # the group works on
+        work = dist.irecv(tensor, group=group)
+        heddle_torch.abort(group)
+        error_of(work.wait)
+        expect("cannot receive", error_of(lambda: dist.recv(tensor, group=group)))
+    else:
+        signs.wait("no message", [0])
+        if dist.get_rank() == 2:
+            dist.send(2 * tensor, 0, group=group)
+    signs.meet("any source", [0, 1, 2])
+    passed("receive_from_any_source_ends")
+
+
+def silent_rank_is_found(signs):
+    """A rank whose process is stopped does not answer; the group itself has not failed yet."""
+    group = dist.new_group(backend="heddle")
+    dist.barrier(group)
+    if dist.get_rank() == 2:
+        signs.store.set("process", str(os.getpid()))
+        signs.wait("health", [0])
+    elif dist.get_rank() == 0:
+        process = int(signs.store.get("process"))
+        assert ask_until_answered(group, [0, 1, 2])
+        health = ask_until_answered(group, [0, 1], stopped=process)
+        assert not health and health.answered == [0, 1] and list(health.silent) == [2], health
+        expect("does not answer", health.silent[2])
+        signs.give("health")
+    passed("silent_rank_is_found")
 
 
 def absent_rank_is_named(signs):
@@ -236,8 +348,9 @@ def absent_rank_is_named(signs):
         signs.wait("absent", [0, 1])
         return
     store = dist.PrefixStore("absent", signs.store)
-    store.set_timeout(seconds(1))
-    text = error_of(lambda: heddle_torch._create(store, dist.get_rank(), 3, seconds(1)))
+    store.set_timeout(seconds(3))
+    signs.meet("absent begins", [0, 1])
+    text = error_of(lambda: heddle_torch._create(store, dist.get_rank(), 3, seconds(3)))
     expect("of the group's 3 ranks, 2 did not come", text)
     signs.give("absent")
     passed("absent_rank_is_named")
@@ -254,14 +367,22 @@ def child_is_refused(signs):
     passed("child_is_refused")
 
 
-def dead_rank_is_named():
-    group = dist.new_group(backend="heddle")
+def dead_rank_is_named(signs):
+    group, monitored = (dist.new_group(backend="heddle") for _ in range(2))
     tensor = torch.ones(100_000)
     dist.all_reduce(tensor, group=group)
+    dist.monitored_barrier(monitored)
     dist.barrier()
     if dist.get_rank() == 2:
         os._exit(0)
     expect("rank 2", error_of(lambda: [dist.all_reduce(tensor, group=group) for _ in range(1000)]))
+    health = ask_until_answered(group, [0, 1])
+    assert not health and health.answered == [0, 1] and list(health.silent) == [2], health
+    expect("rank 2", health.error)
+    text = error_of(lambda: dist.monitored_barrier(monitored, seconds(600)))  # long before its time
+    if dist.get_rank() == 0:
+        expect("Rank 2 failed to pass monitoredBarrier in 600000 ms. Rank 2: ", text)
+    signs.meet("dead rank was named", [0, 1])
     passed("dead_rank_is_named")
 
 
@@ -283,12 +404,15 @@ def main():
         return dropped_tensors()
     dist.init_process_group("gloo")
     signs = Signs(dist.PrefixStore("signs", dist.distributed_c10d._get_default_store()))
-    late_rank_is_named(signs)
+    monitored_barrier_waits_for_rank_0(meanwhile=lambda: late_rank_is_named(signs))
     wait_with_a_time_is_no_end(signs)
     monitored_barrier_names_all(signs)
+    monitored_barrier_names_the_first(signs)
+    receive_from_any_source_ends(signs)
+    silent_rank_is_found(signs)
     absent_rank_is_named(signs)
     child_is_refused(signs)
-    dead_rank_is_named()
+    dead_rank_is_named(signs)
 
 
 if __name__ == "__main__":

@@ -4,63 +4,22 @@ what it must give where Gloo has no such method, over random types, shapes and l
     methods.py SEED     prints "passed NAME" a check on rank 0; a difference is an exception on its rank
 """
 
-import random
+import datetime
 import sys
+import threading
 import zlib
 
 import torch
 import torch.distributed as dist
 
-import heddle_torch  # noqa: F401  registers the backend
+import heddle_torch
+from draw import Draw, as_layout
 
 NUMBERS = [torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16,
            torch.float32, torch.float64]
 GLOO_NUMBERS = [torch.uint8, torch.int8, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64]
 MOVED = NUMBERS + [torch.bool, torch.complex64, torch.complex128]
 OPS = [dist.ReduceOp.SUM, dist.ReduceOp.PRODUCT, dist.ReduceOp.MIN, dist.ReduceOp.MAX]
-
-
-class Draw:
-    """Random tensors: shapes, types and layouts are the same on all ranks, values each rank's own."""
-
-    def __init__(self, seed, rank):
-        self.shared = random.Random(seed)
-        self.own = torch.Generator().manual_seed(seed * 1000 + rank)
-
-    def shape(self):
-        kind = self.shared.randrange(6)
-        if kind == 0:
-            return (0,)
-        if kind == 1:
-            return ()
-        if kind == 2:
-            return (self.shared.randrange(1, 60_000),)
-        return tuple(self.shared.randrange(1, 9) for _ in range(self.shared.randrange(1, 4)))
-
-    def layout(self):
-        return self.shared.choice(["plain", "plain", "strided", "turned", "offset"])
-
-    def tensor(self, dtype, shape=None, layout=None):
-        """Small whole numbers, so that sums are exact in every type."""
-        shape = self.shape() if shape is None else shape
-        layout = self.layout() if layout is None else layout
-        values = torch.randint(0, 4, shape, generator=self.own).to(dtype)
-        return as_layout(values, layout)
-
-
-def as_layout(values, layout):
-    """The same values in memory that is contiguous or not."""
-    if layout == "strided" and values.dim() > 0:
-        memory = torch.zeros(values.shape[:-1] + (2 * values.shape[-1],), dtype=values.dtype)
-        view = memory[..., ::2]
-    elif layout == "turned" and values.dim() > 1:
-        view = torch.zeros(values.shape[::-1], dtype=values.dtype).permute(*range(values.dim())[::-1])
-    elif layout == "offset":
-        memory = torch.zeros(values.numel() + 3, dtype=values.dtype)
-        view = memory[3:].view(values.shape)
-    else:
-        return values.clone()
-    return view.copy_(values)
 
 
 class Checks:
@@ -266,6 +225,123 @@ class Checks:
         if self.rank == 1:
             self.same(got, tensors, "messages with tags")
 
+    def check_messages_from_any_source(self):
+        """Rank 0 takes a short message of any rank and then a longer one of the same rank, twice from each."""
+        sizes = [self.draw.shared.randrange(300, 200_000) for _ in range(self.size)]
+        for tag, dtype in enumerate((torch.int64, torch.float16, torch.complex64)):
+            if self.rank != 0:
+                for value in (1, 2):
+                    dist.send(torch.full((33, 7), value, dtype=dtype), 0, group=self.heddle, tag=tag)
+                    dist.send(torch.full((sizes[self.rank],), value, dtype=dtype), 0, group=self.heddle, tag=tag)
+                continue
+            seen = []
+            for each in range(2 * (self.size - 1)):
+                short = as_layout(torch.zeros(33, 7, dtype=dtype), self.draw.layout())
+                work = dist.irecv(short, group=self.heddle, tag=tag) if each % 2 else None
+                source = dist.recv(short, group=self.heddle, tag=tag) if work is None else None
+                if work is not None:
+                    work.wait()
+                    source = work._source_rank()
+                seen.append(source)
+                value = seen.count(source)
+                self.same(short, torch.full((33, 7), value, dtype=dtype), f"message {value} of rank {source}")
+                long = torch.zeros(sizes[source], dtype=dtype)
+                dist.recv(long, source, group=self.heddle, tag=tag)
+                self.same(long, torch.full((sizes[source],), value, dtype=dtype), f"what rank {source} sent next")
+
+    def check_a_message_that_came_for_any_source_meets_a_receive_that_names_it(self):
+        """All were posted before any message: each gets the next message of rank 1."""
+        values = [torch.full((5,), float(value)) for value in (1, 2, 3, 4)]
+        if self.rank == 0:
+            got = [torch.zeros(5) for _ in values]
+            works = [dist.irecv(each, source, group=self.heddle, tag=8)
+                     for each, source in zip(got, (None, 1, None, 1), strict=True)]
+            dist.barrier(self.gloo)
+            for work in works:
+                work.wait()
+            self.same(got, values, "order")
+            return
+        dist.barrier(self.gloo)
+        if self.rank == 1:
+            for each in values:
+                dist.send(each, 0, group=self.heddle, tag=8)
+
+    def check_after_a_receive_from_any_source_messages_with_its_tag_have_any_size(self):
+        """The receive took the message of one rank; those of the others come later and are longer."""
+        if self.rank == 0:
+            first = torch.zeros(1)
+            source = dist.recv(first, group=self.heddle, tag=9)
+            for rank in range(1, self.size):
+                if rank != source:
+                    self.receive(torch.ones(1), rank, 9)
+                self.receive(torch.full((50_000 * rank,), float(rank)), rank, 9)
+                self.receive(torch.zeros(0), rank, 9)
+                self.receive(torch.ones(7, dtype=torch.int16), rank, 9)
+                dist.send(first, rank, group=self.heddle, tag=9)
+            return
+        for tensor in (torch.ones(1), torch.full((50_000 * self.rank,), float(self.rank)), torch.zeros(0),
+                       torch.ones(7, dtype=torch.int16)):
+            dist.send(tensor, 0, group=self.heddle, tag=9)
+            if tensor.dtype == torch.int16:  # then comes the next rank
+                dist.recv(torch.zeros(1), 0, group=self.heddle, tag=9)
+
+    def receive(self, right, source, tag):
+        got = torch.zeros_like(right)
+        dist.recv(got, source, group=self.heddle, tag=tag)
+        self.same(got, right, f"from rank {source} with tag {tag}")
+
+    def check_a_message_of_another_size_stays_for_the_next_receive_from_any_source(self):
+        if self.rank == 1:
+            dist.send(torch.ones(6), 0, group=self.heddle, tag=10)
+        if self.rank == 0:
+            self.refused("rank 1 has 24 bytes, this receive 20",
+                         lambda: dist.recv(torch.zeros(5), group=self.heddle, tag=10))
+            self.receive(torch.ones(6), None, 10)
+
+    def check_threads_receive_from_any_source_beside_receives_that_name_it(self):
+        """Each message meets one receive, whichever thread posted it."""
+        count = 200
+        if self.rank == 0:
+            got = [torch.zeros(3) for _ in range(2 * count)]
+
+            def receive(first, source):
+                for each in got[first::2]:
+                    dist.recv(each, source, group=self.heddle, tag=11)
+
+            thread = threading.Thread(target=receive, args=(0, None))
+            thread.start()
+            receive(1, 1)
+            thread.join()
+            assert sorted(each[0].item() for each in got) == list(range(2 * count)), got
+        elif self.rank == 1:
+            for each in range(2 * count):
+                dist.send(torch.full((3,), float(each)), 0, group=self.heddle, tag=11)
+
+    def check_allreduce_of_sparse_tensors_as_gloo_does(self):
+        """Not the same number of elements on each rank; some of the dimensions are dense."""
+        for dtype in (torch.uint8, torch.int8, torch.int32, torch.int64, torch.float32, torch.float64):
+            for sparse_dims in (1, 2, 3):
+                dense = self.draw.tensor(dtype, (5, 4, 3), "plain")
+                dense[self.rank:, 1:] = 0
+                dense[4, 0, 0] = 1
+                mine, right = dense.to_sparse(sparse_dims), dense.to_sparse(sparse_dims)
+                dist.all_reduce(mine, group=self.heddle)
+                dist.all_reduce(right, group=self.gloo)
+                self.same(mine.to_dense(), right.to_dense(), f"{sparse_dims} sparse dimensions")
+
+    def check_allreduce_of_sparse_tensors_without_elements(self):
+        """On all ranks, and on all but one."""
+        for full in (self.size, self.size - 1):
+            for dtype in (torch.float64, torch.int64):
+                dense = torch.full((4, 2), 3 if self.rank == full else 0, dtype=dtype)
+                mine = dense.to_sparse()
+                dist.all_reduce(mine, group=self.heddle, async_op=True).wait()
+                self.same(mine.to_dense(), sum(self.everyones(dense)), f"elements on rank {full} only")
+
+    def check_allreduce_of_sparse_tensors_of_other_sizes_is_refused(self):
+        one = torch.ones(3 + (self.rank == 0)).to_sparse()
+        self.refused("other sizes", lambda: dist.all_reduce(one, group=self.heddle))
+
     def check_many_at_once(self):
         tensors = [self.draw.tensor(torch.float32, (count,), "plain") for count in range(1, 4000, 97)]
         right = [sum(self.everyones(each)) for each in tensors]
@@ -309,8 +385,34 @@ class Checks:
                 self.same(tensor, torch.full((7,), float(sum(ranks))), f"group {ranks}")
                 dist.destroy_process_group(group)
 
-    def check_monitored_barrier(self):
-        self.heddle.monitored_barrier()
+    def check_monitored_barrier_for_which_torch_wants_gloo(self):
+        dist.monitored_barrier(self.heddle)
+        dist.monitored_barrier(self.heddle, wait_all_ranks=True)
+        dist.monitored_barrier(self.gloo)  # torch's own
+        part = dist.new_group([0], backend="heddle")
+        dist.monitored_barrier(part)  # of which most ranks are no members
+
+    def check_health(self):
+        """No rank makes a call for it: all but one are in another barrier."""
+        if self.rank == 0:
+            for timeout in (60, datetime.timedelta(minutes=1)):
+                health = heddle_torch.check_health(self.heddle, timeout)
+                assert health and health == (list(range(self.size)), {}, None), health
+            self.refused("of another backend", lambda: heddle_torch.check_health(self.gloo))
+        dist.barrier(self.gloo)
+
+    def check_profiler_entries_of_coalesced_calls(self):
+        """The names by which PyTorch's profiler lists calls are those for Gloo, but for the backend's."""
+        names = {}
+        for backend in ("gloo", "heddle"):
+            group = getattr(self, backend)
+            ones, rest = torch.ones(3), [[torch.empty(3)] for _ in range(self.size)]
+            with torch.autograd.profiler.profile() as profile:
+                dist.all_reduce_coalesced([ones, ones.clone()], group=group)
+                dist.all_gather_coalesced(rest, [ones], group=group)
+            names[backend] = [each.name.split(":")[1] for each in profile.function_events
+                              if each.name.startswith(backend + ":")]
+        assert names["heddle"] == names["gloo"] == ["all_reduce", "all_gather"], names
 
     # --- what makes no sense, or is not there ---
 
@@ -325,10 +427,10 @@ class Checks:
 
     def check_refusals(self):
         group, ones = self.heddle, torch.ones(3)
-        self.refused("name it with src=", lambda: dist.recv(ones, group=group))
         self.refused("there are SUM, AVG", lambda: dist.all_reduce(ones, dist.ReduceOp.BXOR, group=group))
         self.refused("of bool there are", lambda: dist.all_reduce(ones.bool(), dist.ReduceOp.AVG, group=group))
-        self.refused("dense", lambda: dist.all_reduce(ones.to_sparse(), group=group))
+        self.refused("dense", lambda: dist.broadcast(ones.to_sparse(), 0, group=group))
+        self.refused("there is SUM", lambda: dist.all_reduce(ones.to_sparse(), dist.ReduceOp.MAX, group=group))
         self.refused("all have to be alike",
                      lambda: dist.all_gather([torch.ones(4) for _ in range(self.size)], ones, group=group))
         self.refused("give split sizes", lambda: dist.all_to_all_single(

@@ -116,10 +116,28 @@ def pipeline(micro_batches=4):
         torch.testing.assert_close(got.grad, wanted.grad)
 
 
+def sparse_embedding():
+    """DistributedDataParallel with gradients that are sparse, which each rank's batch makes differently."""
+    def made():
+        torch.manual_seed(7)
+        return nn.Sequential(nn.Embedding(20, 4, sparse=True), nn.Linear(4, 1))
+
+    def words(rank):
+        return torch.arange(rank + 3) * (rank + 1) % 20
+
+    rank, size = dist.get_rank(), dist.get_world_size()
+    ours, alone = nn.parallel.DistributedDataParallel(made()), made()
+    ours(words(rank)).sum().backward()
+    for each in range(size):
+        alone(words(each)).sum().div(size).backward()
+    for mine, right in zip(ours.module.parameters(), alone.parameters()):
+        torch.testing.assert_close(mine.grad.to_dense(), right.grad.to_dense())
+
+
 def main():
     torch.set_num_threads(1)
     dist.init_process_group("heddle")
-    for part in (sharded, pipeline):
+    for part in (sharded, pipeline, sparse_embedding):
         part()
         dist.barrier()
         if dist.get_rank() == 0:
