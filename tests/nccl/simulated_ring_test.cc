@@ -13,6 +13,7 @@
 #include "plugins/nccl/net/net.h"
 #include "simulator/world.h"
 #include "topology/generators.h"
+#include "transport/stranger_budget.h"
 
 namespace heddle::nccl {
 namespace {
@@ -21,7 +22,8 @@ using simulator::EngineProcess;
 using simulator::World;
 
 constexpr size_t kMessage = 200'000;  // the largest
-constexpr int kInFlight = 4;          // of a channel, as in NCCL's protocol Simple
+constexpr Nanos kPollPause = micros(200);
+constexpr int kInFlight = 4;  // of a channel, as in NCCL's protocol Simple
 
 // The size and bytes of the n-th message that `rank` sends on `channel`.
 size_t message_bytes(uint32_t rank, uint32_t channel, int n) {
@@ -56,6 +58,8 @@ struct RingOptions {
   uint32_t channels = 2;
   int messages = 12;  // a channel
   uint32_t loss_per_million = 0;
+  uint32_t strangers = 0;       // connections of another host to each rank, before ranks begin
+  uint32_t peers_that_fit = 0;  // in a rank's stranger_bytes; 0: as by default
   std::vector<topology::LinkChange> link_changes;
   uint64_t seed = 1;
 };
@@ -73,6 +77,10 @@ class Rank : public simulator::EngineProgram {
     process.poke();
   }
 
+  void begin(EngineProcess& process) {
+    begun_ = true;
+    process.poke();
+  }
   bool done() const { return done_ || failure_ != kSuccess; }
   Status failure() const { return failure_; }
   // Before the process's endpoint goes.
@@ -105,8 +113,11 @@ class Rank : public simulator::EngineProgram {
     return sources;
   }
 
-  bool handle_turn(EngineProcess&) override {
-    if (done()) return false;
+  // Nothing wakes a rank whose neighbor begins to listen: it polls, as NCCL does.
+  Nanos due_at() const override { return next_poll_; }
+
+  bool handle_turn(EngineProcess& process) override {
+    if (done() || !begun_) return false;
     if (!listening_) return listen();
     bool moved = false;
     bool all = true;
@@ -118,7 +129,8 @@ class Rank : public simulator::EngineProgram {
             channels_[i].receive.done == options_.messages;
     }
     done_ = all;
-    return moved || connecting();  // nothing wakes a rank whose neighbor begins to listen
+    next_poll_ = connecting() && !done() ? process.endpoint().now() + kPollPause : Nanos::never();
+    return moved;
   }
 
   bool connecting() const {
@@ -230,6 +242,8 @@ class Rank : public simulator::EngineProgram {
   const RingOptions options_;
   std::vector<std::unique_ptr<Rank>>& ranks_;
   std::vector<Channel> channels_;
+  Nanos next_poll_ = Nanos::never();
+  bool begun_ = false;
   bool listening_ = false;
   bool done_ = false;
   Status failure_ = kSuccess;
@@ -241,7 +255,7 @@ class Ring {
     topology::Topology fabric =
         topology::leaf_spine({.leaves = 2,
                               .spines = 4,
-                              .hosts_per_leaf = options.ranks / 2,
+                              .hosts_per_leaf = options.ranks / 2 + 1,
                               .host_link = {.rate = gigabits_per_s(10), .delay = micros(2)},
                               .spine_link = {.rate = gigabits_per_s(10), .delay = micros(2)}});
     for (topology::Link& link : fabric.links) {
@@ -255,11 +269,14 @@ class Ring {
       process.process.datapath.nic = rank;
       fit_for_links(process.engine);
       process.engine.eager_bytes = mebibytes(1);
+      if (options.peers_that_fit > 0) limit_strangers(process.engine, options.peers_that_fit);
       processes.push_back(&world_->add(process));
     }
     for (uint32_t rank = 0; rank < options.ranks; ++rank) {
       ranks_.push_back(std::make_unique<Rank>(*processes[rank], rank, options, ranks_));
     }
+    if (options.strangers > 0) add_stranger(options, processes);
+    for (uint32_t rank = 0; rank < options.ranks; ++rank) ranks_[rank]->begin(*processes[rank]);
   }
   ~Ring() {
     for (const auto& rank : ranks_) rank->release();
@@ -280,6 +297,27 @@ class Ring {
   size_t size() const { return ranks_.size(); }
 
  private:
+  static void limit_strangers(engine::Options& options, uint32_t peers) {
+    transport::EndpointOptions with = options.transport;
+    with.eager_bytes = options.eager_bytes;
+    with.eager_region = 0;  // a registered region, as in an open endpoint
+    options.transport.stranger_bytes = {transport::stranger_budget(with).bytes(peers)};
+  }
+
+  // It connects, opens no comm and stays.
+  void add_stranger(const RingOptions& options, const std::vector<EngineProcess*>& ranks) {
+    simulator::EngineProcessOptions process;
+    process.process.datapath.nic = options.ranks;
+    EngineProcess& stranger = world_->add(process);
+    for (EngineProcess* const rank : ranks) {
+      for (uint32_t i = 0; i < options.strangers; ++i) {
+        EXPECT_TRUE(stranger.endpoint().connect(rank->endpoint().local_address()));
+      }
+    }
+    stranger.poke();
+    world_->run_for(millis(20));
+  }
+
   std::unique_ptr<World> world_;
   std::vector<std::unique_ptr<Rank>> ranks_;
 };
@@ -304,6 +342,14 @@ TEST(SimulatedNcclRing, ASpineThatDropsEverythingCostsTimeAndNoData) {
   Ring ring(options);
   ASSERT_TRUE(ring.run(seconds(20)));
   for (size_t i = 0; i < ring.size(); ++i) EXPECT_EQ(ring.rank(i).failure(), kSuccess);
+}
+
+// A connect that met a full endpoint failed for good, and NCCL ended the job.
+TEST(SimulatedNcclRing, ConnectsWaitUntilIdleConnectionsOfStrangersHaveLeft) {
+  Ring ring({.strangers = 8, .peers_that_fit = 4});
+  ASSERT_TRUE(ring.run(seconds(30)));
+  for (size_t i = 0; i < ring.size(); ++i) EXPECT_EQ(ring.rank(i).failure(), kSuccess);
+  EXPECT_GT(ring.world().now(), seconds(9));
 }
 
 TEST(SimulatedNcclRing, ADeadRankIsARemoteErrorAtItsNeighborsWithinSixSeconds) {

@@ -15,6 +15,10 @@ namespace {
 // After this time a connection without a comm is closed, and a connect that NCCL does not poll is
 // dropped.
 constexpr Nanos kIdlePatience = seconds(10);
+// How long and how often a connect tries again while the peer's endpoint is full: connections of
+// strangers leave it after kIdlePatience.
+constexpr Nanos kFullPatience = kIdlePatience + seconds(5);
+constexpr Nanos kFullPause = millis(500);
 
 }  // namespace
 
@@ -62,23 +66,32 @@ Result<std::unique_ptr<SendComm>> Attachment::connect(HandleBytes bytes) {
   turn();
   const OwnMutex::Lock lock = mutex_.lock();
   drop_closed_links();
+  const Result<Handle> handle = read_handle(bytes);
+  if (!handle) return fail(handle.error());
   auto found = connects_.find(pending_connect(bytes));
   if (found == connects_.end()) {
-    const Result<Handle> handle = read_handle(bytes);
-    if (!handle) return fail(handle.error());
     Result<std::shared_ptr<OutgoingLink>> link = link_to(*handle);
     if (!link) return fail(link.error());
     // Unpredictable: the bytes come from the listener, which must not name another connect.
     const uint64_t number = numbers_();
     set_pending_connect(bytes, number);
-    found = connects_.emplace(number, Connect{handle->listener, *link, {}}).first;
+    found = connects_.emplace(number, Connect{handle->listener, *link, now(), {}, {}}).first;
   }
   found->second.called_at = now();
   const Connect connect = found->second;
   const engine::ConnectionStatus status = connect.link->status();
   if (status.state == engine::ConnectionState::kClosed) {
-    connects_.erase(found);
     std::erase_if(outgoing_, [&](const auto& each) { return each.second == connect.link; });
+    const bool full = status.error.code == ErrorCode::kExhausted;
+    if (full && now() - connect.began < kFullPatience) {
+      if (now() < connect.again_at) return std::unique_ptr<SendComm>();
+      Result<std::shared_ptr<OutgoingLink>> link = link_to(*handle);
+      if (!link) return fail(link.error());
+      found->second.link = std::move(*link);
+      found->second.again_at = now() + kFullPause;
+      return std::unique_ptr<SendComm>();
+    }
+    connects_.erase(found);
     const bool silent = status.error.code == ErrorCode::kTimeout;
     return fail(status.error.code, "cannot connect over " + name_, connect.link->failure(),
                 silent ? "is the peer's process running, and does a firewall pass UDP between the "

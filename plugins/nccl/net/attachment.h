@@ -71,7 +71,9 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   struct Connect {
     uint64_t listener = 0;
     std::shared_ptr<OutgoingLink> link;
+    Nanos began;
     Nanos called_at;
+    Nanos again_at;  // not before, after the peer's endpoint was full
   };
 
   Result<std::shared_ptr<OutgoingLink>> link_to(const Handle& handle);
@@ -83,7 +85,7 @@ class Attachment : public std::enable_shared_from_this<Attachment> {
   const std::shared_ptr<engine::Endpoint> endpoint_;
   const Numbers numbers_;
   const uint64_t process_;
-  OwnMutex mutex_;  // guards all that follows
+  OwnMutex mutex_;                                   // guards all that follows
   std::vector<std::unique_ptr<Registration>> kept_;  // goes after the links
   std::map<uint64_t, std::deque<Arrived>> listeners_;
   std::map<uint64_t, Connect> connects_;  // not open yet; by the number in NCCL's handle
