@@ -188,12 +188,10 @@ void Endpoint::Body::handle_answer(Nanos now, const RxRun& run, std::span<const 
     connection->handle_accept(now, accepted, run.nic);
     table.note_peers_name(*connection);
   } else if (type == PacketType::kRefuse && read_refuse(packet, refused)) {
-    const bool full = refused.reason == RefuseReason::kFull;
-    connection->handle_refusal(
-        now,
-        {full ? ErrorCode::kExhausted : ErrorCode::kUnavailable, CloseCause::kRefused,
-         text_of(refused.reason), "look at the other side's settings"},
-        refused.nonce);
+    connection->handle_refusal(now,
+                               {ErrorCode::kUnavailable, CloseCause::kRefused,
+                                text_of(refused.reason), "look at the other side's settings"},
+                               refused.nonce);
   } else if (type == PacketType::kVersion) {
     handle_version(now, *connection, packet);
   } else {

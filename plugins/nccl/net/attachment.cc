@@ -8,6 +8,7 @@
 #include "plugins/nccl/host_log.h"
 #include "plugins/nccl/net/receive_comm.h"
 #include "plugins/nccl/net/send_comm.h"
+#include "transport/refusal.h"
 
 namespace heddle::nccl {
 namespace {
@@ -19,6 +20,11 @@ constexpr Nanos kIdlePatience = seconds(10);
 // strangers leave it after kIdlePatience.
 constexpr Nanos kFullPatience = kIdlePatience + seconds(5);
 constexpr Nanos kFullPause = millis(500);
+
+// The peer refused because it has as many connections as it may.
+bool is_full(const Error& error) {
+  return error.why == transport::text_of(transport::RefuseReason::kFull);
+}
 
 }  // namespace
 
@@ -82,8 +88,7 @@ Result<std::unique_ptr<SendComm>> Attachment::connect(HandleBytes bytes) {
   const engine::ConnectionStatus status = connect.link->status();
   if (status.state == engine::ConnectionState::kClosed) {
     std::erase_if(outgoing_, [&](const auto& each) { return each.second == connect.link; });
-    const bool full = status.error.code == ErrorCode::kExhausted;
-    if (full && now() - connect.began < kFullPatience) {
+    if (is_full(status.error) && now() - connect.began < kFullPatience) {
       if (now() < connect.again_at) return std::unique_ptr<SendComm>();
       Result<std::shared_ptr<OutgoingLink>> link = link_to(*handle);
       if (!link) return fail(link.error());
