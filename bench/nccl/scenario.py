@@ -14,6 +14,7 @@ import time
 from harness.arguments import at_least_one
 from harness.cable import Cable, need_network_rights
 from harness.fabric import Fabric, leaf_spine
+from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.meanwhile import summary
 from harness.report import cpu_note, row
@@ -69,14 +70,20 @@ def _wait_for_carrier(inside, hosts, devices):
         subprocess.run(inside(host, ["sh", "-c", wait]), check=False)
 
 
-def _use_tcp(inside, hosts, congestion):
-    """Sets TCP's congestion control where the system allows it, and returns the one in use."""
+def _use_tcp(inside, hosts, congestion, peer):
+    """Sets TCP's congestion control, and returns the one in use. With a peer it must be the one that is asked for: bbr
+    is slow where no rate is limited.
+    """
     setting = "/proc/sys/net/ipv4/tcp_congestion_control"
     for host in hosts:
         subprocess.run(inside(host, ["sh", "-c", f"echo {congestion} >{setting}"]), stderr=subprocess.DEVNULL,
                        check=False)
-    return subprocess.run(inside(hosts[0], ["cat", setting]), stdout=subprocess.PIPE, text=True,
+    used = subprocess.run(inside(hosts[0], ["cat", setting]), stdout=subprocess.PIPE, text=True,
                           check=True).stdout.strip()
+    if peer and used != congestion:
+        raise CannotMeasure(f"network namespaces may not use TCP {congestion} here; they have {used}",
+                            f"add {congestion} to net.ipv4.tcp_allowed_congestion_control, or load tcp_{congestion}")
+    return used
 
 
 def _cable(arguments, progress):
@@ -84,7 +91,7 @@ def _cable(arguments, progress):
     for mtu in (9000, 1500):
         with Cable(mtu) as cable:
             _wait_for_carrier(cable.inside, (cable.near, cable.far), ("cable0", "cable0"))
-            tcp = _use_tcp(cable.inside, (cable.near, cable.far), "cubic")
+            tcp = _use_tcp(cable.inside, (cable.near, cable.far), "cubic", arguments.peer)
             ends = drive.Ends(cable.inside, (cable.near, cable.far), ("cable0", "cable0"))
             for size in arguments.sizes.split(","):
                 for channels in arguments.channels.split(","):
@@ -102,17 +109,17 @@ def _topology(loss=None):
     return made.replace("[switch_link]", f'loss = "{loss}"\n[switch_link]') if loss else made
 
 
-def _ends(fabric, congestion):
+def _ends(fabric, congestion, peer):
     hosts = ("h0", "h1")
     _wait_for_carrier(fabric.inside, hosts, [fabric.device(host) for host in hosts])
     return (drive.Ends(fabric.inside, hosts, [fabric.device(host) for host in hosts]),
-            _use_tcp(fabric.inside, hosts, congestion))
+            _use_tcp(fabric.inside, hosts, congestion, peer))
 
 
 def _fabric(arguments, progress, loss=None, congestion="cubic"):
     rows = []
     with Fabric(_topology(loss)) as fabric:
-        ends, tcp = _ends(fabric, congestion)
+        ends, tcp = _ends(fabric, congestion, arguments.peer)
         for channels in (1, 4):
             options = ["--bytes", "16M", "--channels", str(channels)]
             contests = [drive.Drive(plugin, ends, options, arguments.seconds + 2)
@@ -126,7 +133,7 @@ def _blackhole(arguments, progress):
     """One spine swallows everything in mid-run, in both directions, and does not come back."""
     results = []
     with Fabric(_topology()) as fabric:
-        ends, _ = _ends(fabric, "cubic")
+        ends, _ = _ends(fabric, "cubic", arguments.peer)
         for number, plugin in enumerate(_plugins(arguments, "cubic")):
             progress.say(number, 3, plugin.name)
             fabric.fault("clear")
