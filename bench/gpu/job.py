@@ -11,8 +11,9 @@ import time
 
 from harness.arguments import without_settings_of
 from harness.failure import CannotMeasure
-from harness.pair import built, start
+from harness.pair import start
 from harness.ranks import end_group, run_ranks, with_variables
+from nccl.drive import own_plugin
 
 _RANK = pathlib.Path(__file__).with_name("rank.py")
 _PORTS = iter(range(25000, 32000))
@@ -31,9 +32,7 @@ class Network:
 
 
 def heddle(name="heddle", **settings):
-    library = os.path.abspath(os.path.join(os.path.dirname(built("heddle")), "..", "lib", "libnccl-net-heddle.so"))
-    if not os.path.exists(library):
-        raise CannotMeasure(f"{library} is missing", "run `make build`")
+    library = own_plugin()
     return Network(name, lambda device: {"NCCL_NET_PLUGIN": library, "NCCL_NET": "heddle",
                                          "HEDDLE_IFNAME": f"={device}", **settings})
 
