@@ -49,6 +49,15 @@ inline constexpr Regression kRegressions[] = {
     {301400,
      "an acceptor whose answers were lost gave up, and the checker did not expect its refusal"},
     {269, "a NIC that had stalled read the buffer of a send that had ended"},
+    {210373,
+     "a fence lost all writes of a path whose numbers were far ahead of the acknowledged ones, and "
+     "nothing asked for the acknowledgement that it waited for"},
+    {211593,
+     "a peer whose datagrams no longer arrived counted as alive for its writes, and messages "
+     "waited "
+     "for ever"},
+    {226981,
+     "an acceptor whose answers were lost aborted, and the checker did not expect its refusal"},
 };
 
 }  // namespace heddle::vopr

@@ -185,6 +185,39 @@ TEST_F(PlacedTest, WhereNoWritePassesPayloadTravelsAsDatagrams) {
   }
 }
 
+// VOPR, seed 211593: the only datagram path of a connection led over a dead link, each
+// side counted the other as alive for its writes, and their messages waited for ever.
+TEST_F(PlacedTest, WhereNoDatagramPassesThePeerIsDeadHoweverManyWritesArrive) {
+  for (const bool reliable : {false, true}) {
+    PairOptions options = placed(reliable);
+    bool dead = false;
+    uint64_t writes[2] = {0, 0};
+    options.drop = [&](int side, const TxBurst& burst, uint32_t) {
+      writes[side] += dead && burst.write != nullptr ? 1 : 0;
+      return dead && burst.write == nullptr;
+    };
+    start(options);
+    receive(0, 4 << 20, 1);
+    send(0, 4 << 20, 1);
+    ASSERT_TRUE(end(0).post_receive(pair_->now(), client_, 1, {memory_[0], 8 << 20, 4 << 20}, 2));
+    ASSERT_TRUE(end(1).post_send(pair_->now(), server_, 1, {memory_[1], 8 << 20, 4 << 20}, 2));
+    pair_->run_for(micros(100));
+    dead = true;
+    ASSERT_TRUE(run_until_closed(seconds(20))) << reliable;
+    EXPECT_GT(writes[0], 0u);
+    EXPECT_GT(writes[1], 0u);
+    for (const int side : {0, 1}) {
+      ASSERT_EQ(ended(side).size(), 2u) << side;
+      EXPECT_EQ(notice(side).error.code, ErrorCode::kPeerDead)
+          << side << notice(side).error.message();
+      for (const Completion& each : ended(side)) {
+        EXPECT_FALSE(each.ok);
+        EXPECT_EQ(each.error, ErrorCode::kPeerDead);
+      }
+    }
+  }
+}
+
 TEST_F(PlacedTest, AnAbortEndsReceivesOnceNothingCanBeWrittenToThem) {
   PairOptions options = placed();
   options.delay = millis(1);

@@ -202,7 +202,8 @@ void RemoteWrites::on_arrived(Nanos now, const PlacedEvent& event) {
     observer.drop(now, id, DropReason::kBadField);
     return;
   }
-  parts().keep_alive.on_heard(now);
+  // It does not show that the peer can answer: probes and acknowledgements are datagrams, which may
+  // take a link that is dead while those of the writes are not.
   const Immediate immediate = unpack(event.immediate);
   const uint64_t number = fences_.arrived(event.path, immediate.number_low);
   const bool empty = immediate.slot == Immediate::kProbeSlot;

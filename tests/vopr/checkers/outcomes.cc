@@ -119,9 +119,10 @@ bool Outcomes::may_end_with(const Side& side, ErrorCode code) const {
       return side.close_called || (asks && handshake_may_time_out(side));
     case ErrorCode::kUnavailable: {
       if (!asks) return false;
-      // Its answers were lost, and it closed or declared this side dead: the init is a replay.
+      // Its answers were lost, and it ended or declared this side dead: the init is a replay.
       if (const Side* accepted = ledger_.accepted_by_peer_of(side); accepted != nullptr) {
-        if (accepted->close_called || accepted->error.code == ErrorCode::kPeerDead) return true;
+        if (accepted->close_called || accepted->abort_called) return true;
+        if (accepted->error.code == ErrorCode::kPeerDead) return true;
       }
       if (side.peer_host >= hosts) return side.peer_host > hosts;
       const transport::EndpointOptions& other = options_.hosts[side.peer_host].endpoint;
