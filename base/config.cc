@@ -24,9 +24,9 @@ constexpr std::string_view kLabVariables = "HEDDLE_LAB";
 // Database credentials, which `config show` must not print.
 constexpr std::string_view kDatabaseVariables = "HEDDLE_CLICKHOUSE_";
 // Set by a launcher for each of its processes.
-constexpr std::array<std::string_view, 7> kLaunchVariables = {
-    "HEDDLE_RANK", "HEDDLE_SIZE",  "HEDDLE_LOCAL_RANK", "HEDDLE_LOCAL_SIZE",
-    "HEDDLE_RUN",  "HEDDLE_TOKEN", "HEDDLE_ELASTIC"};
+constexpr std::array<std::string_view, 9> kLaunchVariables = {
+    "HEDDLE_RANK",  "HEDDLE_SIZE",    "HEDDLE_LOCAL_RANK", "HEDDLE_LOCAL_SIZE", "HEDDLE_RUN",
+    "HEDDLE_TOKEN", "HEDDLE_ELASTIC", "HEDDLE_JOIN",       "HEDDLE_MEMBER_FILE"};
 
 std::optional<std::string> variable(const ConfigSources& sources, std::string_view name) {
   for (const std::string& pair : sources.environment) {

@@ -27,12 +27,16 @@ class TemporaryFolder {
     return *this;
   }
 
-  // Of mode 0700, below TMPDIR where that is set, else below /tmp; its name begins with `prefix`.
+  // TMPDIR where that is set, else /tmp.
+  static std::string place() {
+    const char* const set = std::getenv("TMPDIR");
+    return set != nullptr && *set == '/' ? set : "/tmp";
+  }
+
+  // Of mode 0700, in place(); its name begins with `prefix`.
   // Errors: kSystem.
   static Result<TemporaryFolder> make(const std::string& prefix) {
-    const char* const set = std::getenv("TMPDIR");
-    std::string name = std::string(set != nullptr && *set == '/' ? set : "/tmp");
-    name += "/" + prefix + "-XXXXXX";
+    std::string name = place() + "/" + prefix + "-XXXXXX";
     if (mkdtemp(name.data()) == nullptr) {
       return fail(ErrorCode::kSystem, fmt::format("cannot make a folder '{}'", name),
                   std::strerror(errno), "set TMPDIR to a folder where you may write");

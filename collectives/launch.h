@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "collectives/members.h"
 
 namespace heddle::collectives {
 
@@ -28,5 +29,10 @@ struct Launch {
 // Where several launchers have left variables, the innermost counts: HEDDLE_*, then RANK and
 // WORLD_SIZE, then Open MPI's, then Slurm's. Errors: kInvalid, naming the variable to set.
 Result<Launch> read_launch(std::span<const std::string> environment, const std::string& store);
+
+// Lets a launcher that asks for it (HEDDLE_MEMBER_FILE) know which communicator of all ranks this
+// process is in now. Where the file cannot be written nothing happens: the run has ended, or the
+// launcher waits for a time instead.
+void report_members(const Members& members);
 
 }  // namespace heddle::collectives

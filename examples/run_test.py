@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs one example and checks what it prints: run_test.py ring|all_reduce|torch|elastic|local_steps|fabric.
+"""Runs one example and checks what it prints: run_test.py NAME, one of EXAMPLES.
 
 Exit status: 0 passed, 1 failed, 77 skipped; the reason is printed.
 """
@@ -75,10 +75,10 @@ def torch():
 
 
 class ElasticJob:
-    """elastic.py under `heddle run --elastic 2`, and the lines that its ranks print."""
+    """A program under `heddle run --elastic` that prints a line a step, and the lines of its ranks."""
 
     def __init__(self, size, run):
-        self.run = run
+        self.run, self.size = run, size
         self.lines = {}  # by process, of those that live
         self.lost = set()
         self.read = 0
@@ -110,14 +110,17 @@ class ElasticJob:
         os.kill(self.ranks[rank], signal.SIGKILL)
         return killed
 
+    def forget(self, process):
+        self.lost.add(process)
+        del self.lines[process]
+
     def lose(self, rank):
         """Kills it, and returns the time until the last of the others has finished a step without it."""
         killed = self.kill(rank)
-        self.lost.add(self.ranks[rank])
-        del self.lines[self.ranks[rank]]
+        self.forget(self.ranks[rank])
         size = len(self.lines)
         seconds = self.wait_for_steps(size, 3, killed) - killed
-        said = f"rank {rank} was lost: signal 9 (Killed) ended it; {size} of 4 ranks are left"
+        said = f"rank {rank} was lost: signal 9 (Killed) ended it; {size} of {self.size} ranks are left"
         assert any(said in line for line in self.run.errors), self.run.errors
         return seconds
 
@@ -146,6 +149,29 @@ def elastic():
             assert ended in run.said()
 
 
+def train_elastic():
+    python, settings = torch_settings()
+    train = (python, ROOT / "plugins/torch/examples/elastic.py", "--model", "small", "--batch", "24", "--steps",
+             "1000000")
+    with program.started("run", "-n", "3", "--elastic", "2:4", "-t", "--", *train, settings=settings) as run:
+        job = ElasticJob(3, run)
+        print(f"rank 1 killed: the others' next step after {job.lose(1):.2f} s")
+        job.wait_for_steps(3, 5, time.time())  # with a newcomer
+        check(program.run("resize", "4", "--run", run.process.pid))
+        job.wait_for_steps(4, 5, time.time())
+        check(program.run("resize", "3", "--run", run.process.pid))
+        run.wait_for("rank 4 is ended, as 3 ranks are wanted")
+        job.forget(list(job.lines)[-1])
+        job.wait_for_steps(3, 5, time.time())
+        run.signal(signal.SIGTERM)
+        assert run.wait() == 128 + signal.SIGTERM
+    for lines in job.lines.values():
+        steps = [line["step"] for line in lines]
+        assert all(after - before in (0, 1, 2) for before, after in zip(steps, steps[1:])), steps
+    losses = [line["loss"] for line in job.lines[job.ranks[0]]]
+    assert sum(losses[-5:]) < 0.8 * sum(losses[:5]), losses
+
+
 def local_steps():
     python, settings = torch_settings()
     results = {}
@@ -167,8 +193,8 @@ def fabric():
     assert len(job["steps"]) == 2, printed
 
 
-EXAMPLES = {"ring": ring, "all_reduce": all_reduce, "torch": torch, "elastic": elastic, "local_steps": local_steps,
-            "fabric": fabric}
+EXAMPLES = {"ring": ring, "all_reduce": all_reduce, "torch": torch, "elastic": elastic, "train_elastic": train_elastic,
+            "local_steps": local_steps, "fabric": fabric}
 
 
 def main(arguments):

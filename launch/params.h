@@ -13,6 +13,22 @@ namespace heddle::launch::params {
 inline constexpr uint32_t kMostLocalRanks = 4'096;
 // From SIGTERM to SIGKILL. Chosen. Range: 1 to 60 s; `heddle run --grace` sets it.
 inline constexpr Nanos kGrace = seconds(5);
+// A process that has run, or been a member, for as long did not end because of its start. Chosen.
+// Range: 10 to 600 s.
+inline constexpr Nanos kSettled = seconds(60);
+// Before a newcomer is started after the second process in a row that ended sooner than that;
+// doubled each time, up to the longest. Chosen. Range: 0.1 to 10 s, 10 to 600 s.
+inline constexpr Nanos kFirstRestartWait = seconds(1);
+inline constexpr Nanos kLongestRestartWait = seconds(60);
+// How often the files of ranks are looked at while a newcomer waits or a rank is to be ended.
+// Chosen. Range: 50 to 1,000 ms.
+inline constexpr Nanos kMemberFilePeriod = millis(200);
+// Between two processes that are ended since fewer are wanted, at least: those that are left notice
+// the loss and agree within about a second. Chosen. Range: 1 to 10 s.
+inline constexpr Nanos kReleaseGap = seconds(2);
+// A rank is ended once the others agree on how many they are; where they do not write it, after
+// this. Chosen: above what an agreement may take (collectives::params). Range: 15 to 120 s.
+inline constexpr Nanos kSettleWithin = seconds(30);
 // One signal that arrives twice, through the terminal's process group and passed on, does so within
 // this time; a second Ctrl-C comes later. Chosen. Range: 100 to 500 ms.
 inline constexpr Nanos kSameSignal = millis(300);

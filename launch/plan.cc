@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 namespace heddle::launch {
 
@@ -35,15 +37,62 @@ Result<std::vector<std::string>> choose_hosts(const std::string& list,
   return hosts;
 }
 
-Result<void> make_elastic(RunPlan& plan, uint32_t min_ranks) {
+Result<Elastic> parse_elastic(const std::string& text) {
+  const auto number = [](std::string_view digits) -> std::optional<uint32_t> {
+    uint32_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const bool whole = error == std::errc() && end == digits.data() + digits.size();
+    return whole && value >= 1 && value <= params::kMostLocalRanks ? std::optional(value)
+                                                                   : std::nullopt;
+  };
+  const size_t colon = text.find(':');
+  const auto min_ranks = number(std::string_view(text).substr(0, colon));
+  const auto max_ranks = colon == std::string::npos ? std::nullopt : number(text.substr(colon + 1));
+  if (!min_ranks || (colon != std::string::npos && (!max_ranks || *max_ranks < *min_ranks))) {
+    return fail(ErrorCode::kInvalid, fmt::format("'{}' is no range of ranks", text), "",
+                fmt::format("write MIN or MIN:MAX, as 2 or 2:6, with numbers from 1 to {}",
+                            params::kMostLocalRanks));
+  }
+  return Elastic{*min_ranks, max_ranks};
+}
+
+std::string elastic_text(const Elastic& elastic) {
+  return elastic.max_ranks ? fmt::format("{}:{}", elastic.min_ranks, *elastic.max_ranks)
+                           : std::to_string(elastic.min_ranks);
+}
+
+Result<void> make_elastic(RunPlan& plan, const Elastic& elastic) {
   const size_t ranks = plan.places.size();
-  if (min_ranks < 1 || min_ranks > ranks) {
-    return fail(ErrorCode::kInvalid, fmt::format("cannot go on with {} ranks", min_ranks),
+  if (elastic.min_ranks < 1 || elastic.min_ranks > ranks) {
+    return fail(ErrorCode::kInvalid, fmt::format("cannot go on with {} ranks", elastic.min_ranks),
                 fmt::format("the job has {}", ranks),
                 fmt::format("give --elastic a number from 1 to {}", ranks));
   }
-  plan.min_ranks = min_ranks;
+  if (elastic.max_ranks && *elastic.max_ranks < ranks) {
+    return fail(ErrorCode::kInvalid, fmt::format("cannot start {} ranks", ranks),
+                fmt::format("--elastic allows {} at most", *elastic.max_ranks),
+                fmt::format("write --elastic {}:{}", elastic.min_ranks, ranks));
+  }
+  plan.elastic = elastic;
   return {};
+}
+
+RankPlace next_place(const RunPlan& plan, const std::vector<RankPlace>& taken) {
+  const std::vector<std::string> hosts =
+      plan.hosts.empty() ? std::vector<std::string>{""} : plan.hosts;
+  const auto ranks_on = [&taken](const std::string& host) {
+    return std::count_if(taken.begin(), taken.end(),
+                         [&host](const RankPlace& place) { return place.host == host; });
+  };
+  const auto least = std::min_element(
+      hosts.begin(), hosts.end(),
+      [&](const std::string& a, const std::string& b) { return ranks_on(a) < ranks_on(b); });
+  RankPlace place{.host = *least, .local_size = static_cast<uint32_t>(ranks_on(*least)) + 1};
+  const auto is_taken = [&](const RankPlace& other) {
+    return other.host == place.host && other.local_rank == place.local_rank;
+  };
+  while (std::any_of(taken.begin(), taken.end(), is_taken)) ++place.local_rank;
+  return place;
 }
 
 Result<RunPlan> plan_in_lab(const std::string& name, const std::string& list, uint32_t ranks) {
@@ -56,6 +105,7 @@ Result<RunPlan> plan_in_lab(const std::string& name, const std::string& list, ui
   RunPlan plan;
   plan.places = place_ranks(ranks == 0 ? static_cast<uint32_t>(hosts->size()) : ranks, *hosts);
   plan.lab = std::move(*lab);
+  plan.hosts = *hosts;
   return plan;
 }
 

@@ -21,16 +21,27 @@ struct RankPlace {
   uint32_t local_size = 1;
 };
 
+// How the number of ranks of a run may change.
+struct Elastic {
+  // It goes on without ranks that are lost while at least this many are left.
+  uint32_t min_ranks = 1;
+  // Set: newcomers take the place of lost ranks, and the number of ranks may be changed, to this at
+  // most (launch/run_control.h).
+  std::optional<uint32_t> max_ranks;
+
+  bool operator==(const Elastic&) const = default;
+};
+
 struct RunPlan {
   std::vector<std::string> words;  // the command
   std::string file;                // what is executed for its first word; empty: that word
   std::vector<RankPlace> places;   // by rank
+  std::vector<std::string> hosts;  // of the lab, on which ranks may be; empty: this machine
   std::optional<lab::Lab> lab;
   Nanos grace = params::kGrace;
   bool tag_output = false;
-  // An elastic run goes on without ranks that are lost while at least this many are left. Without
-  // it, the first rank that fails ends the run.
-  std::optional<uint32_t> min_ranks;
+  // Without it, the first rank that fails ends the run.
+  std::optional<Elastic> elastic;
   // With a key that is made for this run.
   std::optional<transport::Protection> protection;
   // Ranks print why they fail, so that only those that a signal ended are reported.
@@ -49,8 +60,19 @@ std::vector<RankPlace> place_ranks(uint32_t ranks, const std::vector<std::string
 Result<std::vector<std::string>> choose_hosts(const std::string& list,
                                               const std::vector<std::string>& known);
 
-// Makes the run elastic; `places` is set. Errors: kInvalid where it has fewer ranks.
-Result<void> make_elastic(RunPlan& plan, uint32_t min_ranks);
+// "2" (MIN) or "2:6" (MIN:MAX). Errors: kInvalid.
+Result<Elastic> parse_elastic(const std::string& text);
+
+// "2" or "2:6".
+std::string elastic_text(const Elastic& elastic);
+
+// Makes the run elastic; `places` is set. Errors: kInvalid where it has fewer ranks than the
+// minimum, or more than the maximum.
+Result<void> make_elastic(RunPlan& plan, const Elastic& elastic);
+
+// The place of one more rank, where `taken` are those of the ranks that run: on the first of the
+// plan's hosts with the fewest, with the lowest local rank that is free.
+RankPlace next_place(const RunPlan& plan, const std::vector<RankPlace>& taken);
 
 // Ranks on hosts of a lab (all of them where `hosts` is empty), one on each where `ranks` is 0; the
 // command is left to the caller. Errors: no such lab or host.

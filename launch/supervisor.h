@@ -1,7 +1,6 @@
-// Supervisor: starts the ranks of a run, passes signals on, ends the others when one fails (of an
-// elastic run: when too few are left), and leaves nothing behind. It is two processes: one that
-// looks after the ranks, and the one that the user knows, which outlives it. So even where one of
-// them is killed the other cleans up.
+// Supervisor: runs the ranks of a plan (ranks/running_ranks.h), passes signals on, and leaves
+// nothing behind. It is two processes: one that looks after the ranks, and the one that the user
+// knows, which outlives it. So even where one of them is killed the other cleans up.
 #pragma once
 
 #include <string_view>
@@ -15,6 +14,7 @@ namespace heddle::launch {
 struct RunReporter {
   void (*error)(const Error& error) = nullptr;
   void (*warning)(std::string_view text) = nullptr;
+  void (*progress)(std::string_view text) = nullptr;  // of elastic runs
 };
 
 // Returns when all have ended: the exit status for the user (see `heddle run --help`). Errors:

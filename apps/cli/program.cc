@@ -30,6 +30,7 @@
 #include "apps/cli/plan_command.h"
 #include "apps/cli/ranks_command.h"
 #include "apps/cli/record_command.h"
+#include "apps/cli/resize_command.h"
 #include "apps/cli/run_command.h"
 #include "apps/cli/sim_command.h"
 #include "apps/cli/size/job_file.h"
@@ -70,7 +71,9 @@ const std::vector<CommandGroup>& command_groups() {
       {"Measure",
        {add_ping_command, add_perf_command, add_bench_command, add_tune_command, add_paths_command,
         add_verify_command}},
-      {"Run", {add_run_command, add_ranks_command, add_workload_command, add_nccl_command}},
+      {"Run",
+       {add_run_command, add_resize_command, add_ranks_command, add_workload_command,
+        add_nccl_command}},
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
         add_diagnose_command}},

@@ -25,7 +25,7 @@ constexpr const char* kExample = R"(Example:
   heddle run -n 4 --tag-output -- python3 train.py --epochs 3
   heddle run --lab two_leaf_four_spine --hosts h0,h3 -- heddle ranks
   heddle run -n 4 --protect=headers -- python3 train.py
-  heddle run -n 4 --elastic 2 -- python3 examples/elastic.py
+  heddle run -n 4 --elastic 2:6 -- python3 examples/elastic.py
 
 Each rank finds its number and the others in its environment: HEDDLE_RANK, HEDDLE_SIZE,
 HEDDLE_LOCAL_RANK, HEDDLE_STORE (where ranks meet), HEDDLE_TOKEN (the run's secret), and
@@ -34,8 +34,10 @@ names a key that is made for this run and kept in memory.
 
 When a rank fails, the others get SIGTERM, and after the grace period SIGKILL. With --elastic the
 others go on while at least MIN ranks are left: the program must make a communicator of them, as
-heddle_torch.reconfigure() does. HEDDLE_ELASTIC is MIN. What a lost rank started is killed. Ctrl-C
-and signals are passed on to all ranks. No process that they started is left behind.)";
+heddle_torch.reconfigure() does. With --elastic MIN:MAX a newcomer is started for each rank that is
+lost: the program must take it in, as heddle_torch.init() and grow() do. `heddle resize` changes the
+number of ranks. What a lost rank started is killed. Ctrl-C and signals are passed on to all ranks.
+No process that they started is left behind.)";
 
 struct RunOptions {
   uint32_t ranks = 0;
@@ -44,10 +46,18 @@ struct RunOptions {
   std::string hosts;
   std::string grace = "5s";
   std::string protection;
-  std::optional<uint32_t> elastic;
+  std::string elastic;
   bool in_lab = false;
   bool tag_output = false;
 };
+
+CLI::Validator elastic_value() {
+  const auto check = [](const std::string& text) -> std::string {
+    const Result<launch::Elastic> range = launch::parse_elastic(text);
+    return range ? "" : fmt::format("{}; {}", range.error().what, range.error().todo);
+  };
+  return {check, ""};
+}
 
 Result<launch::RunPlan> plan_of(const RunOptions& options) {
   launch::RunPlan plan{.words = options.words, .tag_output = options.tag_output};
@@ -65,11 +75,14 @@ Result<launch::RunPlan> plan_of(const RunOptions& options) {
     if (!placed) return placed;
     plan.places = std::move(placed->places);
     plan.lab = std::move(placed->lab);
+    plan.hosts = std::move(placed->hosts);
   } else {
     plan.places = launch::place_ranks(options.ranks, {""});
   }
-  if (!options.elastic) return plan;
-  const Result<void> elastic = launch::make_elastic(plan, *options.elastic);
+  if (options.elastic.empty()) return plan;
+  const Result<launch::Elastic> range = launch::parse_elastic(options.elastic);
+  if (!range) return fail(range.error());
+  const Result<void> elastic = launch::make_elastic(plan, *range);
   if (!elastic) return fail(elastic.error());
   return plan;
 }
@@ -80,7 +93,7 @@ int run(const RunOptions& options) {
     print_error(plan.error());
     return kProgramFailed;
   }
-  const Result<int> status = launch::run_ranks(*plan, {print_error, print_warning});
+  const Result<int> status = launch::run_ranks(*plan, {print_error, print_warning, print_progress});
   if (status) return *status;
   print_error(status.error());
   return kProgramFailed;
@@ -106,9 +119,10 @@ void add_run_command(CLI::App& root, Invocation& invocation) {
   command->add_flag("--tag-output", options->tag_output, "begin each line with '[rank] '");
   command
       ->add_option("--elastic", options->elastic,
-                   "go on without ranks that are lost, while at least MIN are left")
-      ->type_name("MIN")
-      ->check(whole_number(1, launch::params::kMostLocalRanks));
+                   "go on without ranks that are lost, while at least MIN are left; with MAX, "
+                   "replace them, and let `heddle resize` ask for up to MAX")
+      ->type_name("MIN[:MAX]")
+      ->check(elastic_value());
   command->add_option("--grace", options->grace, "time from SIGTERM to SIGKILL")
       ->type_name("DURATION")
       ->check(duration_value())

@@ -1,6 +1,9 @@
 """A rank of a PyTorch job is killed: the time until the next step is finished. heddle goes on with the ranks that are
 left; torchelastic starts all ranks again from a checkpoint of the last step, over Gloo.
 
+With --part curve: ResNet-18 is trained while ranks are killed, added and ended, beside undisturbed runs of the same
+seeds; their losses, and the time to the next step after each kill.
+
 Model, data and machine are the same. torchelastic looks for dead ranks at an interval; it is measured with its
 default of 5 s, and with 0.1 s.
 """
@@ -9,6 +12,7 @@ import os
 import pathlib
 import subprocess
 
+from elastic import curve
 from elastic.job import Job
 from harness.failure import CannotMeasure
 from harness.machine import describe
@@ -28,6 +32,9 @@ _RESTARTS = 3
 def add_arguments(parser):
     parser.add_argument("--kills", type=int, default=9, metavar="N", help="of each launcher, one a job [9]")
     parser.add_argument("--ranks", type=int, default=4, metavar="N", help="at the start of a job [4]")
+    parser.add_argument("--part", choices=["recovery", "curve"], default="recovery", help="[recovery]")
+    parser.add_argument("--steps", type=int, default=200, metavar="N", help="of a run of the part curve [200]")
+    parser.add_argument("--seeds", type=int, default=3, metavar="N", help="of the part curve, two runs each [3]")
     parser.add_argument("--spare", type=int, default=120, metavar="SECONDS", help="for runs made again [120]")
 
 
@@ -64,6 +71,9 @@ def _torchelastic(arguments, variables, interval_s):
 
 def run(arguments, progress):
     variables = _variables()
+    if arguments.part == "curve":
+        return {"scenario": "elastic", "part": "curve", "machine": describe(),
+                **curve.compare(_PYTHON, arguments.steps, arguments.seeds, variables, progress)}
     jobs = [_heddle(arguments, variables), _torchelastic(arguments, variables, 5.0),
             _torchelastic(arguments, variables, 0.1)]
     samples = interleave(jobs, arguments.kills, progress, Spare(arguments.spare))
@@ -72,7 +82,23 @@ def run(arguments, progress):
                           "machine": summary(made)} for name, made in samples.items()]}
 
 
+def _show_curve(document):
+    runs = document["runs"]
+    print(f"ResNet-18, {document['steps']} steps, {document['ranks']} ranks at first, --elastic {document['elastic']}")
+    for run in runs:
+        name = f"seed {run['seed']}, {'disturbed' if run['disturbed'] else 'undisturbed'}"
+        waits = ", ".join(f"{each:.2f}" for each in run["next_step_s"])
+        row(name, f"last loss {run['last_loss']:.3f}" + (f"; next step {waits} s after a kill" if waits else ""))
+    calm = {run["seed"]: run["last_loss"] for run in runs if not run["disturbed"]}
+    apart = max(abs(run["last_loss"] - calm[run["seed"]]) for run in runs if run["disturbed"])
+    row("disturbed and not, of one seed", f"{apart:.3f} apart at most")
+    row("undisturbed, of all seeds", f"{max(calm.values()) - min(calm.values()):.3f} apart")
+
+
 def show(document):
+    if document.get("part") == "curve":
+        _show_curve(document)
+        return
     print(f"{document['ranks']} ranks, one killed in each of {document['kills']} jobs; median (least to most)")
     for one in document["programs"]:
         row(one["program"], f"{text(one['next_step_s'], 2)} s to the next step")

@@ -1,5 +1,6 @@
 """Training ResNet-18 in PyTorch over heddle and over Gloo, each rank in a separate namespace: on links
-without a rate limit, and on a shaped fabric where the network is the bottleneck.
+without a rate limit, on a shaped fabric where the network is the bottleneck, and on two leaves that a link of 20 Mb/s
+joins, with a round trip of 20 ms (there the example's small network, since a step of ResNet-18 takes half a minute).
 
 The example, images and seed are the same for both; images per second are of the timed steps. TCP's congestion
 control is cubic.
@@ -18,13 +19,16 @@ from harness.trainer import Trainer
 SUMMARY = "training ResNet-18 over heddle, beside Gloo"
 
 _MTU = 9000
+_PLACES = {"links": "links without a rate", "fabric": "2 leaves, 4 spines of 200 Mb/s",
+           "wan": "2 leaves joined by 20 Mb/s, round trip 20 ms"}
 
 
 def add_arguments(parser):
     parser.add_argument("--pairs", type=int, default=15, metavar="N", help="rounds [15]")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of a run [6]")
     parser.add_argument("--ranks", type=int, action="append", metavar="N", help="so many ranks [2 and 4]")
-    parser.add_argument("--on", choices=["links", "fabric"], action="append", help="this network only [both]")
+    parser.add_argument("--on", choices=list(_PLACES), action="append",
+                        help="this network only [links and fabric]")
     parser.add_argument("--batch", type=int, default=16, metavar="N", help="images a rank and step [16]")
     parser.add_argument("--model", default="resnet18", help="a model of torchvision [resnet18]")
 
@@ -46,16 +50,29 @@ class _Some:
         self.address, self.device, self.inside = network.address, network.device, network.inside
 
 
+def _network(on, ranks):
+    if on == "links":
+        return Bridge(ranks, _MTU)
+    if on == "wan":
+        # Each way passes two such links; a queue of 50 ms, as routers of that rate have.
+        return Fabric(leaf_spine(spines=1, mtu=1500, spine_rate="20Mbit/s", spine_queue="125KB",
+                                 switch_link_more='delay = "5ms"'))
+    return Fabric(leaf_spine(mtu=_MTU))
+
+
 def _measure(arguments, on, ranks, progress):
+    model = "small" if on == "wan" else arguments.model
     words = ["--steps", arguments.steps, "--warm-up", 2, "--measure", 4, "--batch", arguments.batch, "--model",
-             arguments.model]
+             model]
     trainers = [Trainer("heddle", words), Trainer("gloo", words), Trainer("heddle", words, "heddle again")]
-    with Fabric(leaf_spine(mtu=_MTU)) if on == "fabric" else Bridge(ranks, _MTU) as network:
+    with _network(on, ranks) as network:
         with cubic(network):
             samples = interleave([_Contest(_Some(network, ranks), one) for one in trainers], arguments.pairs, progress)
     speed = {name: [run.result["images_per_s"] for run in runs] for name, runs in samples.items()}
     losses = [runs[0].result["losses"] for name, runs in samples.items() if name != "heddle again"]
-    return {"on": on, "ranks": ranks,
+    return {"on": on, "ranks": ranks, "model": model,
+            "steps_a_minute": {name: spread([60 * each / arguments.batch / ranks for each in made])
+                               for name, made in speed.items()},
             "losses_differ_by": max(abs(a - b) for a, b in zip(*losses)),
             "to_gloo": ratio(speed["heddle"], speed["gloo"]),
             "to_itself": ratio(speed["heddle"], speed["heddle again"]),
@@ -75,14 +92,14 @@ def run(arguments, progress):
 
 
 def show(document):
-    print(f"{document['model']}, {document['batch']} images a rank and step, TCP cubic; median (least to most)")
+    print(f"{document['batch']} images a rank and step, TCP cubic; median (least to most)")
     for part in document["parts"]:
-        where = "2 leaves, 4 spines of 200 Mb/s" if part["on"] == "fabric" else "links without a rate"
-        print(f"\n{part['ranks']} ranks, {where}; losses differ by at most {part['losses_differ_by']:.2g}")
-        row("", "images/s", "computing, ms", "communicating, ms", "both, ms", "blocked, ms")
+        print(f"\n{part['model']}, {part['ranks']} ranks, {_PLACES[part['on']]}; losses differ by at most "
+              f"{part['losses_differ_by']:.2g}")
+        row("", "images/s", "steps/min", "computing, ms", "communicating, ms", "both, ms", "blocked, ms")
         for one in part["programs"]:
             split = one["split"]
-            row(one["program"], text(one["images_per_s"]),
+            row(one["program"], text(one["images_per_s"]), f"{part['steps_a_minute'][one['program']]['median']:.1f}",
                 *(f"{split[name]['median'] * 1e3:.0f}" for name in ("compute_s", "communicate_s", "overlapped_s",
                                                                   "exposed_s")))
         print(f"  heddle to Gloo {text(part['to_gloo'], 2)}, to itself {text(part['to_itself'], 2)}")

@@ -2,6 +2,9 @@
 #include "collectives/launch.h"
 
 #include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -101,6 +104,11 @@ Unexpected no_store(const Launch& launch, const std::string& why) {
 }
 
 Result<Launch> read_heddle(const Variables& variables, const std::string& store) {
+  if (variables.has("HEDDLE_JOIN")) {
+    return fail(ErrorCode::kInvalid, "cannot find the other ranks",
+                "this process was started to join a running job",
+                "call heddle_torch.init(), heddle_join() or join(), which give it a rank");
+  }
   Result<Launch> launch = read_numbers(variables, kHeddle);
   if (!launch) return launch;
   launch->run = variables.text("HEDDLE_RUN");
@@ -185,6 +193,16 @@ Result<Launch> read_launch(std::span<const std::string> environment, const std::
               "no launcher that heddle knows has started it",
               "start it with `heddle run -n N -- COMMAND`, torchrun, mpirun or srun, or set "
               "HEDDLE_RANK, HEDDLE_SIZE and HEDDLE_STORE");
+}
+
+void report_members(const Members& members) {
+  const char* const path = std::getenv("HEDDLE_MEMBER_FILE");
+  if (path == nullptr) return;
+  const std::string draft = std::string(path) + ".new";
+  std::ofstream file(draft);
+  file << std::hex << members.communicator << ' ' << std::dec << members.size() << '\n';
+  file.close();
+  if (file) std::rename(draft.c_str(), path);
 }
 
 }  // namespace heddle::collectives

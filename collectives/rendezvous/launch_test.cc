@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <fstream>
+#include <string>
 #include <vector>
 
 namespace heddle::collectives {
@@ -151,6 +154,29 @@ TEST(LaunchTest, WhatIsMissingOrWrongIsNamed) {
   Environment environment = slurm();
   environment[7] = "SLURM_STEP_NODELIST=n[";
   EXPECT_NE(why(environment).find("HEDDLE_STORE"), std::string::npos);
+}
+
+TEST(LaunchTest, ANewcomerHasNoRankYet) {
+  const Result<Launch> launch = read_launch(
+      Environment{"HEDDLE_RANK=4", "HEDDLE_SIZE=4", "HEDDLE_STORE=file:///s", "HEDDLE_JOIN=1"}, "");
+  ASSERT_FALSE(launch);
+  EXPECT_NE(launch.error().message().find("started to join a running job"), std::string::npos);
+}
+
+TEST(LaunchTest, ALauncherThatAsksKnowsTheCommunicatorOfEachRank) {
+  const std::string path = testing::TempDir() + "member." + std::to_string(getpid());
+  Members members{.communicator = 0x1f, .rank = 1, .addresses = {}};
+  members.addresses.resize(12);
+  report_members(members);  // no launcher asks
+  setenv("HEDDLE_MEMBER_FILE", path.c_str(), 1);
+  report_members(members);
+  std::string text;
+  std::getline(std::ifstream(path), text);
+  EXPECT_EQ(text, "1f 12");
+  setenv("HEDDLE_MEMBER_FILE", "/nonexistent/member", 1);
+  report_members(members);  // the run has ended
+  unsetenv("HEDDLE_MEMBER_FILE");
+  unlink(path.c_str());
 }
 
 TEST(LaunchTest, OneRankNeedsNoStore) {

@@ -17,6 +17,7 @@
 namespace heddle::launch {
 namespace {
 
+constexpr std::array kElasticVariables = {"HEDDLE_ELASTIC", "HEDDLE_JOIN", "HEDDLE_MEMBER_FILE"};
 constexpr std::array kPassedOn = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGPIPE};
 
 struct Pipe {
@@ -37,12 +38,12 @@ void close_if_open(int& descriptor) {
   descriptor = -1;
 }
 
-void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t rank) {
-  const RankPlace& place = plan.places[rank];
+void set_environment(const RunPlan& plan, const RunIdentity& identity, const RankRole& role) {
+  const RankPlace& place = role.place;
   const auto set = [](const char* name, const std::string& value) {
     setenv(name, value.c_str(), 1);
   };
-  set("HEDDLE_RANK", std::to_string(rank));
+  set("HEDDLE_RANK", std::to_string(role.number));
   set("HEDDLE_SIZE", std::to_string(plan.places.size()));
   set("HEDDLE_LOCAL_RANK", std::to_string(place.local_rank));
   set("HEDDLE_LOCAL_SIZE", std::to_string(place.local_size));
@@ -53,12 +54,19 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
     set("HEDDLE_KEY_FILE", identity.key_file);
     set("HEDDLE_PROTECTION", std::string(name_of(*plan.protection)));
   }
-  unsetenv("HEDDLE_ELASTIC");  // of a run that this one is a rank of
-  if (plan.min_ranks) set("HEDDLE_ELASTIC", std::to_string(*plan.min_ranks));
+  for (const char* name : kElasticVariables) unsetenv(name);  // of a run that this is a rank of
+  if (plan.elastic) set("HEDDLE_ELASTIC", elastic_text(*plan.elastic));
+  if (!role.member_file.empty()) set("HEDDLE_MEMBER_FILE", role.member_file);
   // As torchrun does, for programs that are written for it.
   const std::string& first = plan.places.front().host;
-  set("RANK", std::to_string(rank));
-  set("WORLD_SIZE", std::to_string(plan.places.size()));
+  if (role.joins) {
+    set("HEDDLE_JOIN", "1");
+    unsetenv("RANK");  // the job gives it one
+    unsetenv("WORLD_SIZE");
+  } else {
+    set("RANK", std::to_string(role.number));
+    set("WORLD_SIZE", std::to_string(plan.places.size()));
+  }
   set("LOCAL_RANK", std::to_string(place.local_rank));
   set("LOCAL_WORLD_SIZE", std::to_string(place.local_size));
   set("MASTER_ADDR", first.empty() ? "127.0.0.1" : first);
@@ -66,7 +74,7 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
 }
 
 // In the new process: becomes the command, or writes to `report` why it cannot.
-[[noreturn]] void become(const RunPlan& plan, const RunIdentity& identity, uint32_t rank,
+[[noreturn]] void become(const RunPlan& plan, const RunIdentity& identity, const RankRole& role,
                          int report) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int number : kPassedOn) signal(number, SIG_DFL);
@@ -74,13 +82,13 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, uint32_t 
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   // As under mpirun: what is typed goes to rank 0.
-  if (rank > 0) {
+  if (role.number > 0) {
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   }
-  set_environment(plan, identity, rank);
+  set_environment(plan, identity, role);
   const ExecFailure failure =
-      plan.lab ? lab::exec_on_host(*plan.lab, plan.places[rank].host, plan.words, plan.file)
+      plan.lab ? lab::exec_on_host(*plan.lab, role.place.host, plan.words, plan.file)
                : exec_program(plan.words, plan.file);
   const std::string text = failure.error.message();
   const ssize_t written = write(report, text.data(), text.size());
@@ -111,19 +119,20 @@ void write_to(int descriptor, std::string_view text) {
 }  // namespace
 
 Result<std::unique_ptr<RankProcess>> RankProcess::start(const RunPlan& plan,
-                                                        const RunIdentity& identity, uint32_t rank,
+                                                        const RunIdentity& identity, RankRole role,
                                                         int& failure_status) {
-  std::unique_ptr<RankProcess> made(new RankProcess(rank));
-  const auto failed = [rank](const char* advice) {
-    return fail(ErrorCode::kSystem, fmt::format("cannot start rank {}", rank), std::strerror(errno),
-                advice);
+  const std::string what =
+      fmt::format("cannot start {} {}", role.joins ? "newcomer" : "rank", role.number);
+  std::unique_ptr<RankProcess> made(new RankProcess(std::move(role)));
+  const auto failed = [&what](const char* advice) {
+    return fail(ErrorCode::kSystem, what, std::strerror(errno), advice);
   };
   Pipe report;
   std::array<Pipe, 2> outputs;
   bool piped = report.make();
   for (size_t at = 0; at < outputs.size() && plan.tag_output; ++at) {
     piped = piped && outputs[at].make();
-    made->streams_[at] = {outputs[at].read, LineTag(fmt::format("[{}] ", rank))};
+    made->streams_[at] = {outputs[at].read, LineTag(fmt::format("[{}] ", made->number()))};
   }
   made->process_ = piped ? fork() : -1;
   if (made->process_ == 0) {
@@ -131,7 +140,7 @@ Result<std::unique_ptr<RankProcess>> RankProcess::start(const RunPlan& plan,
       dup2(outputs[0].write, STDOUT_FILENO);
       dup2(outputs[1].write, STDERR_FILENO);
     }
-    become(plan, identity, rank, report.write);
+    become(plan, identity, made->role_, report.write);
   }
   const int why = errno;
   close_if_open(report.write);
@@ -149,7 +158,7 @@ Result<std::unique_ptr<RankProcess>> RankProcess::start(const RunPlan& plan,
   if (waitpid(made->process_, &ended, 0) == made->process_ && WIFEXITED(ended)) {
     failure_status = WEXITSTATUS(ended);
   }
-  return fail(ErrorCode::kUnavailable, fmt::format("cannot start rank {}", rank), failure);
+  return fail(ErrorCode::kUnavailable, what, failure);
 }
 
 RankProcess::~RankProcess() {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "launch/plan.h"
@@ -18,10 +19,19 @@ namespace heddle::launch {
 // The environment variables that all ranks of a run share.
 struct RunIdentity {
   std::string run;           // HEDDLE_RUN
+  std::string folder;        // of the run, removed with it
   std::string store;         // HEDDLE_STORE
   std::string token;         // HEDDLE_TOKEN: a secret of the run
   uint16_t master_port = 0;  // MASTER_PORT
   std::string key_file;      // HEDDLE_KEY_FILE; empty: as it is
+};
+
+// What one process is started as.
+struct RankRole {
+  uint32_t number = 0;  // its rank, or behind those of the start where it joins
+  RankPlace place;
+  bool joins = false;       // a job that runs
+  std::string member_file;  // see member_files.h; empty: it has none
 };
 
 class RankProcess {
@@ -30,14 +40,15 @@ class RankProcess {
   // program, lab or host), kPermission, kSystem; `failure_status` is set where a program could not
   // be started, to the exit status for it.
   static Result<std::unique_ptr<RankProcess>> start(const RunPlan& plan,
-                                                    const RunIdentity& identity, uint32_t rank,
+                                                    const RunIdentity& identity, RankRole role,
                                                     int& failure_status);
   ~RankProcess();
   RankProcess(const RankProcess&) = delete;
   RankProcess& operator=(const RankProcess&) = delete;
 
   pid_t process() const { return process_; }
-  uint32_t rank() const { return rank_; }
+  uint32_t number() const { return role_.number; }
+  const RankPlace& place() const { return role_.place; }
   bool running() const { return !status_; }
   // waitpid() said so.
   void set_ended(int status) { status_ = status; }
@@ -59,9 +70,9 @@ class RankProcess {
     LineTag tag{""};
   };
 
-  explicit RankProcess(uint32_t rank) : rank_(rank) {}
+  explicit RankProcess(RankRole role) : role_(std::move(role)) {}
 
-  uint32_t rank_;
+  RankRole role_;
   pid_t process_ = 0;
   std::optional<int> status_;
   std::array<Stream, 2> streams_;  // standard output and standard error

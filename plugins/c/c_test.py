@@ -41,7 +41,7 @@ class CFace(unittest.TestCase):
 
     def test_every_call_and_every_mistake(self):
         made = self.compile(HERE / "testing" / "every_call.c", f"-I{HERE}", f"-L{LIBRARY.parent}", "-lheddle")
-        done = self.ranks(made, HEDDLE_RECORD=self.folder / "job", EVERY_CALL_STORE=f"file://{self.folder}/growth")
+        done = self.ranks(made, HEDDLE_RECORD=self.folder / "job")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(sorted(done.stdout.splitlines()), [f"rank {rank}: all well" for rank in range(3)])
         dumped = program.run("record", "dump", self.folder / "job", "--kind", "mark")

@@ -1,10 +1,12 @@
 // The C face of jobs whose ranks change: some are lost and the others go on; processes join.
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "collectives/growth.h"
 #include "collectives/key_store.h"
+#include "collectives/launch.h"
 #include "plugins/c/handles.h"
 
 using heddle::ErrorCode;
@@ -19,14 +21,21 @@ using heddle::collectives::SharedCommunicator;
 
 namespace {
 
+// Of the run that started this process; it is removed with the run.
+std::string store_of_run() {
+  const char* const place = std::getenv("HEDDLE_STORE");
+  return std::getenv("HEDDLE_RUN") == nullptr || place == nullptr ? ""
+                                                                  : std::string(place) + ".keys";
+}
+
 Result<KeyStore> store_at(const char* store) {
   constexpr std::string_view kFolder = "file://";
-  const std::string_view text = store == nullptr ? "" : store;
+  const std::string text = store == nullptr ? store_of_run() : store;
   if (!text.starts_with(kFolder) || !text.substr(kFolder.size()).starts_with("/")) {
-    return heddle::fail(ErrorCode::kInvalid, "cannot use the store '" + std::string(text) + "'",
+    return heddle::fail(ErrorCode::kInvalid, "cannot use the store '" + text + "'",
                         "it is no folder", "name one that all processes share: file:///PATH");
   }
-  return heddle::collectives::folder_store(std::string(text.substr(kFolder.size())));
+  return heddle::collectives::folder_store(text.substr(kFolder.size()));
 }
 
 }  // namespace
@@ -50,8 +59,9 @@ heddle_status heddle_shrink(heddle_comm* comm, int64_t join_within_ms, heddle_co
     if (join_within_ms > 0) options.join_within = heddle::millis(join_within_ms);
     auto shrunk = comm->communicator->shrink(options);
     if (!shrunk) return told(shrunk.error());
+    if (comm->of_job) heddle::collectives::report_members(shrunk->communicator->members());
     *left = new heddle_comm{std::move(shrunk->communicator), comm->endpoint,
-                            std::move(shrunk->former_ranks)};
+                            std::move(shrunk->former_ranks), comm->of_job};
     return HEDDLE_OK;
   });
 }
@@ -72,8 +82,9 @@ heddle_status heddle_grow(heddle_comm* comm, const char* store, heddle_comm** gr
     auto made = heddle::collectives::grow(*comm->communicator, *comm->endpoint, *keys);
     if (!made) return told(made.error());
     if (*made) {
+      if (comm->of_job) heddle::collectives::report_members((**made).communicator->members());
       *grown = new heddle_comm{std::move((**made).communicator), comm->endpoint,
-                               std::move((**made).former_ranks)};
+                               std::move((**made).former_ranks), comm->of_job};
     }
     return HEDDLE_OK;
   });
@@ -96,7 +107,8 @@ heddle_status heddle_join(const char* store, int64_t timeout_ms, heddle_comm** w
     auto made = SharedCommunicator::create(DrivenEndpoint::thread_of(*endpoint), *members,
                                            (*endpoint)->communicator_options());
     if (!made) return told(made.error());
-    *world = new heddle_comm{std::move(*made), *endpoint, {}};
+    heddle::collectives::report_members(*members);
+    *world = new heddle_comm{std::move(*made), *endpoint, {}, true};
     return HEDDLE_OK;
   });
 }

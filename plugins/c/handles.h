@@ -20,6 +20,7 @@ struct heddle_comm {
   std::unique_ptr<heddle::collectives::SharedCommunicator> communicator;
   std::shared_ptr<heddle::collectives::DrivenEndpoint> endpoint;
   std::vector<uint32_t> former_ranks;  // where it was made of another by its ranks that were left
+  bool of_job = true;                  // of all its ranks: no part that heddle_split() made
 };
 
 struct heddle_request {

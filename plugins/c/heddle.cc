@@ -12,6 +12,7 @@
 #include "base/config.h"
 #include "base/version.h"
 #include "collectives/driven_endpoint.h"
+#include "collectives/launch.h"
 #include "collectives/shared_communicator.h"
 #include "engine/process_recording.h"
 #include "plugins/c/handles.h"
@@ -52,7 +53,7 @@ heddle_status meet(const std::vector<std::string>& environment, heddle_comm** wo
                                          heddle::collectives::members_of(met->group),
                                          met->endpoint->communicator_options());
   if (!made) return told(made.error());
-  *world = new heddle_comm{std::move(*made), std::move(met->endpoint), {}};
+  *world = new heddle_comm{std::move(*made), std::move(met->endpoint), {}, true};
   return HEDDLE_OK;
 }
 
@@ -155,7 +156,11 @@ heddle_status heddle_init(heddle_comm** world) {
   return guarded([&]() -> heddle_status {
     if (world == nullptr) return invalid("cannot make a communicator", "there is no place for it");
     *world = nullptr;
-    return meet(heddle::ConfigSources::of_process().environment, world);
+    const heddle_status met = meet(heddle::ConfigSources::of_process().environment, world);
+    if (met == HEDDLE_OK) {
+      heddle::collectives::report_members((*world)->communicator->members());
+    }
+    return met;
   });
 }
 
@@ -181,7 +186,7 @@ heddle_status heddle_split(heddle_comm* comm, int32_t colour, int32_t key, heddl
     *part = nullptr;
     auto made = comm->communicator->split(colour, key);
     if (!made) return told(made.error());
-    if (*made) *part = new heddle_comm{std::move(*made), comm->endpoint, {}};
+    if (*made) *part = new heddle_comm{std::move(*made), comm->endpoint, {}, false};
     return HEDDLE_OK;
   });
 }

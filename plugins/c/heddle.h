@@ -105,8 +105,9 @@ heddle_status heddle_shrink(heddle_comm* comm, int64_t join_within_ms, heddle_co
  * behind the ranks of `comm`, which is of no more use. It is NULL where none waits; then `comm`
  * works on, and the call takes as long as a broadcast. All ranks call it, in the same order as
  * their other calls. `store` is "file:///PATH", a folder that all share and no other user may
- * write to, and for one job. After an error of the calls in it, heddle_shrink() makes one of the
- * ranks that are left; HEDDLE_UNAVAILABLE and HEDDLE_PEER_DEAD mean that this rank cannot go on. */
+ * write to, and for one job; NULL: that of the run, under `heddle run`. After an error of the calls
+ * in it, heddle_shrink() makes one of the ranks that are left; HEDDLE_UNAVAILABLE and
+ * HEDDLE_PEER_DEAD mean that this rank cannot go on. */
 heddle_status heddle_grow(heddle_comm* comm, const char* store, heddle_comm** grown);
 /* Instead of heddle_init(), for a process that joins a job whose ranks call heddle_grow(). Waits
  * until they have taken it in, `timeout_ms` at most. */

@@ -117,10 +117,11 @@ class ElasticRun(run_case.RunCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))  # it is no misspelled setting
 
     def test_wrong_minima_are_refused(self):
-        for least in program.sample(("5", "0", "-1", "two", "2:4", "", "99999999999")):
+        for least in program.sample(("5", "0", "-1", "two", "2:", "3:2", "2:3", "", "99999999999")):
             done = self.run_ranks("-n", 4, f"--elastic={least}", "--", "true")
             self.assertEqual(done.returncode, 125, least)
-            self.assertIn("give --elastic a number from 1 to 4" if least == "5" else "--elastic", done.stderr, least)
+            said = {"5": "give --elastic a number from 1 to 4", "2:3": "write --elastic 2:4"}.get(least, "--elastic")
+            self.assertIn(said, done.stderr, least)
 
     def test_a_program_that_cannot_be_started_is_no_lost_rank(self):
         done = self.run_ranks("-n", 3, "--elastic", 1, "--", "/nonexistent/program")

@@ -150,6 +150,14 @@ class Drive(unittest.TestCase):
         done = drive("heddle", "--iterations", "1", "--bytes", "64K", "--device", "1000")
         self.assertIn("cannot use device 1000", done.stderr)
 
+    def test_too_little_memory_for_strangers_is_an_error_at_the_start(self):
+        if not (NETS / "libnccl-net-heddle.so").exists():
+            self.skipTest("libnccl-net-heddle.so is not built")
+        done = drive("heddle", "--iterations", "1", "--bytes", "64K", HEDDLE_IFNAME="lo",
+                     HEDDLE_STRANGER_BYTES=str(64 << 20))
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("stranger_bytes is too small for 1 peer without a cluster key", done.stderr)
+
     def test_ranks_have_the_programs_name(self):
         with tempfile.TemporaryDirectory() as folder:
             with program.started("nccl", "drive", str(NET), "--time", "1h", "--exchange", folder,

@@ -34,7 +34,7 @@ except ImportError as error:
                       "glibc 2.35 or newer; build it on this system (make torch)") from error
 
 from . import elastic, health
-from .elastic import abort, get_error, grow, join, reconfigure
+from .elastic import abort, get_error, grow, init, join, reconfigure
 from .health import check_health
 
 __version__ = _backend.heddle_version
@@ -62,6 +62,9 @@ def _meet(url, timeout=dist.default_pg_timeout, **_):
     those of other launchers as with "env://", in a store of rank 0's process.
     """
     asked = dict(urllib.parse.parse_qsl(urllib.parse.urlparse(url).query))
+    if "HEDDLE_JOIN" in os.environ:
+        raise RuntimeError("this process was started to join a running job: call heddle_torch.init() instead of "
+                           "init_process_group()")
     rank, size = (int(asked.get(name.lower(), os.environ.get(name, -1))) for name in ("RANK", "WORLD_SIZE"))
     place = os.environ.get("HEDDLE_STORE", "")
     if "HEDDLE_RUN" in os.environ and place.startswith("file:///"):

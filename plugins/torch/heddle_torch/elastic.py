@@ -1,6 +1,9 @@
 """Groups whose ranks change: some are lost and the others go on; processes join a job that runs."""
 
+import contextlib
 import datetime
+import functools
+import os
 
 import torch
 import torch.distributed as dist
@@ -8,6 +11,21 @@ import torch.distributed as dist
 from . import _backend
 
 _JOINED = []  # the group that init_process_group() is to have
+
+
+def init(timeout=dist.default_pg_timeout):
+    """init_process_group() of a job under `heddle run --elastic MIN:MAX`: the first ranks find each other, and a
+    newcomer waits until they have taken it in. Returns whether this process is a newcomer: model, optimizer and
+    step are then copied from another rank, which all ranks do after grow().
+
+    `timeout` is that of the group's calls. Under other launchers it is init_process_group("heddle").
+    """
+    if "HEDDLE_JOIN" in os.environ:
+        join(call_timeout=timeout)
+        return True
+    dist.init_process_group("heddle", init_method="heddle://", timeout=timeout)
+    report_members()
+    return False
 
 
 def abort(group=None):
@@ -33,29 +51,33 @@ def reconfigure(group=None, join_within=5.0):
     old = _c10d().GroupMember.WORLD if group is None else group
     new, former = _backend.reconfigure(old, join_within)
     _replace(old, new, former)
+    if new is _c10d().GroupMember.WORLD:
+        report_members()
     return new
 
 
-def grow(store, find_within=5.0):
+def grow(store=None, find_within=5.0):
     """Takes the processes that wait in join() into the default group; returns whether there were any.
 
     All ranks of the group call it, in the same order as its collectives, between two steps; where
     no process waits it takes as long as a broadcast. `store` is one that they and the newcomers share, as
-    torch.distributed.FileStore(path, -1) or a TCPStore that outlives all ranks. Newcomers have the
-    ranks behind the others. One that does not answer within `find_within` seconds is not taken in.
+    torch.distributed.FileStore(path, -1) or a TCPStore that outlives all ranks; None: the run's, under `heddle run`.
+    Newcomers have the ranks behind the others. One that does not answer within `find_within` seconds is not taken in.
     As after reconfigure(), ranks may be numbered anew, and modules are wrapped again.
     """
     c10d = _c10d()
+    store = store or _store_of_run()
     old = c10d.GroupMember.WORLD
     new, former = _backend.grow(old, store, find_within)
     if new is old:
         return False
     _replace(old, new, former)
     _share_store(store, new).set("heddle/groups", str(c10d._group_count))
+    report_members()
     return True
 
 
-def join(store, timeout=datetime.timedelta(days=365), find_within=5.0, call_timeout=dist.default_pg_timeout):
+def join(store=None, timeout=datetime.timedelta(days=365), find_within=5.0, call_timeout=dist.default_pg_timeout):
     """Instead of init_process_group(), for a process that joins a job whose ranks call grow(store).
 
     Waits until they have taken it in, `timeout` at most. Model, optimizer and step are then copied
@@ -64,6 +86,7 @@ def join(store, timeout=datetime.timedelta(days=365), find_within=5.0, call_time
     c10d = _c10d()
     if c10d.GroupMember.WORLD is not None:
         raise RuntimeError("heddle_torch.join(): this process has a default group already")
+    store = store or _store_of_run()
     group = _backend.join(store, timeout.total_seconds(), find_within, call_timeout.total_seconds())
     own = dist.PrefixStore(f"heddle/joined/{_backend.communicator_of(group)}/{group.rank()}", store)
     _JOINED.append((own, group))
@@ -74,6 +97,21 @@ def join(store, timeout=datetime.timedelta(days=365), find_within=5.0, call_time
         _JOINED.clear()
         _backend.abort(group)  # the others wait for this rank
         raise
+    report_members()
+
+
+def report_members():
+    """Lets `heddle run --elastic MIN:MAX` know which group this process is in now."""
+    path = os.environ.get("HEDDLE_MEMBER_FILE")
+    if path is None:
+        return
+    group = _c10d().GroupMember.WORLD
+    if group is None:
+        return
+    with contextlib.suppress(OSError):  # the run has ended, or it waits for a time instead
+        with open(f"{path}.new", "w", encoding="ascii") as file:
+            file.write(f"{_backend.communicator_of(group):x} {group.size()}\n")
+        os.replace(f"{path}.new", path)
 
 
 def take_joined():
@@ -104,6 +142,15 @@ def _replace(old, new, former):
         ranks.update(kept)
     group_ranks[new] = {rank: rank for rank in range(new.size())}
     c10d._update_default_pg(new)
+
+
+@functools.lru_cache(maxsize=None)  # a new one would read the whole file again
+def _store_of_run():
+    """In which newcomers of this run and its ranks meet; the run removes it."""
+    place = os.environ.get("HEDDLE_STORE", "")
+    if "HEDDLE_RUN" not in os.environ or not place.startswith("file:///"):
+        raise ValueError("heddle_torch: give a store: only under `heddle run` there is one of the run")
+    return dist.FileStore(place[len("file://"):] + ".join", -1)
 
 
 def _share_store(store, group):
