@@ -41,8 +41,9 @@ std::string sections_text(const std::vector<PageSection>& sections) {
   return text;
 }
 
-std::string head_text(const Page& page) {
-  std::string text = wrapped(full_name(page) + ": " + page.summary, 2) + "\n\n";
+// `gap` stands below the summary.
+std::string head_text(const Page& page, const char* gap) {
+  std::string text = wrapped(full_name(page) + ": " + page.summary, 2) + "\n" + gap;
   for (size_t i = 0; i < page.usage.size(); ++i) {
     text += (i == 0 ? "Usage: " : "       ") + wrapped(page.usage[i], 11, 73) + "\n";
   }
@@ -74,7 +75,7 @@ std::string wrapped(const std::string& text, size_t indent, size_t width) {
 }
 
 std::string help_text(const Page& page) {
-  std::string text = head_text(page);
+  std::string text = head_text(page, "\n");
   text += sections_text(page.commands) + sections_text(page.options);
   if (!page.examples.empty()) text += "Examples:\n" + page.examples + "\n\n";
   for (const std::string& paragraph : page.paragraphs) text += wrapped(paragraph, 0) + "\n\n";
@@ -86,7 +87,7 @@ std::string help_text(const Page& page) {
 }
 
 std::string short_help_text(const Page& page) {
-  std::string text = head_text(page) + sections_text(page.commands);
+  std::string text = head_text(page, "") + sections_text(page.commands);  // fits on a screen
   return text + fmt::format(
                     "Run '{0} COMMAND --help' for the options of a command, '{0} --help' for "
                     "examples.\n",
