@@ -49,7 +49,7 @@ inline constexpr std::array kTable = {
     Row{kActive, PathEvent::kProbesExhausted, {kSuspect, kTimeout, true}},
     Row{kActive, PathEvent::kSilent, {kSuspect, kPathFailure, true}},
     Row{kActive, PathEvent::kWriteFailed, {kSuspect, kPathFailure, true}},
-    Row{kActive, PathEvent::kFenced, {kActive, kPathFailure, true}},
+    Row{kActive, PathEvent::kFenced, {kActive, kPathFailure, false}},
     Row{kSuspect, PathEvent::kProbeUnanswered, {kProbing, kTimeout, true}},
     Row{kSuspect, PathEvent::kAcked, {kActive, std::nullopt, false}},
     Row{kSuspect, PathEvent::kFenced, {kSuspect, kPathFailure, true}},

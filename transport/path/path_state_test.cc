@@ -59,18 +59,6 @@ TEST(PathStateTest, APathThatLeavesTheActiveStateLosesItsPacketsAndIsProbed) {
   }
 }
 
-// VOPR, seed 210373: a path that was fenced with its numbers far ahead of the acknowledged ones had
-// nothing in flight that could be acknowledged, so it took no further write, and nothing else
-// carried the message.
-TEST(PathStateTest, WhereAllInFlightIsLostAProbeAsksForTheNextAcknowledgement) {
-  for (const PathState from : kStates) {
-    for (const PathEvent event : kEvents) {
-      const PathTransition then = transition_of(from, event);
-      EXPECT_TRUE(!then.loss || then.probe);
-    }
-  }
-}
-
 TEST(PathStateTest, LatePacketsAndTailTimeoutsProbeAPathAndDeclareNothingLost) {
   for (const PathEvent event : {PathEvent::kLate, PathEvent::kTailTimeout}) {
     const PathTransition then = transition_of(PathState::kActive, event);

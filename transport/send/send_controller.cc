@@ -315,6 +315,9 @@ bool SendController::on_fenced(Nanos now, uint16_t id, PathEpoch epoch) {
   if (*later <= 0) return true;
   path.epoch = epoch;
   on_path_event(now, id, PathEvent::kFenced);
+  // Nothing is in flight there that could be acknowledged. Where its numbers are too far ahead for
+  // another write, only a probe brings an acknowledgement.
+  if (path.active() && !scheduler_.is_usable(id)) probes_.push(paths_, id);
   return true;
 }
 
