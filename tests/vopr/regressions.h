@@ -53,8 +53,8 @@ inline constexpr Regression kRegressions[] = {
      "a fence lost all writes of a path whose numbers were far ahead of the acknowledged ones, and "
      "nothing asked for the acknowledgement that it waited for"},
     {230237,
-     "the probe that was to ask for it after each fence had a reliable NIC make its queue pair anew, "
-     "in every round trip"},
+     "the probe that was to ask for it after each fence had a reliable NIC make its queue pair "
+     "anew, in every round trip"},
     {211593,
      "a peer whose datagrams no longer arrived counted as alive for its writes, and messages "
      "waited "
