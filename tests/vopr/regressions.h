@@ -57,8 +57,7 @@ inline constexpr Regression kRegressions[] = {
      "anew, in every round trip"},
     {211593,
      "a peer whose datagrams no longer arrived counted as alive for its writes, and messages "
-     "waited "
-     "for ever"},
+     "waited for ever"},
     {226981,
      "an acceptor whose answers were lost aborted, and the checker did not expect its refusal"},
 };

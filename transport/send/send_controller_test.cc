@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "transport/testing/send_fixture.h"
+#include "transport/wire/immediate.h"
 
 namespace heddle::transport {
 namespace {
@@ -78,6 +79,30 @@ TEST_F(SendControllerTest, AnAcknowledgementOfOlderPacketsMeasuresNoRoundTrip) {
   now_ += millis(50);
   ack(0, {{1, 2}});
   EXPECT_EQ(path(0).smoothed_rtt, before);
+}
+
+// VOPR, seed 210373: nothing was in flight on it that could be acknowledged, so it took no further
+// write, and nothing else carried the message. Seed 230237: a probe after each fence had a reliable
+// NIC make its queue pair anew, in every round trip.
+TEST_F(SendControllerTest, AFencedPathIsProbedWhereItsNumbersAreTooFarAheadForAWriteOnly) {
+  for (const uint64_t writes : {uint64_t{10}, Immediate::kMaxAhead}) {
+    chunk_paths_ = 1;
+    probes_ = {};
+    open(1);
+    uint64_t sent = 0;
+    while (sent < writes && send(1)) ++sent;
+    ASSERT_EQ(sent, writes);
+    const bool ahead = writes == Immediate::kMaxAhead;
+    ASSERT_TRUE(sender_.on_fenced(now_, 1, PathEpoch(1)));
+    drain_probes();
+    EXPECT_EQ(probes_[1], ahead ? 1 : 0) << writes;
+    if (ahead) {
+      EXPECT_FALSE(send(1));
+      EXPECT_TRUE(ack(1, {{writes + 1, writes + 1}}));
+    }
+    EXPECT_TRUE(send(1)) << writes;
+    sender_.close();
+  }
 }
 
 TEST_F(SendControllerTest, ClosingReturnsAllRecords) {

@@ -52,6 +52,8 @@ class SendTest : public ::testing::Test {
     controller_ = controller.get();
     SendOptions options;
     options.paths = paths;
+    options.chunk_paths = chunk_paths_;
+    options.chunk_bytes = 4096;
     options.controller = std::move(controller);
     options.selector = make_selector("round_robin");
     options.largest_datagram = largest;
@@ -134,6 +136,7 @@ class SendTest : public ::testing::Test {
     return all[id];
   }
 
+  uint16_t chunk_paths_ = 0;  // of the next open(), behind those of datagrams
   Statistics statistics_;
   SentBurstPool pool_{4096};
   Keeper keeper_;
