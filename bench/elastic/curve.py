@@ -16,7 +16,7 @@ from harness.ranks import end_group
 _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _RANKS, _MIN, _MAX = 4, 2, 6
 # At these shares of the steps a rank is killed, or another number of ranks is asked for.
-EVENTS = ((0.2, "kill"), (0.4, "resize", 6), (0.55, "kill"), (0.7, "resize", 3), (0.85, "kill"))
+_EVENTS = ((0.2, "kill"), (0.4, "resize", 6), (0.55, "kill"), (0.7, "resize", 3), (0.85, "kill"))
 _LAST_SHARE = 0.1  # of the steps: their mean is a run's last loss
 _PATIENCE_S = 120
 
@@ -28,7 +28,7 @@ class Curve:
         self._command = [python, str(_ROOT / "plugins" / "torch" / "examples" / "elastic.py"), "--steps", str(steps),
                          "--seed", str(seed)]
         self._steps, self._variables = steps, variables
-        self._left = list(EVENTS) if disturbed else []
+        self._left = list(_EVENTS) if disturbed else []
         self.next_step_s = []  # after each kill
         self.sizes = []
         self.losses = []
@@ -87,7 +87,7 @@ class Curve:
             return None
         size = lines.steps[-1]["size"]
         at_work = {step["process"]: step["rank"] for step in lines.steps[-size:]}
-        victim = max(at_work, key=lambda one: at_work[one] % 2)  # neither always the last nor always the first
+        victim = max(at_work, key=lambda one: at_work[one] % 2)  # of an odd rank
         killed = time.time()
         os.kill(victim, signal.SIGKILL)
         return killed, size - 1

@@ -18,7 +18,7 @@ def payload_share(mtu_bytes):
 
 
 def leaf_spine(leaves=2, spines=4, hosts_per_leaf=2, mtu=1500, host_rate="1Gbit/s", host_queue="625KB",
-               spine_rate="200Mbit/s", spine_queue="125KB", more="", ecn=False, switch_link_more=""):
+               spine_rate="200Mbit/s", spine_queue="125KB", more="", ecn=False):
     """The text of a topology file; queues are 5 ms at these rates."""
     return f"""version = 1
 [fabric]
@@ -36,7 +36,6 @@ rate = "{spine_rate}"
 queue = "{spine_queue}"
 mtu = {mtu}
 ecn = {str(ecn).lower()}
-{switch_link_more}
 {more}"""
 
 

@@ -56,7 +56,7 @@ def _network(on, ranks):
     if on == "wan":
         # Each way passes two such links; a queue of 50 ms, as routers of that rate have.
         return Fabric(leaf_spine(spines=1, mtu=1500, spine_rate="20Mbit/s", spine_queue="125KB",
-                                 switch_link_more='delay = "5ms"'))
+                                 more='delay = "5ms"'))
     return Fabric(leaf_spine(mtu=_MTU))
 
 
