@@ -243,6 +243,10 @@ void RunningRanks::release(uint32_t number) {
   changed_at_ = now();
   reporter_.progress(fmt::format("{} is ended, as {} ranks are wanted", name_of(*ranks_[number]),
                                  roster_.wanted()));
+  end_released(number);
+}
+
+void RunningRanks::end_released(uint32_t number) {
   roster_.release(number);
   kill(ranks_[number]->process(), SIGTERM);
   released_.push_back({number, now() + plan_.grace});
@@ -293,11 +297,7 @@ void RunningRanks::end_after(const RankProcess& rank) {
 
 // All members have ended with 0: no rank takes the newcomers in any more.
 void RunningRanks::end_newcomers() {
-  for (const uint32_t number : roster_.waiting()) {
-    roster_.release(number);
-    kill(ranks_[number]->process(), SIGTERM);
-    released_.push_back({number, now() + plan_.grace});
-  }
+  for (const uint32_t number : roster_.waiting()) end_released(number);
 }
 
 void RunningRanks::kill_the_rest() {

@@ -48,6 +48,7 @@ class RunningRanks {
   void take_in_newcomers();
   void start_newcomer();
   void release(uint32_t number);
+  void end_released(uint32_t number);
   bool may_release(uint32_t number) const;
   Result<RunState> answer(uint32_t wanted);
 
