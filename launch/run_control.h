@@ -15,6 +15,7 @@
 namespace heddle::launch {
 
 struct RunState {
+  std::string folder;   // where it listens
   pid_t process = 0;    // of `heddle run`
   uint32_t ranks = 0;   // that are in the job now
   uint32_t wanted = 0;  // that it is to have
@@ -50,8 +51,8 @@ class RunControl {
 // one alone. Errors: kVersion where there are none but of another version.
 Result<std::vector<RunState>> running_runs();
 
-// The run whose `heddle run` is `process` is to have as many ranks. Errors: kUnavailable; those of
-// running_runs(); kInvalid where the run does not allow it.
-Result<RunState> resize_run(pid_t process, uint32_t ranks);
+// The run is to have as many ranks. Errors: kUnavailable (it has ended, or does not allow it now);
+// kInvalid where it never does; kVersion.
+Result<RunState> resize_run(const RunState& run, uint32_t ranks);
 
 }  // namespace heddle::launch

@@ -60,39 +60,37 @@ int show(const std::vector<launch::RunState>& runs, bool json) {
   return kDone;
 }
 
-// The only one, where the user named none.
-Result<pid_t> choose(const std::vector<launch::RunState>& runs) {
-  if (runs.size() == 1) return runs.front().process;
-  const char* const what = "cannot tell which run is meant";
+// The one that the user named, else the only one.
+Result<launch::RunState> choose(const std::vector<launch::RunState>& runs, pid_t process) {
+  const char* const what = "cannot change the number of ranks";
+  for (const launch::RunState& run : runs) {
+    if (run.process == process || (process == 0 && runs.size() == 1)) return run;
+  }
+  if (process > 0) {
+    return fail(
+        ErrorCode::kUnavailable, what,
+        fmt::format("process {} is no `heddle run --elastic MIN:MAX` of this user", process),
+        "see `heddle resize`");
+  }
   if (runs.empty()) {
     return fail(ErrorCode::kUnavailable, what, "no elastic run with a maximum is there",
                 "start one with `heddle run --elastic MIN:MAX`");
   }
   std::vector<std::string> choices;
   for (const launch::RunState& run : runs) choices.push_back(std::to_string(run.process));
-  return fail(ErrorCode::kInvalid, what, fmt::format("{} are there", runs.size()),
+  return fail(ErrorCode::kInvalid, what, fmt::format("{} elastic runs are there", runs.size()),
               fmt::format("give --run {}", fmt::join(choices, " or --run ")));
 }
 
-Result<launch::RunState> resize(const ResizeOptions& options) {
-  if (options.process > 0) return launch::resize_run(options.process, options.ranks);
-  const auto runs = launch::running_runs();
-  if (!runs) return fail(runs.error());
-  const Result<pid_t> process = choose(*runs);
-  if (!process) return fail(process.error());
-  return launch::resize_run(*process, options.ranks);
-}
-
 int run(const ResizeOptions& options) {
-  if (options.ranks == 0) {
-    const auto runs = launch::running_runs();
-    if (runs) return show(*runs, options.json);
-    print_error(runs.error());
-    return kCouldNotRun;
-  }
-  const Result<launch::RunState> state = resize(options);
-  if (state) return show({*state}, options.json);
-  print_error(state.error());
+  const auto runs = launch::running_runs();
+  if (runs && options.ranks == 0) return show(*runs, options.json);
+  const Result<launch::RunState> chosen =
+      runs ? choose(*runs, options.process) : Result<launch::RunState>(fail(runs.error()));
+  const Result<launch::RunState> changed =
+      chosen ? launch::resize_run(*chosen, options.ranks) : chosen;
+  if (changed) return show({*changed}, options.json);
+  print_error(changed.error());
   return kCouldNotRun;
 }
 

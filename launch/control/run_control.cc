@@ -108,7 +108,7 @@ Result<RunState> state_of(std::string_view text) {
     return fail(ErrorCode::kVersion, "cannot understand the run", "it is of another version",
                 "use the heddle that started it");
   }
-  return RunState{*process, *ranks, *wanted, *elastic, std::string(text)};
+  return RunState{"", *process, *ranks, *wanted, *elastic, std::string(text)};
 }
 
 // Nothing: no run listens there.
@@ -125,7 +125,9 @@ std::optional<Result<RunState>> ask(const std::string& folder, uint32_t wanted) 
   }
   const auto text = socket.receive_text(kAnswerPatienceMs);
   if (!text) return std::nullopt;
-  return state_of(*text);
+  Result<RunState> state = state_of(*text);
+  if (state) state->folder = folder;
+  return state;
 }
 
 bool is_own_folder(const std::string& path) {
@@ -145,8 +147,8 @@ std::vector<std::string> folders() {
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(TemporaryFolder::place(), failed)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with("heddle-run-") && is_own_folder(entry.path()))
-      found.push_back(entry.path().string());
+    const std::string path = entry.path().string();
+    if (name.starts_with("heddle-run-") && is_own_folder(path)) found.push_back(path);
   }
   return found;
 }
@@ -208,15 +210,10 @@ Result<std::vector<RunState>> running_runs() {
   return runs;
 }
 
-Result<RunState> resize_run(pid_t process, uint32_t ranks) {
-  for (const std::string& folder : folders()) {
-    const auto state = ask(folder, 0);
-    if (!state || !*state || (*state)->process != process) continue;
-    if (auto changed = ask(folder, ranks)) return *std::move(changed);
-  }
-  if (const auto runs = running_runs(); !runs) return fail(runs.error());
+Result<RunState> resize_run(const RunState& run, uint32_t ranks) {
+  if (auto changed = ask(run.folder, ranks)) return *std::move(changed);
   return fail(ErrorCode::kUnavailable, "cannot change the number of ranks",
-              fmt::format("process {} is no `heddle run --elastic MIN:MAX` of this user", process),
+              fmt::format("the run of process {} does not answer", run.process),
               "see `heddle resize`");
 }
 
