@@ -111,6 +111,10 @@ class Reference(unittest.TestCase):
         done = program.run("run", "-n", "2", "--", program.HEDDLE, "ranks", "--json", settings=LOOPBACK)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.expect_listed("heddle ranks", json.loads(done.stdout))
+        done = program.run("run", "-n", "1", "--elastic", "1:2", "--", program.HEDDLE, "resize", "--json",
+                           settings=LOOPBACK)
+        self.assertEqual(len(json.loads(done.stdout)["runs"]), 1, done.stderr)
+        self.expect_listed("heddle resize", json.loads(done.stdout))
 
 
 if __name__ == "__main__":
