@@ -53,7 +53,7 @@ constexpr const char* kUsage =
     "  --sum FILE...  no run: adds up what others have reached\n"
     "  --counts FILE  writes what was reached there\n"
     "  --verbose      one line a run\n"
-    "  --trace        every event of every host, and what each packet met, as text\n"
+    "  --trace        every event of every host, as text\n"
     "  --keep-going   runs the remaining seeds after one has failed\n"
     "  --demand-all   fails unless the runs together reach everything that can be reached\n";
 
