@@ -1,7 +1,7 @@
 """All-reduce (and reduce-scatter, all-to-all) between ranks in separate network namespaces: heddle, Open MPI
-over TCP, the Gloo library and Gloo through PyTorch; on links without a rate limit, on a shaped fabric, or on
-one host. Limits for comparison: on links, UDP sockets that move the same bytes without a protocol (the
-kernel's throughput); on the fabric, several TCP flows from each host to the next.
+over TCP, the Gloo library and Gloo through PyTorch; on links without a rate limit, on a shaped fabric, on two
+sites that a slow link joins, or on one host. Limits for comparison: on links, UDP sockets that move the same
+bytes without a protocol (the kernel's throughput); on the fabric, several TCP flows from each host to the next.
 
 Every rank is a process; programs must use the network, except on one host. TCP's congestion control is cubic,
 the fastest for these peers here. Times are means over a run's calls, in place; the table has medians over
@@ -15,7 +15,8 @@ import os
 from harness.bridge import Bridge
 from harness.cable import need_network_rights
 from harness.collectives import Gloo, Heddle, OpenMpi, RawUdp, TcpFlows, Tools, TorchGloo, cubic, factor, sizes
-from harness.fabric import Fabric, leaf_spine
+from harness.failure import CannotMeasure
+from harness.fabric import WAN, Fabric, leaf_spine, wan
 from harness.machine import describe
 from harness.meanwhile import summary
 from harness.ranks import OneHost
@@ -28,6 +29,7 @@ _TESTS = ("allreduce", "reducescatter", "alltoall")
 # First bytes, last bytes, calls.
 _GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 60), (4 << 20, 64 << 20, 5))
 _SLOW_GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 10), (4 << 20, 64 << 20, 1))
+_WAN_GROUPS = ((1024, 16384, 10), (65536, 1 << 20, 3), (4 << 20, 4 << 20, 1))
 _MTU = 9000
 _TCP_FLOWS = 8
 _MPI_LINKS = "4"  # the fastest there: with 8, Open MPI 4.1.4 hangs from 64 KiB on
@@ -36,10 +38,11 @@ _ALGORITHMS = {"allreduce": ("ring", "halving_doubling", "recursive_doubling", "
 
 
 def add_arguments(parser):
-    parser.add_argument("--ranks", type=int, action="append", metavar="N", help="so many ranks [2 and 4]")
-    parser.add_argument("--on", choices=["links", "fabric", "host"], default="links",
-                        help="links without a rate, the shaped fabric (4 ranks), or one host, where Open MPI shares "
-                             "memory [links]")
+    parser.add_argument("--ranks", type=int, action="append", metavar="N",
+                        help="so many ranks [2 and 4; of wan 4 and 6]")
+    parser.add_argument("--on", choices=["links", "fabric", "wan", "host"], default="links",
+                        help="links without a rate, the shaped fabric (4 ranks), two sites of half the ranks each, or "
+                             "one host, where Open MPI shares memory [links]")
     parser.add_argument("--test", choices=_TESTS, default="allreduce", help="the collective [allreduce]")
     parser.add_argument("--pairs", type=int, default=15, metavar="N", help="rounds [15]")
     parser.add_argument("--most", type=int, default=64 << 20, metavar="BYTES", help="the largest size [67108864]")
@@ -59,12 +62,14 @@ class _Contest:
         return self._program.run(self._network, self._test, self._groups)
 
 
-def _programs(arguments, tools, on_one_host, fabric):
+def _programs(arguments, tools, on_one_host, fabric, ranks):
     words = list(arguments.set)
     programs = [Heddle(words), Heddle(words, name="heddle again")]
     if arguments.algorithms:
-        return programs + [Heddle([*words, f"algorithm={arguments.test}:{name}"], name=name)
-                           for name in _ALGORITHMS[arguments.test]]
+        names = list(_ALGORITHMS[arguments.test])
+        if arguments.test == "allreduce" and ranks > 2 and ranks % 2 == 0:
+            names.append(f"two_level/{ranks // 2}")
+        return programs + [Heddle([*words, f"algorithm={arguments.test}:{name}"], name=name) for name in names]
     if "mpi" not in arguments.without:
         programs.append(OpenMpi(tools, shared_memory=on_one_host))
         if fabric:
@@ -83,10 +88,12 @@ def _programs(arguments, tools, on_one_host, fabric):
 
 
 def _measure(arguments, network, progress):
-    groups = [group for group in (_SLOW_GROUPS if arguments.on == "fabric" else _GROUPS) if group[0] <= arguments.most]
+    of_network = {"fabric": _SLOW_GROUPS, "wan": _WAN_GROUPS}.get(arguments.on, _GROUPS)
+    groups = [group for group in of_network if group[0] <= arguments.most]
     groups = [(first, min(last, arguments.most), calls) for first, last, calls in groups]
     with Tools() as tools:
-        programs = _programs(arguments, tools, arguments.on == "host", arguments.on == "fabric")
+        programs = _programs(arguments, tools, arguments.on == "host", arguments.on == "fabric",
+                             len(network.hosts))
         contests = [_Contest(network, program, arguments.test, groups) for program in programs]
         samples = interleave(contests, arguments.pairs, progress)
     return samples, [size for group in groups for size, _ in sizes(group)]
@@ -106,13 +113,17 @@ def _table(samples, all_sizes):
 def _network_of(arguments, ranks):
     if arguments.on == "fabric":
         return Fabric(leaf_spine(mtu=_MTU))
+    if arguments.on == "wan":
+        return Fabric(wan(hosts_per_leaf=ranks // 2))
     return OneHost(ranks) if arguments.on == "host" else Bridge(ranks, _MTU)
 
 
 def run(arguments, progress):
     if arguments.on != "host":
         need_network_rights()
-    counts = [4] if arguments.on == "fabric" else arguments.ranks or [2, 4]
+    counts = {"fabric": [4], "wan": arguments.ranks or [4, 6]}.get(arguments.on, arguments.ranks or [2, 4])
+    if arguments.on == "wan" and any(ranks % 2 for ranks in counts):
+        raise CannotMeasure("two sites have half of the ranks each", "give an even number of ranks")
     parts = []
     for ranks in counts:
         with _network_of(arguments, ranks) as network:
@@ -122,7 +133,7 @@ def run(arguments, progress):
                       "programs": [{"program": name, "cpu_share": spread([run.meanwhile.cpu_share for run in runs]),
                                     "machine": summary(runs)} for name, runs in samples.items()]})
     return {"scenario": "allreduce", "machine": describe(), "test": arguments.test, "on": arguments.on,
-            "mtu_bytes": _MTU, "tcp_congestion_control": "cubic", "parts": parts}
+            "mtu_bytes": 1500 if arguments.on == "wan" else _MTU, "tcp_congestion_control": "cubic", "parts": parts}
 
 
 def _size(count):
@@ -138,7 +149,7 @@ def _cells(names, values, write):
 
 def show(document):
     where = {"links": "links without a rate", "fabric": "2 leaves, 4 spines of 200 Mb/s, hosts at 1 Gb/s",
-             "host": "one host"}[document["on"]]
+             "wan": WAN, "host": "one host"}[document["on"]]
     print(f"{document['test']} on {where}, {os.cpu_count()} cores; in place, TCP cubic")
     for part in document["parts"]:
         names = [one["program"] for one in part["programs"]]

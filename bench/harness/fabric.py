@@ -39,6 +39,15 @@ ecn = {str(ecn).lower()}
 {more}"""
 
 
+WAN = "2 leaves joined by 20 Mb/s, round trip 20 ms"
+
+
+def wan(hosts_per_leaf=2):
+    """Two sites: WAN says it. Each way passes two links; a queue of 50 ms, as routers of that rate have."""
+    return leaf_spine(spines=1, hosts_per_leaf=hosts_per_leaf, mtu=1500, spine_rate="20Mbit/s", spine_queue="125KB",
+                      more='delay = "5ms"')
+
+
 def override(ends, **values):
     """The [[override]] of one link: override(("leaf0", "spine1"), rate="50Mbit/s")."""
     lines = [f'{key} = "{value}"' for key, value in values.items()]

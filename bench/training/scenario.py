@@ -9,7 +9,7 @@ control is cubic.
 from harness.bridge import Bridge
 from harness.cable import need_network_rights
 from harness.collectives import cubic
-from harness.fabric import Fabric, leaf_spine
+from harness.fabric import WAN, Fabric, leaf_spine, wan
 from harness.machine import describe
 from harness.meanwhile import summary
 from harness.report import cpu_note, row
@@ -20,7 +20,7 @@ SUMMARY = "training ResNet-18 over heddle, beside Gloo"
 
 _MTU = 9000
 _PLACES = {"links": "links without a rate", "fabric": "2 leaves, 4 spines of 200 Mb/s",
-           "wan": "2 leaves joined by 20 Mb/s, round trip 20 ms"}
+           "wan": WAN}
 
 
 def add_arguments(parser):
@@ -54,9 +54,7 @@ def _network(on, ranks):
     if on == "links":
         return Bridge(ranks, _MTU)
     if on == "wan":
-        # Each way passes two such links; a queue of 50 ms, as routers of that rate have.
-        return Fabric(leaf_spine(spines=1, mtu=1500, spine_rate="20Mbit/s", spine_queue="125KB",
-                                 more='delay = "5ms"'))
+        return Fabric(wan())
     return Fabric(leaf_spine(mtu=_MTU))
 
 
