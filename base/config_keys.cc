@@ -180,9 +180,10 @@ constexpr std::array kKeys = {
               .fallback = "false",
               .doc = "libheddle-nccl-trace.so records cudaMemcpy between devices too; it takes its "
                      "settings from the environment alone"},
-    ConfigKey{.name = "algorithm",
-              .doc = "algorithms of collectives, as in allreduce:ring,alltoall:bruck; empty: the "
-                     "cheapest; rank 0's counts"},
+    ConfigKey{
+        .name = "algorithm",
+        .doc = "algorithms of collectives, as in allreduce:two_level/4,alltoall:bruck (two levels, "
+               "in groups of 4 ranks); empty: the cheapest; rank 0's counts"},
     ConfigKey{.name = "tuning",
               .fallback = "auto",
               .doc = "costs by which algorithms are chosen: auto, the table on disk or a short "

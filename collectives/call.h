@@ -34,6 +34,9 @@ struct Call {
   // Instead of what the tuning chooses; all ranks ask for the same. Nothing for messages between
   // two.
   std::optional<Algorithm> algorithm = std::nullopt;
+  // With kTwoLevel: ranks of a group. 0: as many as the tuning says; where they do not divide the
+  // ranks of the communicator, all are in one group.
+  uint32_t group_ranks = 0;
 };
 
 // Travels with the first message of a call from each rank to each other.

@@ -34,8 +34,9 @@ enum class Algorithm : uint8_t {
   kBruck,          // Bruck et al., 1997
   kLinear,         // the root with every rank
   kDissemination,  // Hensgen, Finkel and Manber, 1988
+  kTwoLevel,       // inside groups, across them, inside: BlueConnect, Cho et al., 2019
 };
-inline constexpr uint32_t kAlgorithms = 9;
+inline constexpr uint32_t kAlgorithms = 10;
 
 // "allreduce", "alltoall", as settings and nccl-tests spell them.
 std::string_view name_of(Collective collective);

@@ -18,11 +18,12 @@ struct CostTable {
     Algorithm algorithm;
   };
   // Every pair among which there is a choice.
-  static constexpr std::array<Row, 20> kRows = {{
+  static constexpr std::array<Row, 21> kRows = {{
       {Collective::kAllReduce, Algorithm::kRecursiveDoubling},
       {Collective::kAllReduce, Algorithm::kHalvingDoubling},
       {Collective::kAllReduce, Algorithm::kRing},
       {Collective::kAllReduce, Algorithm::kTree},
+      {Collective::kAllReduce, Algorithm::kTwoLevel},
       {Collective::kAllGather, Algorithm::kRing},
       {Collective::kAllGather, Algorithm::kBruck},
       {Collective::kReduceScatter, Algorithm::kRing},

@@ -38,13 +38,26 @@ inline constexpr uint32_t kChunkBytes = 256 << 10;
 // --algorithms`). Rounds 1 to 10.
 inline constexpr std::array<std::pair<size_t, uint32_t>, 4> kShortRounds = {
     {{0, 6}, {3, 5}, {4, 4}, {5, 3}}};
-// A communicator that measures ends it after about this, and its busiest rank sends no more.
-// Chosen: what a user does not notice at the start of a run. 10 ms to 1 s; 1 to 64 MiB.
+// A communicator that measures ends it after about this (on a slow network: kSlowTime), and its
+// busiest rank sends no more. Chosen: what a user does not notice at the start of a run. 10 ms to 1
+// s; 1 to 64 MiB.
 inline constexpr Nanos kShortTime = millis(250);
-inline constexpr uint64_t kShortBytes = 16 << 20;
+inline constexpr uint64_t kShortBytes = 20 << 20;
 // Up to this number of ranks an all-to-all is measured too, which connects all of them. 2 to 64;
 // chosen.
 inline constexpr uint32_t kMostExchanging = 16;
+// Trials of groups for two-level all-reduces: sizes of groups, column of CostTable::kSizes (64 KiB,
+// where bytes count) and calls of each. Chosen: 1 to 16; 3 to 5; 2 to 4.
+inline constexpr size_t kMostGroupings = 8;
+inline constexpr size_t kTrialColumn = 4;
+inline constexpr uint32_t kTrialRounds = 2;
+// From this time of the smallest all-reduce on a network is slow: a link over land or sea. There a
+// measurement may take longer, since it decides over minutes. 1 to 20 ms; 1 to 30 s; chosen.
+inline constexpr Nanos kSlowCall = millis(5);
+inline constexpr Nanos kSlowTime = seconds(10);
+// Two levels are taken to move bytes faster than a ring if they take at most this part of its time;
+// above it the difference is chance. 0.5 to 0.95; chosen.
+inline constexpr double kTwoLevelPart = 0.85;
 // `heddle tune`: calls of a row at a size are as many as move this, within these bounds. Chosen.
 inline constexpr uint64_t kFullBytes = 16 << 20;
 inline constexpr uint64_t kFullRoundsMin = 3;

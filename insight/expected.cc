@@ -98,6 +98,8 @@ class Sends {
         return linear();
       case Algorithm::kDissemination:
         return dissemination();
+      case Algorithm::kTwoLevel:
+        return two_level();
       default:  // NCCL's
         return false;
     }
@@ -118,8 +120,7 @@ class Sends {
     const uint32_t last = shape_.size - 1;
     switch (shape_.operation) {
       case Operation::kAllreduce:
-        add(after(1), ring_all_reduce());
-        return true;
+        return rings(shape_.size);
       case Operation::kAllgather:
       case Operation::kReducescatter:
         add(after(1), last * shape_.count);
@@ -135,19 +136,39 @@ class Sends {
     }
   }
 
-  // Each half of the algorithm sends all segments but one. The data is processed in blocks, each
-  // with its own segments.
-  uint64_t ring_all_reduce() const {
+  bool two_level() {
+    const uint32_t group = shape_.group_ranks;
+    if (shape_.operation != Operation::kAllreduce || group == 0) return false;
+    return shape_.size % group == 0 && rings(group);
+  }
+
+  // An all-reduce by rings inside groups and across them; one group: a plain ring. The data is
+  // processed in blocks, each with its own segments.
+  bool rings(uint32_t group) {
     const uint64_t chunk = std::max<uint64_t>(1, shape_.chunk_bytes / width_);
     const uint64_t most = shape_.size * kChunksTogether * chunk;
     const uint64_t blocks = shape_.count == 0 ? 1 : (shape_.count - 1) / most + 1;
     const uint64_t longer = shape_.count % blocks;
-    const auto segment = [&](uint32_t index) {
-      const uint64_t each = shape_.count / blocks;
-      return longer * part(each + 1, shape_.size, index) +
-             (blocks - longer) * part(each, shape_.size, index);
-    };
-    return 2 * shape_.count - segment(after(1)) - segment(after(2));
+    const uint64_t each = shape_.count / blocks;
+    const uint32_t place = rank_ % group;
+    const uint32_t next = rank_ - place + (place + 1) % group;
+    const uint32_t groups = shape_.size / group;
+    const auto mine = [&](uint64_t block) { return part(block, group, (place + 1) % group); };
+    if (group > 1) {
+      add(next, longer * in_ring(each + 1, group, place) +
+                    (blocks - longer) * in_ring(each, group, place));
+    }
+    if (groups > 1) {
+      add(after(group), longer * in_ring(mine(each + 1), groups, rank_ / group) +
+                            (blocks - longer) * in_ring(mine(each), groups, rank_ / group));
+    }
+    return true;
+  }
+
+  // What the rank at `place` sends in a ring: each half is all segments but one.
+  static uint64_t in_ring(uint64_t elements, uint32_t ranks, uint32_t place) {
+    return 2 * elements - part(elements, ranks, (place + 1) % ranks) -
+           part(elements, ranks, (place + 2) % ranks);
   }
 
   bool double_tree() {

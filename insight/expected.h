@@ -19,6 +19,7 @@ struct CallShape {
   uint32_t root = 0;   // for a send or receive, the peer
   uint64_t count = 0;  // elements, as in call_made
   uint32_t chunk_bytes = 1;
+  uint32_t group_ranks = 0;  // of two_level
 
   auto operator<=>(const CallShape&) const = default;
 };

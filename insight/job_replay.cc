@@ -32,6 +32,7 @@ void JobReplayBuilder::on(Process& process, const events::CallStarted& event) {
   call->second.started = true;
   call->second.algorithm = event.algorithm;
   call->second.chunk_bytes = event.chunk_bytes;
+  call->second.group_ranks = event.group_ranks;
 }
 
 void JobReplayBuilder::on(Process& process, const events::CallEnded& event) {

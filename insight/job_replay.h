@@ -39,6 +39,7 @@ class JobReplayBuilder {
     bool started = false;
     events::Algorithm algorithm = events::Algorithm::kRing;
     uint32_t chunk_bytes = 0;
+    uint32_t group_ranks = 0;
   };
   enum class MomentKind : uint8_t { kCall, kEnded, kWait, kWaited };
   struct Moment {

@@ -39,8 +39,9 @@ class Recorder {
                             .communicator = 7,
                             .call = call,
                             .operation = operation,
-                            .algorithm = Algorithm::kRing,
-                            .chunk_bytes = 65'536});
+                            .algorithm = algorithm_,
+                            .chunk_bytes = 65'536,
+                            .group_ranks = group_ranks_});
   }
   void ended(int64_t at_us, uint32_t call) {
     add(events::CallEnded{.time = micros(at_us), .communicator = 7, .call = call, .ok = true});
@@ -51,11 +52,19 @@ class Recorder {
     add(events::WaitEnded{.time = micros(to_us), .communicator = 7, .call = call});
   }
 
+  // Of the calls that follow.
+  void take(Algorithm algorithm, uint32_t group_ranks) {
+    algorithm_ = algorithm;
+    group_ranks_ = group_ranks;
+  }
+
  private:
   void add(const events::AnyEvent& event) { builder_.add(process_, event); }
 
   JobReplayBuilder& builder_;
   uint32_t process_;
+  Algorithm algorithm_ = Algorithm::kRing;
+  uint32_t group_ranks_ = 0;
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -86,6 +95,27 @@ TEST(JobReplay, CallsComputationAndWaitsMatchTheRecording) {
               ElementsAre("all_reduce comm0 1000x4 ring as c0", "compute 500000ns",
                           "all_gather comm0 500x4 ring", "compute 501000ns", "wait c0",
                           "compute 100000ns", "barrier comm0"));
+}
+
+// NCCL's NVLS has the number that two levels have among heddle's own algorithms.
+TEST(JobReplay, TwoLevelsKeepTheirGroupsAndNcclsAlgorithmsAreLeftOpen) {
+  JobReplayBuilder builder;
+  for (uint32_t rank = 0; rank < 4; ++rank) {
+    Recorder recorder(builder, rank, 4);
+    recorder.take(Algorithm::kTwoLevel, 2);
+    recorder.call(100, 1, Operation::kAllreduce, 10);
+    recorder.take(Algorithm::kTwoLevel, 4);  // all in one group
+    recorder.call(100, 2, Operation::kAllreduce, 10);
+    recorder.take(Algorithm::kNvls, 0);
+    recorder.call(100, 3, Operation::kAllreduce, 10);
+  }
+  const Result<JobReplay> replay = builder.finish();
+  ASSERT_TRUE(replay) << replay.error().message();
+  const std::vector<std::string> lines = lines_of(topology::job_text(replay->job));
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines[0], HasSubstr("10x4 two_level/2"));
+  EXPECT_THAT(lines[1], HasSubstr("10x4 ring"));
+  EXPECT_THAT(lines[2], testing::Not(HasSubstr("two_level")));
 }
 
 TEST(JobReplay, AWaitForAGroupWaitsForEachOfItsCalls) {

@@ -337,11 +337,12 @@ collectives::Call RankProgram::call_of(const Action& action) const {
   }
   if (action.call == CallKind::kAllToAll) call.output = all_.buffer + all_.buffer_bytes;
   if (!topology::between_two(action.call)) call.algorithm = chosen(action);
+  if (action.algorithm) call.group_ranks = action.algorithm->group_ranks;
   return call;
 }
 
 std::optional<collectives::Algorithm> RankProgram::chosen(const Action& action) const {
-  if (action.algorithm) return static_cast<collectives::Algorithm>(*action.algorithm);
+  if (action.algorithm) return static_cast<collectives::Algorithm>(action.algorithm->algorithm);
   const uint64_t ranks = ranks_of(action);
   const uint64_t bytes = whole_bytes(action, ranks);
   const auto collective = static_cast<Collective>(action.call);

@@ -99,9 +99,18 @@ class JobCheck {
     if (between_two(action.call) && ranks[action.root] == number) {
       return wrong_of(number, "sends to itself", "name another rank");
     }
-    if (action.algorithm && !has_algorithm(action.call, *action.algorithm)) {
-      return wrong_of(number, name + " has no " + std::string(name_of(*action.algorithm)),
+    if (action.algorithm && !has_algorithm(action.call, action.algorithm->algorithm)) {
+      return wrong_of(number, name + " has no " + text_of(*action.algorithm),
                       "choose from " + algorithms_of(action.call));
+    }
+    if (action.algorithm && action.algorithm->algorithm == CallAlgorithm::kTwoLevel) {
+      const uint32_t group = action.algorithm->group_ranks;
+      if (group < 2 || group >= ranks.size() || ranks.size() % group != 0) {
+        return wrong_of(number,
+                        "calls " + name + " by " + text_of(*action.algorithm) +
+                            " on a communicator of " + std::to_string(ranks.size()),
+                        "give groups of two ranks or more that divide them");
+      }
     }
     if (action.call == CallKind::kAllToAllV) {
       return wrong_of(number, "calls " + name, "call all_to_all");

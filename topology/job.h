@@ -44,14 +44,23 @@ enum class CallAlgorithm : uint8_t {
   kBruck,
   kLinear,
   kDissemination,
+  kTwoLevel,  // in events it has another number
 };
-inline constexpr uint32_t kCallAlgorithms = 9;
+inline constexpr uint32_t kCallAlgorithms = 10;
 
-// "all_reduce", "halving_doubling", as workload files spell them.
+struct AlgorithmChoice {
+  CallAlgorithm algorithm = CallAlgorithm::kRing;
+  uint32_t group_ranks = 0;  // of kTwoLevel: neighbours in one group
+
+  bool operator==(const AlgorithmChoice&) const = default;
+};
+
+// "all_reduce", "halving_doubling", "two_level/4", as workload files spell them.
 std::string_view name_of(CallKind kind);
 std::string_view name_of(CallAlgorithm algorithm);
+std::string text_of(const AlgorithmChoice& choice);
 std::optional<CallKind> call_named(std::string_view name);
-std::optional<CallAlgorithm> algorithm_named(std::string_view name);
+std::optional<AlgorithmChoice> algorithm_named(std::string_view text);
 // Whether the operation has this algorithm; messages between two ranks have none.
 bool has_algorithm(CallKind kind, CallAlgorithm algorithm);
 // The operation's algorithms as text: "ring, tree".
@@ -77,10 +86,10 @@ enum class ActionKind : uint8_t {
 struct Action {
   ActionKind kind = ActionKind::kCompute;
   CallKind call = CallKind::kBarrier;
-  std::optional<CallAlgorithm> algorithm;  // nothing: the communicator chooses
-  uint8_t element_bytes = 1;               // 1, 2, 4 or 8; data is split between elements
-  uint32_t communicator = 0;               // index into the rank's communicators
-  uint32_t root = 0;                       // of the communicator; of send and receive: the peer
+  std::optional<AlgorithmChoice> algorithm;  // nothing: the communicator chooses
+  uint8_t element_bytes = 1;                 // 1, 2, 4 or 8; data is split between elements
+  uint32_t communicator = 0;                 // index into the rank's communicators
+  uint32_t root = 0;                         // of the communicator; of send and receive: the peer
   uint64_t bytes = 0;  // all data of a rank; with in_blocks(), the blocks of all ranks together
   uint32_t label = kNoLabel;  // of a call; kNoLabel: the call blocks
   Nanos span;

@@ -1,5 +1,7 @@
 // Names of calls and algorithms in workload files, and the algorithms of each call: see job.h.
+#include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "topology/job.h"
 
@@ -11,7 +13,7 @@ constexpr std::array<std::string_view, kCallKinds> kKinds = {
     "scatter",    "all_to_all", "all_to_all_v",   "barrier",   "send",   "receive"};
 constexpr std::array<std::string_view, kCallAlgorithms> kAlgorithms = {
     "ring",  "tree",   "recursive_doubling", "halving_doubling", "binomial", "pairwise",
-    "bruck", "linear", "dissemination"};
+    "bruck", "linear", "dissemination",      "two_level"};
 
 constexpr uint32_t bit(CallAlgorithm algorithm) { return 1u << static_cast<uint32_t>(algorithm); }
 
@@ -21,7 +23,7 @@ uint32_t algorithms(CallKind kind) {
   switch (kind) {
     case CallKind::kAllReduce:
       return bit(Algorithm::kRing) | bit(Algorithm::kTree) | bit(Algorithm::kRecursiveDoubling) |
-             bit(Algorithm::kHalvingDoubling);
+             bit(Algorithm::kHalvingDoubling) | bit(Algorithm::kTwoLevel);
     case CallKind::kAllGather:
       return bit(Algorithm::kRing) | bit(Algorithm::kBruck);
     case CallKind::kReduceScatter:
@@ -58,11 +60,25 @@ std::optional<CallKind> call_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<CallAlgorithm> algorithm_named(std::string_view name) {
-  for (size_t i = 0; i < kAlgorithms.size(); ++i) {
-    if (kAlgorithms[i] == name) return static_cast<CallAlgorithm>(i);
+std::string text_of(const AlgorithmChoice& choice) {
+  std::string text(name_of(choice.algorithm));
+  if (choice.group_ranks > 0) text += "/" + std::to_string(choice.group_ranks);
+  return text;
+}
+
+std::optional<AlgorithmChoice> algorithm_named(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find('/'));
+  const auto* const found = std::find(kAlgorithms.begin(), kAlgorithms.end(), name);
+  if (found == kAlgorithms.end()) return std::nullopt;
+  AlgorithmChoice choice{static_cast<CallAlgorithm>(found - kAlgorithms.begin()), 0};
+  if (choice.algorithm != CallAlgorithm::kTwoLevel) {
+    return name == text ? std::optional(choice) : std::nullopt;
   }
-  return std::nullopt;
+  const std::string_view ranks = text.substr(std::min(name.size() + 1, text.size()));
+  const char* const end = ranks.data() + ranks.size();
+  const auto [rest, error] = std::from_chars(ranks.data(), end, choice.group_ranks);
+  if (error != std::errc() || rest != end || choice.group_ranks < 2) return std::nullopt;
+  return choice;
 }
 
 bool has_algorithm(CallKind kind, CallAlgorithm algorithm) {
@@ -74,6 +90,7 @@ std::string algorithms_of(CallKind kind) {
   for (size_t i = 0; i < kAlgorithms.size(); ++i) {
     if (!has_algorithm(kind, static_cast<CallAlgorithm>(i))) continue;
     all += (all.empty() ? "" : ", ") + std::string(kAlgorithms[i]);
+    if (static_cast<CallAlgorithm>(i) == CallAlgorithm::kTwoLevel) all += "/RANKS_OF_A_GROUP";
   }
   return all;
 }

@@ -81,7 +81,7 @@ chunk = "64KiB"
   EXPECT_EQ(job.programs[0].repeat, 5u);
   const Action call{.kind = ActionKind::kCall,
                     .call = CallKind::kBroadcast,
-                    .algorithm = CallAlgorithm::kTree,
+                    .algorithm = AlgorithmChoice{CallAlgorithm::kTree},
                     .element_bytes = 4,
                     .root = 3,
                     .bytes = 1'000,
@@ -254,6 +254,17 @@ forward = "1ms"
   ASSERT_EQ(again.programs[0].actions.size(), job.programs[0].actions.size());
   EXPECT_EQ(sum_of(again, 0, CallKind::kAllReduce, "data"),
             sum_of(job, 0, CallKind::kAllReduce, "data"));
+}
+
+TEST(Jobs, TwoLevelsAreNamedWithTheirGroups) {
+  const std::string job = "[[job]]\nkind = \"all_reduce\"\nbytes = \"1MB\"\nalgorithm = \"";
+  const AlgorithmChoice right{CallAlgorithm::kTwoLevel, 4};
+  EXPECT_EQ(job_of(job + "two_level/4\"\n").programs.at(0).actions.at(0).algorithm, right);
+  for (const char* wrong : {"two_level", "two_level/", "two_level/1", "two_level/4x", "ring/4"}) {
+    EXPECT_THAT(refused(job + wrong + "\"\n"), HasSubstr("two_level/RANKS_OF_A_GROUP")) << wrong;
+  }
+  EXPECT_THAT(refused(job + "two_level/3\"\n"), HasSubstr("that divide them"));
+  EXPECT_THAT(refused(job + "two_level/8\"\n"), HasSubstr("that divide them"));
 }
 
 TEST(Jobs, MistakesAreReportedWithTheirLine) {

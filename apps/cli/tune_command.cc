@@ -52,21 +52,36 @@ struct TuneOutcome {
   bool stored = false;
 };
 
-std::vector<size_t> rows_of(collectives::Collective collective) {
+// Among a prime number of ranks there are no groups to measure.
+bool was_measured(const CostTable::Row& row, const collectives::Tuning& tuning) {
+  const uint32_t ranks = tuning.costs.ranks;
+  return row.algorithm != collectives::Algorithm::kTwoLevel ||
+         tuning.group_ranks_among(ranks) != ranks;
+}
+
+std::vector<size_t> rows_of(collectives::Collective collective, const collectives::Tuning& tuning) {
   std::vector<size_t> rows;
   for (size_t row = 0; row < CostTable::kRows.size(); ++row) {
-    if (CostTable::kRows[row].collective == collective) rows.push_back(row);
+    const CostTable::Row& each = CostTable::kRows[row];
+    if (each.collective == collective && was_measured(each, tuning)) rows.push_back(row);
   }
   return rows;
+}
+
+// "ring", "two_level/4".
+std::string label_of(collectives::Algorithm algorithm, const collectives::Tuning& tuning) {
+  const std::string name(name_of(algorithm));
+  if (algorithm != collectives::Algorithm::kTwoLevel) return name;
+  return fmt::format("{}/{}", name, tuning.group_ranks_among(tuning.costs.ranks));
 }
 
 // "allreduce", a column an algorithm, the fastest of each size marked.
 std::string collective_table(const collectives::TuneResult& result,
                              collectives::Collective collective) {
-  const std::vector<size_t> rows = rows_of(collective);
+  const std::vector<size_t> rows = rows_of(collective, result.tuning);
   std::string text = fmt::format("{:<14}", name_of(collective));
   for (const size_t row : rows)
-    text += fmt::format("{:>21}", name_of(CostTable::kRows[row].algorithm));
+    text += fmt::format("{:>21}", label_of(CostTable::kRows[row].algorithm, result.tuning));
   text += '\n';
   for (size_t column = 0; column < CostTable::kSizes.size(); ++column) {
     if (CostTable::kSizes[column] > result.largest_bytes) break;
@@ -103,6 +118,7 @@ Json document(const TuneOutcome& outcome) {
   const collectives::TuneResult& result = outcome.measured;
   Json costs = Json::array();
   for (size_t row = 0; row < CostTable::kRows.size(); ++row) {
+    if (!was_measured(CostTable::kRows[row], result.tuning)) continue;
     for (size_t column = 0; column < CostTable::kSizes.size(); ++column) {
       if (CostTable::kSizes[column] > result.largest_bytes) break;
       costs.push_back({{"collective", name_of(CostTable::kRows[row].collective)},
@@ -113,6 +129,7 @@ Json document(const TuneOutcome& outcome) {
   }
   return {{"heddle", std::string(kVersion)},
           {"ranks", result.tuning.costs.ranks},
+          {"group_ranks", result.tuning.group_ranks_among(result.tuning.costs.ranks)},
           {"calls", result.calls},
           {"took_ns", result.took.count},
           {"stored", outcome.stored},

@@ -127,8 +127,8 @@ class Simulation {
       for (uint32_t call = 0; call < job_.calls; ++call) {
         program.actions.push_back({.span = span_of(rank, step, call)});
         Action action{.kind = ActionKind::kCall, .call = kind_of(call)};
-        action.algorithm =
-            action.call == CallKind::kAllToAll ? CallAlgorithm::kPairwise : CallAlgorithm::kRing;
+        const bool exchange = action.call == CallKind::kAllToAll;
+        action.algorithm = {exchange ? CallAlgorithm::kPairwise : CallAlgorithm::kRing};
         action.bytes = kBlockBytes * job_.ranks;
         const bool onset = rank == job_.truth.rank && step == job_.truth.onset_step && call == 0;
         if (has(Fault::kMismatch) && onset) action.bytes -= 64;

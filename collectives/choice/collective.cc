@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, kCollectives> kCollectiveNames = {
 
 constexpr std::array<std::string_view, kAlgorithms> kAlgorithmNames = {
     "ring",  "tree",   "recursive_doubling", "halving_doubling", "binomial", "pairwise",
-    "bruck", "linear", "dissemination"};
+    "bruck", "linear", "dissemination",      "two_level"};
 
 bool one_of(Algorithm algorithm, std::initializer_list<Algorithm> all) {
   for (const Algorithm each : all) {
@@ -55,7 +55,7 @@ bool can_run(Collective collective, Algorithm algorithm) {
   using enum Algorithm;
   switch (collective) {
     case Collective::kAllReduce:
-      return one_of(algorithm, {kRing, kTree, kRecursiveDoubling, kHalvingDoubling});
+      return one_of(algorithm, {kRing, kTree, kRecursiveDoubling, kHalvingDoubling, kTwoLevel});
     case Collective::kAllGather:
       return one_of(algorithm, {kRing, kBruck});
     case Collective::kReduceScatter:

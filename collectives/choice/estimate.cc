@@ -5,11 +5,12 @@
 #include <bit>
 
 #include "collectives/params.h"
+#include "collectives/schedule/shape.h"
 
 namespace heddle::collectives {
 namespace {
 
-Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
+Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes, uint64_t group_ranks) {
   const auto rounds = static_cast<uint64_t>(std::bit_width(n - 1));  // log2 n, rounded up
   const auto whole = static_cast<uint64_t>(std::bit_width(n)) - 1;   // and down
   const uint64_t fold = std::has_single_bit(n) ? 0 : 1;              // ranks beyond 2^whole
@@ -29,6 +30,11 @@ Work all_reduce_work(Algorithm algorithm, uint64_t n, uint64_t bytes) {
               .granted_ahead = true};
     case Algorithm::kTree:
       return {.messages = 2 * rounds, .sent = 2 * bytes, .reduced = bytes, .idle = large};
+    case Algorithm::kTwoLevel:
+      return {.messages = 2 * (group_ranks + n / group_ranks - 2),
+              .sent = 2 * share,
+              .reduced = share,
+              .granted_ahead = true};
     default:
       return {.messages = 2 * (n - 1), .sent = 2 * share, .reduced = share, .granted_ahead = true};
   }
@@ -54,13 +60,15 @@ bool Work::waits_for_grants() const {
   return !granted_ahead && sent > (messages + following) * params::kSmallMessageBytes;
 }
 
-Work work_of(Collective collective, Algorithm algorithm, uint64_t ranks, uint64_t bytes) {
+Work work_of(Collective collective, Algorithm algorithm, uint64_t ranks, uint64_t bytes,
+             uint32_t group_ranks) {
   const uint64_t n = ranks;
   const auto rounds = static_cast<uint64_t>(std::bit_width(n - 1));
   const uint64_t share = bytes / n * (n - 1);
   switch (collective) {
     case Collective::kAllReduce:
-      return all_reduce_work(algorithm, n, bytes);
+      return all_reduce_work(algorithm, n, bytes,
+                             group_ranks_of(static_cast<uint32_t>(n), group_ranks));
     case Collective::kBroadcast:
     case Collective::kReduce:
       return rooted_work(algorithm, n, bytes, collective == Collective::kReduce);
@@ -92,7 +100,7 @@ Work work_of(Collective collective, Algorithm algorithm, uint64_t ranks, uint64_
 uint64_t estimated_ns(const Tuning& network, Collective collective, Algorithm algorithm,
                       uint32_t ranks, uint64_t bytes) {
   if (ranks < 2) return 0;
-  const Work work = work_of(collective, algorithm, ranks, bytes);
+  const Work work = work_of(collective, algorithm, ranks, bytes, network.group_ranks_among(ranks));
   const uint64_t small = std::max(network.latency_ns, 1U);
   const uint64_t latency = work.waits_for_grants() ? network.large_latency_ns : small;
   const uint64_t following = network.following_ns * latency / small;

@@ -26,8 +26,9 @@ struct Work {
   bool waits_for_grants() const;
 };
 
-// `bytes` as in Tuning::choose(); for at least two ranks.
-Work work_of(Collective collective, Algorithm algorithm, uint64_t ranks, uint64_t bytes);
+// `bytes` as in Tuning::choose(); for at least two ranks. `group_ranks`: of kTwoLevel.
+Work work_of(Collective collective, Algorithm algorithm, uint64_t ranks, uint64_t bytes,
+             uint32_t group_ranks = 1);
 
 // 0 of a single rank.
 uint64_t estimated_ns(const Tuning& network, Collective collective, Algorithm algorithm,

@@ -7,12 +7,14 @@
 
 #include "collectives/choice/estimate.h"
 #include "collectives/params.h"
+#include "collectives/schedule/shape.h"
 
 namespace heddle::collectives {
 namespace {
 
 constexpr Nanos kNotMade = nanos(-1);
 constexpr size_t kSmallest = 0;  // column
+constexpr size_t kFirstLarge = params::kShortRounds[1].first;
 // The first group opens connections and lets ranks begin to spin; another of its size follows,
 // whose times count.
 constexpr uint32_t kWarmUpRounds = 2;
@@ -33,6 +35,15 @@ std::vector<size_t> rows_of(Collective collective) {
   return rows;
 }
 
+const size_t kRingRow = row_of(Collective::kAllReduce, Algorithm::kRing);
+const size_t kTwoLevelRow = row_of(Collective::kAllReduce, Algorithm::kTwoLevel);
+
+void add_trials(const std::vector<uint32_t>& groupings, size_t column, MeasurementPlan& plan) {
+  for (const uint32_t each : groupings) {
+    plan.groups.push_back({column, {kTwoLevelRow}, params::kTrialRounds, each});
+  }
+}
+
 bool counts_whole(Collective collective) {
   return collective == Collective::kAllReduce || collective == Collective::kBroadcast ||
          collective == Collective::kReduce;
@@ -46,11 +57,32 @@ uint64_t count_of(Collective collective, uint64_t bytes, uint32_t ranks) {
 
 }  // namespace
 
-MeasurementPlan short_measurement(uint32_t ranks) {
-  MeasurementPlan plan{.groups = {}, .time = params::kShortTime, .sent_bytes = params::kShortBytes};
-  plan.groups.push_back({kSmallest, rows_of(Collective::kAllReduce), kWarmUpRounds});
+std::vector<uint32_t> groupings_of(uint32_t ranks, uint32_t pinned) {
+  if (pinned > 0) {
+    const bool divides = group_ranks_of(ranks, pinned) != ranks;
+    return divides ? std::vector{pinned} : std::vector<uint32_t>();
+  }
+  std::vector<uint32_t> found;
+  for (uint32_t few = 2; few * few <= ranks && found.size() < params::kMostGroupings; ++few) {
+    if (ranks % few != 0) continue;
+    found.push_back(ranks / few);
+    if (ranks / few != few) found.push_back(few);
+  }
+  return found;
+}
+
+MeasurementPlan short_measurement(uint32_t ranks, const std::vector<uint32_t>& groupings) {
+  MeasurementPlan plan{.groups = {},
+                       .time = params::kShortTime,
+                       .sent_bytes = params::kShortBytes,
+                       .slow_time = params::kSlowTime};
+  std::vector<size_t> rows = rows_of(Collective::kAllReduce);
+  std::erase(rows, kTwoLevelRow);  // the trials warm it up
+  plan.groups.push_back({kSmallest, rows, kWarmUpRounds});
+  add_trials(groupings, params::kTrialColumn, plan);
+  if (!groupings.empty()) rows.push_back(kTwoLevelRow);
   for (const auto& [column, rounds] : params::kShortRounds) {
-    plan.groups.push_back({column, rows_of(Collective::kAllReduce), rounds});
+    plan.groups.push_back({column, rows, rounds});
   }
   if (ranks > 2 && ranks <= params::kMostExchanging) {
     const std::vector<size_t> exchanges = rows_of(Collective::kAllToAll);
@@ -62,11 +94,21 @@ MeasurementPlan short_measurement(uint32_t ranks) {
   return plan;
 }
 
-MeasurementPlan full_measurement(uint64_t largest_bytes, Nanos time) {
-  MeasurementPlan plan{.groups = {}, .time = time, .sent_bytes = UINT64_MAX};
+MeasurementPlan full_measurement(uint64_t largest_bytes, Nanos time,
+                                 const std::vector<uint32_t>& groupings) {
+  MeasurementPlan plan{
+      .groups = {}, .time = time, .sent_bytes = UINT64_MAX, .slow_time = Nanos::never()};
   std::vector<size_t> all(CostTable::kRows.size());
   for (size_t row = 0; row < all.size(); ++row) all[row] = row;
+  std::erase(all, kTwoLevelRow);
   plan.groups.push_back({kSmallest, all, kWarmUpRounds});
+  size_t largest = 0;
+  while (largest + 1 < CostTable::kSizes.size() &&
+         CostTable::kSizes[largest + 1] <= largest_bytes) {
+    ++largest;
+  }
+  add_trials(groupings, std::min(largest, params::kTrialColumn), plan);
+  if (!groupings.empty()) all.insert(all.begin() + kTwoLevelRow, kTwoLevelRow);
   for (size_t column = 0; column < CostTable::kSizes.size(); ++column) {
     const uint64_t bytes = CostTable::kSizes[column];
     if (bytes > largest_bytes) break;
@@ -102,43 +144,105 @@ bool Measurement::begins_row(size_t group, size_t call) const {
 }
 
 uint64_t Measurement::buffer_bytes() const {
-  const uint64_t largest = bytes(plan_.groups.size() - 1);
-  return 2 * std::max(largest, ranks_ * sizeof(float));
+  uint64_t largest = ranks_ * sizeof(float);
+  for (size_t group = 0; group < groups(); ++group) largest = std::max(largest, bytes(group));
+  return 2 * largest;
 }
 
 Call Measurement::call(size_t group, size_t call, float* buffer) const {
   const CostTable::Row what = row(group, call);
+  const uint32_t trial = plan_.groups[group].group_ranks;
   return {.collective = what.collective,
           .type = DataType::kFloat32,
           .count = count_of(what.collective, bytes(group), ranks_),
           .input = buffer,
           .output = buffer + buffer_bytes() / 2 / sizeof(float),
           .exchange = {},
-          .algorithm = what.algorithm};
+          .algorithm = what.algorithm,
+          .group_ranks = trial > 0 ? trial : group_ranks_};
 }
 
 void Measurement::note(size_t group, size_t call, Nanos took) { took_[group][call] = took; }
 
+Measurement::Trial Measurement::best_trial() const {
+  Trial best;
+  for (size_t group = 0; group < plan_.groups.size(); ++group) {
+    const uint32_t ranks = plan_.groups[group].group_ranks;
+    const std::vector<int64_t> times = times_of(group, 0);
+    if (ranks == 0 || times.empty()) continue;
+    if (best.ns == 0 || times.front() < best.ns) best = {ranks, bytes(group), times.front()};
+  }
+  return best;
+}
+
+uint64_t Measurement::sent_in(size_t group) const {
+  uint64_t sent = 0;
+  for (size_t call = 0; call < calls(group); ++call) {
+    const CostTable::Row what = row(group, call);
+    sent += work_of(what.collective, what.algorithm, ranks_, bytes(group)).sent;
+  }
+  return sent;
+}
+
+bool Measurement::slow() const {
+  const std::optional<uint64_t> smallest =
+      measured_ns(row_of(Collective::kAllReduce, Algorithm::kRecursiveDoubling), kSmallest);
+  return plan_.slow_time != Nanos::never() && smallest &&
+         *smallest >= static_cast<uint64_t>(params::kSlowCall.count);
+}
+
+// The groups behind the trials have one size each, which grow.
+std::optional<size_t> Measurement::after_small(size_t group, uint64_t sent, Nanos elapsed) const {
+  const size_t next = group + 1;
+  const Trial trial = best_trial();
+  if (!slow() || trial.ns == 0 || plan_.groups[next].group_ranks > 0) return next;
+  const double byte_ns = static_cast<double>(trial.ns) / static_cast<double>(trial.bytes);
+  return last_that_fits(next, sent, elapsed, byte_ns).value_or(next);
+}
+
+std::optional<size_t> Measurement::last_that_fits(size_t first, uint64_t sent, Nanos elapsed,
+                                                  double byte_ns) const {
+  for (size_t group = plan_.groups.size(); group-- > first;) {
+    const double ns =
+        byte_ns * static_cast<double>(bytes(group)) * static_cast<double>(calls(group));
+    const bool in_time = elapsed + nanos(static_cast<int64_t>(ns)) <= plan_.slow_time;
+    if (in_time && sent + sent_in(group) <= plan_.sent_bytes) return group;
+  }
+  return std::nullopt;
+}
+
 std::optional<size_t> Measurement::after(size_t group, Nanos group_took, Nanos elapsed) const {
   const size_t next = group + 1;
-  if (next == plan_.groups.size()) return std::nullopt;
+  if (next == groups()) return std::nullopt;
   uint64_t sent = 0;
-  for (size_t each = 0; each <= next; ++each) {
-    for (size_t call = 0; call < calls(each); ++call) {
-      const CostTable::Row what = row(each, call);
-      sent += work_of(what.collective, what.algorithm, ranks_, bytes(each)).sent;
-    }
+  for (size_t each = 0; each <= group; ++each) sent += sent_in(each);
+  if (sent + sent_in(next) > plan_.sent_bytes) return std::nullopt;
+  // Groups of the smallest size move next to nothing: they are always made, and their time does not
+  // scale with the size.
+  const MeasurementPlan::Group& ended = plan_.groups[group];
+  if (plan_.groups[next].column == kSmallest) return next;
+  if (ended.column == kSmallest) return after_small(group, sent, elapsed);
+  const double byte_ns = static_cast<double>(group_took.count) / static_cast<double>(bytes(group)) /
+                         static_cast<double>(calls(group));
+  if (slow() && ended.group_ranks == 0) {
+    // A second large size only where there was no trial to find the largest by.
+    if (best_trial().ns > 0 || ended.column != kFirstLarge) return std::nullopt;
+    return last_that_fits(next, sent, elapsed, byte_ns);
   }
-  if (sent > plan_.sent_bytes) return std::nullopt;
-  // Groups of the smallest size move next to nothing: their time does not scale with the size.
-  if (plan_.groups[group].column == kSmallest) return next;
-  const double more = static_cast<double>(bytes(next)) * static_cast<double>(calls(next)) /
-                      static_cast<double>(bytes(group)) / static_cast<double>(calls(group));
-  const double expected_ns = static_cast<double>(group_took.count) * more;
-  if (static_cast<double>(elapsed.count) + expected_ns > static_cast<double>(plan_.time.count)) {
-    return std::nullopt;
+  const double expected_ns =
+      byte_ns * static_cast<double>(bytes(next)) * static_cast<double>(calls(next));
+  const Nanos time = slow() ? plan_.slow_time : plan_.time;
+  if (static_cast<double>(elapsed.count) + expected_ns <= static_cast<double>(time.count)) {
+    return next;
   }
-  return next;
+  return behind_trials(next);
+}
+
+// Trials that are left out do not end a measurement.
+std::optional<size_t> Measurement::behind_trials(size_t next) const {
+  if (plan_.groups[next].group_ranks == 0) return std::nullopt;
+  while (next < groups() && plan_.groups[next].group_ranks > 0) ++next;
+  return next < groups() ? std::optional(next) : std::nullopt;
 }
 
 // The first call warms up where there are more than two. Calls of one algorithm follow each other,
@@ -159,34 +263,53 @@ std::optional<uint64_t> Measurement::measured_ns(size_t row, size_t column) cons
   for (size_t group = plan_.groups.size(); group-- > 0;) {
     const MeasurementPlan::Group& all = plan_.groups[group];
     const auto place = std::find(all.rows.begin(), all.rows.end(), row);
-    if (all.column != column || place == all.rows.end()) continue;
+    if (all.column != column || place == all.rows.end() || all.group_ranks > 0) continue;
     const auto times = times_of(group, static_cast<size_t>(place - all.rows.begin()));
-    if (times.empty()) return std::nullopt;
+    if (times.empty()) continue;  // not made yet: there may be the group that warmed up
     // The median: what a call takes on these hosts as they are, disturbances included.
     return static_cast<uint64_t>(times[(times.size() - 1) / 2]);
   }
   return std::nullopt;
 }
 
-double Measurement::byte_ns(const Tuning& network) const {
-  const size_t ring = row_of(Collective::kAllReduce, Algorithm::kRing);
+std::optional<Measurement::Slope> Measurement::slope_of(size_t row) const {
   std::optional<size_t> large;
   for (size_t column = CostTable::kSizes.size(); column-- > 0;) {
-    const std::optional<uint64_t> took = measured_ns(ring, column);
+    const std::optional<uint64_t> took = measured_ns(row, column);
     if (!took) continue;
-    if (!large) {
-      large = column;
-      continue;
+    if (large) {
+      const auto more =
+          static_cast<int64_t>(*measured_ns(row, *large)) - static_cast<int64_t>(*took);
+      return Slope{CostTable::kSizes[column], CostTable::kSizes[*large], static_cast<double>(more)};
     }
-    const auto work = [&](size_t at) {
-      return work_of(Collective::kAllReduce, Algorithm::kRing, ranks_, CostTable::kSizes[at]);
-    };
-    const auto sent = static_cast<double>(work(*large).sent - work(column).sent);
-    const auto reduced = static_cast<double>(work(*large).reduced - work(column).reduced);
-    const double ns = static_cast<double>(*measured_ns(ring, *large)) - static_cast<double>(*took);
-    return std::max(0.0, (ns - reduced * network.reduce_ps_per_byte / 1e3) / sent);
+    large = column;
   }
-  return 0;
+  return std::nullopt;
+}
+
+double Measurement::byte_ns(const Tuning& network) const {
+  const std::optional<Slope> slope = slope_of(kRingRow);
+  if (!slope) return 0;
+  const auto work = [&](uint64_t bytes) {
+    return work_of(Collective::kAllReduce, Algorithm::kRing, ranks_, bytes);
+  };
+  const auto sent = static_cast<double>(work(slope->to_bytes).sent - work(slope->from_bytes).sent);
+  const auto reduced =
+      static_cast<double>(work(slope->to_bytes).reduced - work(slope->from_bytes).reduced);
+  return std::max(0.0, (slope->ns - reduced * network.reduce_ps_per_byte / 1e3) / sent);
+}
+
+double Measurement::two_level_part(const Tuning& network) const {
+  const std::optional<Slope> ring = slope_of(kRingRow);
+  const std::optional<Slope> both = slope_of(kTwoLevelRow);
+  if (!ring || !both || ring->ns <= 0) return 1;
+  if (both->to_bytes != ring->to_bytes || both->from_bytes != ring->from_bytes) return 1;
+  // Over the border of two groups go 2(G-1)/G times the data of a ring's 2(n-1)/n, and no less.
+  const double n = ranks_;
+  const double groups = n / network.group_ranks_among(ranks_);
+  const double least = (groups - 1) / groups * n / (n - 1);
+  const double part = std::max(both->ns / ring->ns, least);
+  return part <= params::kTwoLevelPart ? part : 1;
 }
 
 bool Measurement::sound() const { return network_bound() && undisturbed(); }
@@ -195,6 +318,7 @@ bool Measurement::undisturbed() const {
   size_t made = 0;
   size_t disturbed = 0;
   for (size_t group = 1; group < plan_.groups.size(); ++group) {
+    if (plan_.groups[group].group_ranks > 0) continue;  // they open connections
     for (size_t place = 0; place < plan_.groups[group].rows.size(); ++place) {
       const std::vector<int64_t> times = times_of(group, place);
       for (const int64_t each : times) {
@@ -208,9 +332,8 @@ bool Measurement::undisturbed() const {
 }
 
 bool Measurement::network_bound() const {
-  const size_t ring = row_of(Collective::kAllReduce, Algorithm::kRing);
   for (size_t column = CostTable::kSizes.size(); column-- > 0;) {
-    const std::optional<uint64_t> took = measured_ns(ring, column);
+    const std::optional<uint64_t> took = measured_ns(kRingRow, column);
     if (!took) continue;
     const auto sent = static_cast<double>(
         work_of(Collective::kAllReduce, Algorithm::kRing, ranks_, CostTable::kSizes[column]).sent);
@@ -253,6 +376,7 @@ void Measurement::fill_row(size_t row, const Tuning& network, CostTable& table) 
     return estimated_ns(network, what.collective, what.algorithm, ranks_,
                         CostTable::kSizes[column]);
   };
+  const double part = row == kTwoLevelRow ? two_level_part(network) : 1;
   std::optional<size_t> last;
   for (size_t column = 0; column < CostTable::kSizes.size(); ++column) {
     uint64_t& cost = table.ns[row][column];
@@ -260,17 +384,17 @@ void Measurement::fill_row(size_t row, const Tuning& network, CostTable& table) 
     if (took) {
       cost = *took;
       for (size_t between = last ? *last + 1 : column; between < column; ++between) {
-        const double part =
+        const double fraction =
             static_cast<double>(CostTable::kSizes[between] - CostTable::kSizes[*last]) /
             static_cast<double>(CostTable::kSizes[column] - CostTable::kSizes[*last]);
         const auto from = static_cast<double>(table.ns[row][*last]);
         table.ns[row][between] =
-            static_cast<uint64_t>(from + (static_cast<double>(cost) - from) * part);
+            static_cast<uint64_t>(from + (static_cast<double>(cost) - from) * fraction);
       }
       last = column;
     } else if (last) {
       const uint64_t grown = std::max(estimate(column), estimate(*last)) - estimate(*last);
-      cost = table.ns[row][*last] + grown;
+      cost = table.ns[row][*last] + static_cast<uint64_t>(static_cast<double>(grown) * part);
     } else {
       cost = estimate(column);
     }
@@ -283,6 +407,7 @@ void Measurement::fill_row(size_t row, const Tuning& network, CostTable& table) 
 Tuning Measurement::result(const Tuning& start) const {
   Tuning tuning = start;
   tuning.to_be_measured = false;
+  if (tuning.pinned_group_ranks == 0) tuning.group_ranks = best_groups();
   set_network(tuning);
   tuning.costs.ranks = ranks_;
   for (size_t row = 0; row < CostTable::kRows.size(); ++row) fill_row(row, tuning, tuning.costs);

@@ -27,7 +27,7 @@
 namespace heddle::collectives {
 namespace {
 
-constexpr std::string_view kHeading = "heddle costs 1";
+constexpr std::string_view kHeading = "heddle costs 2";
 constexpr size_t kMostBytes = 65'536;
 
 Unexpected cannot(const std::string& what, const std::string& path, int error) {
@@ -72,9 +72,10 @@ std::string network_text(const engine::Endpoint& endpoint, BitsPerSec rate) {
 }
 
 std::string costs_text(const Tuning& tuning) {
-  std::string text = fmt::format("ranks {}\nlatency {} {} {}\nbyte {} {}\n", tuning.costs.ranks,
-                                 tuning.latency_ns, tuning.large_latency_ns, tuning.following_ns,
-                                 tuning.send_ps_per_byte, tuning.reduce_ps_per_byte);
+  std::string text =
+      fmt::format("ranks {} {}\nlatency {} {} {}\nbyte {} {}\n", tuning.costs.ranks,
+                  tuning.group_ranks, tuning.latency_ns, tuning.large_latency_ns,
+                  tuning.following_ns, tuning.send_ps_per_byte, tuning.reduce_ps_per_byte);
   for (size_t row = 0; row < CostTable::kRows.size(); ++row) {
     text += fmt::format("{} {}", name_of(CostTable::kRows[row].collective),
                         name_of(CostTable::kRows[row].algorithm));
@@ -86,8 +87,9 @@ std::string costs_text(const Tuning& tuning) {
 
 bool read_costs(std::istream& lines, Tuning& tuning) {
   std::string word;
-  lines >> word >> tuning.costs.ranks >> word >> tuning.latency_ns >> tuning.large_latency_ns >>
-      tuning.following_ns >> word >> tuning.send_ps_per_byte >> tuning.reduce_ps_per_byte;
+  lines >> word >> tuning.costs.ranks >> tuning.group_ranks >> word >> tuning.latency_ns >>
+      tuning.large_latency_ns >> tuning.following_ns >> word >> tuning.send_ps_per_byte >>
+      tuning.reduce_ps_per_byte;
   for (size_t row = 0; row < CostTable::kRows.size(); ++row) {
     std::string collective;
     std::string algorithm;
@@ -140,7 +142,7 @@ Fabric fabric_of(const engine::Endpoint& endpoint, const Members& members,
 }
 
 std::string table_path(const std::string& folder, const Fabric& fabric) {
-  return fmt::format("{}/{:016x}.table", folder, hash_text(fabric.text));
+  return fmt::format("{}/{:016x}.table", folder, hash_text(head_of(fabric)));
 }
 
 Result<void> write_table(const std::string& path, const Fabric& fabric, const Tuning& tuning,

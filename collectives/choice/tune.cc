@@ -1,6 +1,7 @@
 // Tune: see tune.h.
 #include "collectives/tune.h"
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,30 +13,33 @@ namespace {
 class Tuner {
  public:
   Tuner(Communicator& communicator, engine::Endpoint& endpoint, const TuneOptions& options)
-      : communicator_(communicator),
-        endpoint_(endpoint),
-        options_(options),
-        measurement_(communicator.size(), full_measurement(options.largest_bytes, options.time)),
-        buffer_(measurement_.buffer_bytes() / sizeof(float)) {}
+      : communicator_(communicator), endpoint_(endpoint), options_(options) {}
 
   Result<TuneResult> run() {
     if (Result<void> met = run_call({.collective = Collective::kBarrier}); !met) {
       return fail(met.error());
     }
+    // Now the ranks agree on what is pinned.
+    const Tuning tuning = communicator_.tuning().value_or(Tuning());
+    measurement_.emplace(
+        communicator_.size(),
+        full_measurement(options_.largest_bytes, options_.time,
+                         groupings_of(communicator_.size(), tuning.pinned_group_ranks)));
+    buffer_.resize(measurement_->buffer_bytes() / sizeof(float));
     TuneResult result;
     const Nanos began = endpoint_.now();
     for (std::optional<size_t> group = 0; group;) {
-      if (options_.on_size) options_.on_size(measurement_.bytes(*group));
+      if (options_.on_size) options_.on_size(measurement_->bytes(*group));
       const Nanos group_began = endpoint_.now();
       Result<Times> times = run_group(*group, began, group_began);
       if (!times) return fail(times.error());
-      result.largest_bytes = measurement_.bytes(*group);
-      result.calls += static_cast<uint32_t>(measurement_.calls(*group));
+      result.largest_bytes = measurement_->bytes(*group);
+      result.calls += static_cast<uint32_t>(measurement_->calls(*group));
       result.took = times->elapsed;
-      group = measurement_.after(*group, times->group, times->elapsed);
+      group = measurement_->after(*group, times->group, times->elapsed);
     }
-    result.sound = measurement_.sound();
-    result.tuning = measurement_.result(communicator_.tuning().value_or(Tuning()));
+    result.sound = measurement_->sound();
+    result.tuning = measurement_->result(tuning);
     return result;
   }
 
@@ -52,18 +56,18 @@ class Tuner {
     std::vector<int64_t> took;
     Nanos row_began;
     int64_t timed = 0;
-    for (size_t call = 0; call < measurement_.calls(group); ++call) {
+    for (size_t call = 0; call < measurement_->calls(group); ++call) {
       if (options_.stopped && options_.stopped()) {
         return fail(ErrorCode::kCancelled, "the measurement was stopped", "by a signal");
       }
-      const bool first = measurement_.begins_row(group, call);
+      const bool first = measurement_->begins_row(group, call);
       if (first) {
         const Result<void> met = run_call({.collective = Collective::kBarrier});
         if (!met) return fail(met.error());
         took.push_back(0);
         timed = 0;
       }
-      if (auto ran = run_call(measurement_.call(group, call, buffer_.data())); !ran) {
+      if (auto ran = run_call(measurement_->call(group, call, buffer_.data())); !ran) {
         return fail(ran.error());
       }
       if (first) {
@@ -84,10 +88,11 @@ class Tuner {
                                           .exchange = {}});
     if (!shared) return fail(shared.error());
     size_t row = 0;
-    for (size_t call = 0; call < measurement_.calls(group); ++call) {
-      if (call > 0 && measurement_.begins_row(group, call)) ++row;
-      measurement_.note(group, call, nanos(took[row]));
+    for (size_t call = 0; call < measurement_->calls(group); ++call) {
+      if (call > 0 && measurement_->begins_row(group, call)) ++row;
+      measurement_->note(group, call, nanos(took[row]));
     }
+    measurement_->use_groups(measurement_->best_groups());
     return Times{nanos(took[took.size() - 2]), nanos(took.back())};
   }
 
@@ -99,7 +104,7 @@ class Tuner {
   Communicator& communicator_;
   engine::Endpoint& endpoint_;
   const TuneOptions& options_;
-  Measurement measurement_;
+  std::optional<Measurement> measurement_;
   std::vector<float> buffer_;
 };
 

@@ -2,9 +2,12 @@
 #include "collectives/tuning.h"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 
 #include "collectives/choice/estimate.h"
+#include "collectives/group.h"
+#include "collectives/schedule/shape.h"
 
 namespace heddle::collectives {
 namespace {
@@ -37,6 +40,15 @@ class Reader {
   const std::byte* at_;
 };
 
+// "/4".
+std::optional<uint32_t> group_ranks_in(std::string_view text) {
+  uint32_t ranks = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data() + 1, end, ranks);
+  if (error != std::errc() || rest != end || ranks < 2 || ranks > kMostRanks) return std::nullopt;
+  return ranks;
+}
+
 Unexpected of_another_version(const std::string& why) {
   return fail(ErrorCode::kVersion, "cannot choose algorithms as rank 0 does", why,
               "run the same version on all ranks");
@@ -53,6 +65,10 @@ uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t si
   return estimated_ns(*this, collective, algorithm, size, bytes);
 }
 
+uint32_t Tuning::group_ranks_among(uint32_t size) const {
+  return group_ranks_of(size, pinned_group_ranks > 0 ? pinned_group_ranks : group_ranks);
+}
+
 Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) const {
   const std::optional<Algorithm>& fixed = pinned[static_cast<size_t>(collective)];
   if (fixed) return *fixed;
@@ -61,6 +77,8 @@ Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) c
   for (uint32_t i = 0; i < kAlgorithms; ++i) {
     const auto algorithm = static_cast<Algorithm>(i);
     if (!can_run(collective, algorithm)) continue;
+    const bool one_group = group_ranks_among(size) == size;
+    if (algorithm == Algorithm::kTwoLevel && one_group) continue;  // it is a ring
     const uint64_t ns = cost_ns(collective, algorithm, size, bytes);
     if (best && ns >= best_ns) continue;
     best = algorithm;
@@ -71,8 +89,9 @@ Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) c
 
 void Tuning::write(std::byte* bytes) const {
   Writer out(bytes);
-  for (const uint32_t number : {latency_ns, large_latency_ns, following_ns, send_ps_per_byte,
-                                reduce_ps_per_byte, chunk_bytes, burst_payload_bytes}) {
+  for (const uint32_t number :
+       {latency_ns, large_latency_ns, following_ns, send_ps_per_byte, reduce_ps_per_byte,
+        chunk_bytes, burst_payload_bytes, group_ranks, pinned_group_ranks}) {
     out.put(number, 4);
   }
   out.put(to_be_measured ? 1 : 0, 1);
@@ -86,9 +105,10 @@ void Tuning::write(std::byte* bytes) const {
 Result<Tuning> Tuning::read(const std::byte* bytes) {
   Reader in(bytes);
   Tuning tuning;
-  for (uint32_t* const number : {&tuning.latency_ns, &tuning.large_latency_ns, &tuning.following_ns,
-                                 &tuning.send_ps_per_byte, &tuning.reduce_ps_per_byte,
-                                 &tuning.chunk_bytes, &tuning.burst_payload_bytes}) {
+  for (uint32_t* const number :
+       {&tuning.latency_ns, &tuning.large_latency_ns, &tuning.following_ns,
+        &tuning.send_ps_per_byte, &tuning.reduce_ps_per_byte, &tuning.chunk_bytes,
+        &tuning.burst_payload_bytes, &tuning.group_ranks, &tuning.pinned_group_ranks}) {
     *number = in.take4();
   }
   tuning.to_be_measured = in.take(1) != 0;
@@ -116,8 +136,11 @@ Result<void> pin_algorithms(std::string_view text, Tuning& tuning) {
     text.remove_prefix(std::min(text.size(), item.size() + 1));
     const size_t colon = item.find(':');
     const std::optional<Collective> collective = collective_named(item.substr(0, colon));
-    const std::optional<Algorithm> algorithm =
-        colon == std::string_view::npos ? std::nullopt : algorithm_named(item.substr(colon + 1));
+    std::string_view name = colon == std::string_view::npos ? "" : item.substr(colon + 1);
+    const size_t slash = name.find('/');
+    const std::string_view groups = name.substr(std::min(slash, name.size()));
+    name = name.substr(0, slash);
+    const std::optional<Algorithm> algorithm = algorithm_named(name);
     if (!collective || !algorithm) {
       return fail(ErrorCode::kInvalid, what,
                   "'" + std::string(item) + "' names no collective or no algorithm",
@@ -132,6 +155,15 @@ Result<void> pin_algorithms(std::string_view text, Tuning& tuning) {
       return fail(ErrorCode::kInvalid, what,
                   std::string(name_of(*collective)) + " has no " + std::string(name_of(*algorithm)),
                   "choose from " + all);
+    }
+    if (!groups.empty()) {
+      const std::optional<uint32_t> ranks = group_ranks_in(groups);
+      if (algorithm != Algorithm::kTwoLevel || !ranks) {
+        return fail(ErrorCode::kInvalid, what,
+                    "'" + std::string(item) + "' gives no groups of two ranks or more",
+                    "give their number of ranks, as in allreduce:two_level/4");
+      }
+      tuning.pinned_group_ranks = *ranks;
     }
     tuning.pinned[static_cast<size_t>(*collective)] = *algorithm;
   }

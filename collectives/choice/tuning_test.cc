@@ -59,6 +59,7 @@ TEST(Tuning, EveryAlgorithmAmongWhichThereIsAChoiceHasOneRow) {
 TEST(Tuning, TheCheapestRowAtASizeIsChosen) {
   for (const CostTable::Row& cheapest : CostTable::kRows) {
     Tuning tuning;
+    tuning.group_ranks = 2;
     tuning.costs = flat_table(4);
     tuning.costs.ns[row_of(cheapest.collective, cheapest.algorithm)].fill(900'000);
     for (const uint64_t bytes : {1ULL, 8ULL, 5000ULL, 1ULL << 20, 1ULL << 40}) {
@@ -99,6 +100,37 @@ TEST(Tuning, APinnedAlgorithmWinsOverTheTable) {
   EXPECT_EQ(tuning.choose(Collective::kAllReduce, 4, 8), Algorithm::kRing);
 }
 
+TEST(Tuning, TwoLevelsAreChosenWhereThereAreGroupsOnly) {
+  Tuning tuning;
+  tuning.costs = flat_table(12);
+  tuning.costs.ns[row_of(Collective::kAllReduce, Algorithm::kTwoLevel)].fill(1);
+  for (const uint32_t no_groups : {0U, 1U, 5U, 12U, 24U}) {
+    tuning.group_ranks = no_groups;
+    EXPECT_NE(tuning.choose(Collective::kAllReduce, 12, 1 << 20), Algorithm::kTwoLevel);
+  }
+  tuning.group_ranks = 6;
+  EXPECT_EQ(tuning.choose(Collective::kAllReduce, 12, 1 << 20), Algorithm::kTwoLevel);
+}
+
+TEST(Tuning, GroupsArePinnedWithTheirAlgorithm) {
+  Tuning tuning;
+  ASSERT_TRUE(pin_algorithms("alltoall:bruck,allreduce:two_level/6", tuning));
+  EXPECT_EQ(tuning.group_ranks_among(12), 6U);
+  tuning.group_ranks = 4;
+  EXPECT_EQ(tuning.group_ranks_among(12), 6U) << "what is measured does not count";
+  EXPECT_EQ(tuning.group_ranks_among(13), 13U);
+  EXPECT_EQ(tuning.choose(Collective::kAllReduce, 12, 8), Algorithm::kTwoLevel);
+  EXPECT_TRUE(pin_algorithms("allreduce:two_level", tuning));
+  for (const char* wrong :
+       {"allreduce:two_level/", "allreduce:two_level/1", "allreduce:two_level/x",
+        "allreduce:two_level/4x", "allreduce:two_level/-2", "allreduce:ring/4",
+        "allreduce:two_level/99999999999"}) {
+    const Result<void> pinned = pin_algorithms(wrong, tuning);
+    ASSERT_FALSE(pinned) << wrong;
+    EXPECT_EQ(pinned.error().code, ErrorCode::kInvalid) << wrong;
+  }
+}
+
 TEST(Tuning, EveryCollectiveHasAnAlgorithmForEverySize) {
   Tuning measured;
   measured.costs = flat_table(3);
@@ -120,6 +152,8 @@ TEST(Tuning, TravelsWhole) {
   tuning.chunk_bytes = 70'000;
   tuning.burst_payload_bytes = 6;
   tuning.following_ns = 7;
+  tuning.group_ranks = 8;
+  tuning.pinned_group_ranks = 16;
   tuning.to_be_measured = true;
   tuning.costs = flat_table(5);
   tuning.costs.ns.back().back() = uint64_t{1} << 40;
@@ -132,7 +166,7 @@ TEST(Tuning, TravelsWhole) {
 TEST(Tuning, OfAnotherVersionIsRefused) {
   std::byte bytes[Tuning::kBytes];
   Tuning().write(bytes);
-  for (const int value : {9, 77, 254}) {
+  for (const int value : {10, 77, 254}) {
     bytes[Tuning::kBytes - kCollectives] = static_cast<std::byte>(value);
     EXPECT_EQ(Tuning::read(bytes).error().code, ErrorCode::kVersion) << value;
   }

@@ -48,7 +48,8 @@ Result<bool> Agreement::end_broadcast(Nanos now) {
   const auto next = static_cast<size_t>(message_[kNextGroupAt]);
   if (next == 0) return true;
   if (!measurement_) {
-    measurement_ = std::make_unique<Measurement>(ranks_, short_measurement(ranks_));
+    const auto groupings = groupings_of(ranks_, tuning_->pinned_group_ranks);
+    measurement_ = std::make_unique<Measurement>(ranks_, short_measurement(ranks_, groupings));
     buffer_.resize(measurement_->buffer_bytes() / sizeof(float));
     measurement_began_ = now;
   }
@@ -56,6 +57,7 @@ Result<bool> Agreement::end_broadcast(Nanos now) {
     return fail(ErrorCode::kVersion, "cannot measure as rank 0 does",
                 "it names calls that are not known here", "run the same version on all ranks");
   }
+  measurement_->use_groups(tuning_->group_ranks_among(ranks_));
   group_ = next - 1;
   call_ = 0;
   group_began_ = now;
@@ -69,6 +71,7 @@ void Agreement::end_group(Nanos now) {
   if (rank_ != 0) return;
   const std::optional<size_t> next =
       measurement_->after(ended, now - group_began_, now - measurement_began_);
+  tuning_->group_ranks = measurement_->best_groups();
   if (next) return offer(*tuning_, *next + 1);
   measured_ = measurement_->sound();
   offer(measurement_->result(*tuning_), 0);

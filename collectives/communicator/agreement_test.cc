@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "collectives/choice/estimate.h"
@@ -20,8 +21,11 @@ struct Agreed {
   bool measured = false;
 };
 
-// All ranks make their steps at once; each takes what the closed form of `network` says.
-Agreed agree(uint32_t ranks, const Tuning& offered, const Tuning& network) {
+// What a call takes.
+using Took = std::function<uint64_t(const Agreement::Step&)>;
+
+// All ranks make their steps at once.
+Agreed agree(uint32_t ranks, const Tuning& offered, const Took& took) {
   std::vector<std::unique_ptr<Agreement>> all;
   for (uint32_t rank = 0; rank < ranks; ++rank) {
     all.push_back(std::make_unique<Agreement>(rank, ranks, rank == 0 ? offered : Tuning()));
@@ -35,18 +39,25 @@ Agreed agree(uint32_t ranks, const Tuning& offered, const Tuning& network) {
       EXPECT_EQ(each.algorithm, steps[0].algorithm);
       EXPECT_EQ(each.call.collective, steps[0].call.collective);
       EXPECT_EQ(each.call.count, steps[0].call.count);
+      EXPECT_EQ(each.call.group_ranks, steps[0].call.group_ranks);
       if (each.call.collective == Collective::kBroadcast && each.call.output != each.call.input) {
         std::memcpy(each.call.output, steps[0].call.input, each.call.count);
       }
     }
-    agreed.took += nanos(static_cast<int64_t>(
-        estimated_ns(network, steps[0].call.collective, steps[0].algorithm, ranks,
-                     steps[0].call.count * size_of(steps[0].call.type))));
+    agreed.took += nanos(static_cast<int64_t>(took(steps[0])));
     for (auto& each : all) done = each->end_step(agreed.took).value();
   }
   for (auto& each : all) agreed.tunings.push_back(each->tuning().value());
   agreed.measured = all[0]->measured();
   return agreed;
+}
+
+// Each step takes what the closed form of `network` says.
+Agreed agree(uint32_t ranks, const Tuning& offered, const Tuning& network) {
+  return agree(ranks, offered, [&](const Agreement::Step& step) {
+    return estimated_ns(network, step.call.collective, step.algorithm, ranks,
+                        step.call.count * size_of(step.call.type));
+  });
 }
 
 TEST(Agreement, WithoutMeasuringIsOneBroadcastOfRankZerosTuning) {
@@ -86,6 +97,44 @@ TEST(Agreement, OnASlowNetworkEndsAboutInTime) {
                                                      Algorithm::kRecursiveDoubling, 4, 16 << 10)));
     EXPECT_LT(agreed.took, params::kShortTime + always) << megabits;
     EXPECT_EQ(agreed.tunings[3].costs.ranks, 4U);
+  }
+}
+
+// Twelve ranks on two leaves of six, joined by a link of 20 Mb/s and 40 ms round trip. The border
+// is what a call waits for: how often it is crossed one after the other, and by how much.
+uint64_t over_two_leaves(const Agreement::Step& step) {
+  const double bytes = static_cast<double>(step.call.count * size_of(step.call.type));
+  double crossings = 4;
+  double crossing_bytes = 2 * bytes;
+  if (step.algorithm == Algorithm::kTwoLevel && step.call.group_ranks == 6) {
+    crossings = 2;
+    crossing_bytes = bytes;
+  }
+  return static_cast<uint64_t>(crossings * 20e6 + crossing_bytes * 400);
+}
+
+TEST(Agreement, ASlowLinkBetweenTwoHalvesGivesGroupsOfThose) {
+  const Agreed agreed = agree(12, {.to_be_measured = true}, over_two_leaves);
+  for (const Tuning& each : agreed.tunings) {
+    EXPECT_EQ(each, agreed.tunings[0]);
+    EXPECT_EQ(each.group_ranks, 6U);
+    for (const uint64_t bytes : {uint64_t{64} << 10, uint64_t{25} << 20, uint64_t{200} << 20}) {
+      EXPECT_EQ(each.choose(Collective::kAllReduce, 12, bytes), Algorithm::kTwoLevel) << bytes;
+    }
+  }
+  EXPECT_LT(agreed.took, seconds(20));
+}
+
+TEST(Agreement, OfPinnedGroupsNoOtherSizeIsTried) {
+  for (const uint32_t pinned : {4U, 5U}) {
+    const Tuning offered = {.pinned_group_ranks = pinned, .to_be_measured = true};
+    const Agreed agreed = agree(12, offered, [&](const Agreement::Step& step) {
+      if (step.algorithm == Algorithm::kTwoLevel) {
+        EXPECT_EQ(step.call.group_ranks, pinned);
+      }
+      return over_two_leaves(step);
+    });
+    EXPECT_EQ(agreed.tunings[11].group_ranks_among(12), pinned == 4 ? 4U : 12U);
   }
 }
 

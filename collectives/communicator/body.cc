@@ -100,6 +100,11 @@ Shape Communicator::Body::shape_of(const Call& call, std::optional<Algorithm> al
   shape.in_place = call.input == call.output;
   shape.exchange = {call.exchange.send_counts, call.exchange.send_offsets,
                     call.exchange.receive_counts, call.exchange.receive_offsets};
+  if (call.group_ranks > 0) {
+    shape.group_ranks = group_ranks_of(shape.size, call.group_ranks);
+  } else {
+    shape.group_ranks = tuning_ ? tuning_->group_ranks_among(shape.size) : shape.size;
+  }
   if (between_two(call)) {
     shape.algorithm = Algorithm::kLinear;
   } else if (algorithm) {

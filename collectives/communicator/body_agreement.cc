@@ -59,7 +59,9 @@ void Communicator::Body::keep_table() {
            members_.communicator, members_.size(),
            agreement_->measured() ? "measured" : "as they were", tuning_->latency_ns,
            tuning_->send_ps_per_byte);
-  if (!agreement_->measured() || !fabric_ || !fabric_->lasting) return;
+  // Under a pinned size of groups no other was tried.
+  if (!agreement_->measured() || tuning_->pinned_group_ranks > 0) return;
+  if (!fabric_ || !fabric_->lasting) return;
   const std::string path = table_path(options_.table_folder, *fabric_);
   const Result<void> written = write_table(path, *fabric_, *tuning_, TableSource::kShort);
   if (!written) log_debug("{}", written.error().message());

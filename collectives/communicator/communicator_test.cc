@@ -203,13 +203,15 @@ class PinnedAlgorithm : public testing::TestWithParam<AlgorithmAndWay> {};
 
 TEST_P(PinnedAlgorithm, IsRightWithManyChunks) {
   const auto [algorithm, way] = GetParam();
-  LocalRanks ranks({.ranks = 5});
+  const uint32_t count = algorithm == Algorithm::kTwoLevel ? 6 : 5;
+  LocalRanks ranks({.ranks = count});
   ranks.run_with_links([&ranks, algorithm = algorithm, way = way](
                            uint32_t rank, const std::shared_ptr<Links>& links) {
     CommunicatorOptions options;
     options.shared_memory = way;
     if (rank == 0) {
       options.tuning.chunk_bytes = 16 << 10;
+      options.tuning.group_ranks = 3;
       for (uint32_t i = 0; i < kCollectives; ++i) {
         if (can_run(static_cast<Collective>(i), algorithm)) options.tuning.pinned[i] = algorithm;
       }
@@ -292,7 +294,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Algorithm::kRing, Algorithm::kTree,
                                      Algorithm::kRecursiveDoubling, Algorithm::kHalvingDoubling,
                                      Algorithm::kBinomial, Algorithm::kPairwise, Algorithm::kBruck,
-                                     Algorithm::kLinear),
+                                     Algorithm::kLinear, Algorithm::kTwoLevel),
                      kAllRoutes),
     [](const auto& each) {
       return std::string(name_of(std::get<0>(each.param))) + way_name(std::get<1>(each.param));

@@ -110,6 +110,7 @@ CommunicatorOptions Communicator::Body::options_of_next() const {
   if (!tuning_) return options;
   options.tuning = *tuning_;
   options.tuning.costs = {};
+  options.tuning.group_ranks = 1;  // other ranks are neighbours now
   options.tuning.to_be_measured = false;
   return options;
 }

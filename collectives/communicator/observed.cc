@@ -1,5 +1,6 @@
 // Communicator::Body, third part: the events that it emits.
 #include "collectives/communicator/body.h"
+#include "collectives/event_names.h"
 #include "events/events.h"
 
 namespace heddle::collectives {
@@ -32,15 +33,18 @@ void Communicator::Body::observe_made(const Call& call, uint64_t number, uint64_
 void Communicator::Body::observe_started(const Running& running, const Shape& shape,
                                          engine::Channel channel) {
   const bool has_lane = channel >= kFirstLane;
+  const bool two_level = shape.algorithm == Algorithm::kTwoLevel;
   endpoint_.observe(events::CallStarted{{},
                                         members_.communicator,
                                         call_of(running.request),
                                         static_cast<events::Operation>(running.call.collective),
-                                        static_cast<events::Algorithm>(shape.algorithm),
+                                        name_in_events(shape.algorithm),
                                         channel,
                                         static_cast<uint16_t>(has_lane ? kStepChannels : 1),
                                         Signature::kBytes,
-                                        static_cast<uint32_t>(shape.chunk_bytes)});
+                                        static_cast<uint32_t>(shape.chunk_bytes),
+                                        events::Protocol::kNone,
+                                        two_level ? shape.group_ranks : 0});
 }
 
 void Communicator::Body::observe_ended(uint64_t request, bool ok) {

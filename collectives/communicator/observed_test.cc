@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "collectives/data_type.h"
+#include "collectives/event_names.h"
 #include "collectives/shared_communicator.h"
 #include "collectives/testing/local_ranks.h"
 #include "events/memory_sink.h"
@@ -264,13 +265,15 @@ TEST_F(ObservedWaits, EndWithTheirCommunicator) {
 TEST(ObservedNames, AreTheSame) {
   ASSERT_EQ(events::kOperationCount, kCollectives);
   // NCCL's own follow behind those of collectives.
-  ASSERT_EQ(events::kAlgorithmNames[kAlgorithms], "nvls");
+  ASSERT_EQ(static_cast<uint8_t>(events::Algorithm::kNvls),
+            static_cast<uint8_t>(Algorithm::kTwoLevel));
   ASSERT_EQ(events::kElementTypeNames[kDataTypes], "float8_e4m3");
   for (uint8_t i = 0; i < kCollectives; ++i) {
     EXPECT_EQ(name_of(static_cast<events::Operation>(i)), name_of(static_cast<Collective>(i)));
   }
   for (uint8_t i = 0; i < kAlgorithms; ++i) {
-    EXPECT_EQ(name_of(static_cast<events::Algorithm>(i)), name_of(static_cast<Algorithm>(i)));
+    const auto algorithm = static_cast<Algorithm>(i);
+    EXPECT_EQ(name_of(name_in_events(algorithm)), name_of(algorithm));
   }
   for (uint8_t i = 0; i < kDataTypes; ++i) {
     EXPECT_EQ(name_of(static_cast<events::ElementType>(i)), name_of(static_cast<DataType>(i)));

@@ -6,48 +6,6 @@
 #include "collectives/params.h"
 
 namespace heddle::collectives {
-// --- all-reduce ---
-
-RingAllReduce::RingAllReduce(const Shape& shape) : shape_(shape) {
-  if (shape_.size == 1) {
-    steps_a_block_ = 1;
-    return;
-  }
-  const uint64_t block = shape_.size * params::kRingChunks * shape_.chunk_count();
-  blocks_ = pieces_of(shape_.count, block);
-  const uint64_t segment = part_of(part_of(shape_.count, blocks_, 0), shape_.size, 0).length;
-  chunks_ = shape_.cut(segment);
-  steps_a_block_ = 4 * (shape_.size - 1) * chunks_.count();
-}
-
-// Round t of the first half sends segment r - t and reduces segment r - t - 1, so rank r completes
-// segment r + 1; round t of the second half sends segment r + 1 - t and receives r - t.
-Step RingAllReduce::at(uint64_t index) const {
-  if (shape_.size == 1) {
-    return copy_step(shape_, {Buffer::kInput, 0}, {Buffer::kOutput, 0}, shape_.count);
-  }
-  const uint64_t rounds = shape_.size - 1;
-  const Part block = part_of(shape_.count, blocks_, index / steps_a_block_);
-  uint64_t rest = index % steps_a_block_;
-  const bool gathering = rest >= steps_a_block_ / 2;
-  if (gathering) rest -= steps_a_block_ / 2;
-  const uint64_t round = rest / (2 * chunks_.count());
-  const uint64_t chunk = rest % (2 * chunks_.count()) / 2;
-  const bool sends = rest % 2 == 0;
-  const uint64_t distance = round + (sends ? 0 : 1) + (gathering ? shape_.size - 1 : 0);
-  const Part segment = part_of(block, shape_.size, shape_.before(distance));
-  const Part part = chunks_.part(segment, chunk);
-  if (sends) {
-    const Buffer from = round == 0 && !gathering ? Buffer::kInput : Buffer::kOutput;
-    Step step = send_step(shape_, shape_.after(1), from, part);
-    step.unasked = !gathering || index + 2 < steps();
-    return step;
-  }
-  if (gathering) return answer_step(shape_, shape_.before(1), part);
-  Step step = reduce_step(shape_, shape_.before(1), Buffer::kInput, Buffer::kOutput, part);
-  step.completes = round + 1 == rounds;
-  return step;
-}
 
 // --- reduce-scatter ---
 

@@ -1,25 +1,11 @@
-// Ring schedules: each rank sends to the next and receives from the one before. All-reduce goes
-// through the data in blocks whose reduced chunks leave while they are still in the cache, first
-// reducing, then gathering; broadcast and reduce go along the ring as a chain.
+// Ring schedules: each rank sends to the next and receives from the one before. Broadcast and
+// reduce go along the ring as a chain. All-reduces of one ring or of two levels of rings:
+// two_level.h.
 #pragma once
 
 #include "collectives/schedule/shape.h"
 
 namespace heddle::collectives {
-
-class RingAllReduce {
- public:
-  explicit RingAllReduce(const Shape& shape);
-  uint64_t steps() const { return blocks_ * steps_a_block_; }
-  uint64_t scratch_bytes() const { return 0; }
-  Step at(uint64_t index) const;
-
- private:
-  Shape shape_;
-  uint64_t blocks_ = 1;
-  Cut chunks_;  // of a block's segment
-  uint64_t steps_a_block_ = 0;
-};
 
 class RingReduceScatter {
  public:

@@ -24,7 +24,7 @@ Schedule::Schedule(const Shape& shape) {
 Schedule::Kind Schedule::make_ring(const Shape& shape) {
   switch (shape.collective) {
     case Collective::kAllReduce:
-      return RingAllReduce(shape);
+      return TwoLevelAllReduce(shape, shape.size);
     case Collective::kReduceScatter:
       return RingReduceScatter(shape);
     case Collective::kAllGather:
@@ -74,6 +74,8 @@ Schedule::Kind Schedule::make(const Shape& shape) {
       return PointToPoint(shape);
     case Algorithm::kDissemination:
       return DisseminationBarrier(shape);
+    case Algorithm::kTwoLevel:
+      return TwoLevelAllReduce(shape, shape.group_ranks);
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "collectives/schedule/ring.h"
 #include "collectives/schedule/rooted.h"
 #include "collectives/schedule/tree.h"
+#include "collectives/schedule/two_level.h"
 
 namespace heddle::collectives {
 
@@ -29,11 +30,11 @@ class Schedule {
 
  private:
   using Kind =
-      std::variant<std::monostate, RingAllReduce, RingReduceScatter, RingAllGather, ChainBroadcast,
-                   ChainReduce, DoubleTree, RecursiveDoubling, HalvingDoubling, PairwiseAllToAll,
-                   PairwiseAllToAllV, PairwiseReduceScatter, BruckAllToAll, BruckAllGather,
-                   LinearGather, LinearScatter, BinomialGather, BinomialScatter, BinomialBroadcast,
-                   BinomialReduce, DisseminationBarrier, PointToPoint>;
+      std::variant<std::monostate, TwoLevelAllReduce, RingReduceScatter, RingAllGather,
+                   ChainBroadcast, ChainReduce, DoubleTree, RecursiveDoubling, HalvingDoubling,
+                   PairwiseAllToAll, PairwiseAllToAllV, PairwiseReduceScatter, BruckAllToAll,
+                   BruckAllGather, LinearGather, LinearScatter, BinomialGather, BinomialScatter,
+                   BinomialBroadcast, BinomialReduce, DisseminationBarrier, PointToPoint>;
   static Kind make(const Shape& shape);
   static Kind make_ring(const Shape& shape);
   static Kind make_binomial(const Shape& shape);

@@ -36,6 +36,14 @@ std::vector<Kind> all_kinds() {
 
 class EverySchedule : public testing::TestWithParam<Kind> {
  protected:
+  // Of the sizes that groups can have, another for each `seed`.
+  static uint32_t groups_of(uint32_t size, uint64_t seed) {
+    std::vector<uint32_t> divisors;
+    for (uint32_t each = 1; each <= size; ++each) {
+      if (size % each == 0) divisors.push_back(each);
+    }
+    return divisors[seed % divisors.size()];
+  }
   static Shape shape_of(uint32_t size, uint64_t count) {
     Shape shape;
     shape.collective = GetParam().collective;
@@ -44,6 +52,7 @@ class EverySchedule : public testing::TestWithParam<Kind> {
     shape.count = count;
     shape.element_bytes = shape.collective == Collective::kBarrier ? 1 : 4;
     shape.chunk_bytes = 20;
+    shape.group_ranks = groups_of(size, size + count);
     return shape;
   }
   // Few slots: those that reduce later must not starve those that reduce first.
@@ -51,6 +60,7 @@ class EverySchedule : public testing::TestWithParam<Kind> {
     const auto size = static_cast<uint32_t>(random.between(2, 9));
     SymbolicOptions options{.shape = shape_of(size, random.between(1, most_count)), .seed = seed};
     options.shape.root = static_cast<uint32_t>(random.below(size));
+    options.shape.group_ranks = groups_of(size, random.next());
     options.shape.chunk_bytes = 4 * random.between(1, 60);
     options.slots = static_cast<uint32_t>(random.between(2, 8));
     return options;
@@ -60,9 +70,9 @@ class EverySchedule : public testing::TestWithParam<Kind> {
     if (wrong.empty()) return wrong;
     const Shape& shape = options.shape;
     return wrong + ": size " + std::to_string(shape.size) + " count " +
-           std::to_string(shape.count) + " root " + std::to_string(shape.root) + " chunk " +
-           std::to_string(shape.chunk_bytes) + (options.in_place ? " in place" : "") + " seed " +
-           std::to_string(options.seed);
+           std::to_string(shape.count) + " root " + std::to_string(shape.root) + " groups of " +
+           std::to_string(shape.group_ranks) + " chunk " + std::to_string(shape.chunk_bytes) +
+           (options.in_place ? " in place" : "") + " seed " + std::to_string(options.seed);
   }
 };
 
@@ -300,6 +310,54 @@ TEST(ScheduleBytes, HalvingDoublingSendsLessTheFartherARankIs) {
       for (uint32_t rank = 0; rank < n; ++rank) {
         EXPECT_EQ(run.sent_bytes(rank, rank ^ distance), bytes) << n << " " << rank;
       }
+    }
+  }
+}
+
+// A ring carries nearly twice the data over the border of two leaves; 6 ranks on two leaves paid
+// for it, and halving-doubling folds pairs that lie across.
+TEST(ScheduleBytes, TwoLevelsSendNoMoreThanTheDataOverTheBorderOfTwoGroups) {
+  const auto crossing = [](Algorithm algorithm, uint32_t n) {
+    SymbolicOptions options;
+    options.shape = {.collective = Collective::kAllReduce,
+                     .algorithm = algorithm,
+                     .size = n,
+                     .group_ranks = n / 2,
+                     .count = 96 * n,
+                     .element_bytes = 4,
+                     .chunk_bytes = 64};
+    SymbolicRun run(options);
+    EXPECT_EQ(run.run(), "");
+    uint64_t bytes = 0;
+    for (uint32_t from = 0; from < n / 2; ++from) {
+      for (uint32_t to = n / 2; to < n; ++to) bytes += run.sent_bytes(from, to);
+    }
+    return bytes;
+  };
+  for (const uint32_t n : {4U, 6U, 12U, 20U}) {
+    const uint64_t bytes = uint64_t{4} * 96 * n;
+    EXPECT_EQ(crossing(Algorithm::kTwoLevel, n), bytes) << n;
+    EXPECT_EQ(crossing(Algorithm::kRing, n), 2 * bytes * (n - 1) / n) << n;
+  }
+  EXPECT_GT(crossing(Algorithm::kHalvingDoubling, 6), uint64_t{4} * 96 * 6);
+}
+
+TEST(ScheduleBytes, TwoLevelsOfAnyGroupsSendAsLittleAsARing) {
+  for (const uint32_t group : {1U, 2U, 3U, 4U, 6U, 12U}) {
+    SymbolicOptions options;
+    options.shape = {.collective = Collective::kAllReduce,
+                     .algorithm = Algorithm::kTwoLevel,
+                     .size = 12,
+                     .group_ranks = group,
+                     .count = 96 * 12,
+                     .element_bytes = 4,
+                     .chunk_bytes = 64};
+    SymbolicRun run(options);
+    ASSERT_EQ(run.run(), "");
+    for (uint32_t from = 0; from < 12; ++from) {
+      uint64_t all = 0;
+      for (uint32_t to = 0; to < 12; ++to) all += run.sent_bytes(from, to);
+      EXPECT_EQ(all, 2U * 4 * 96 * 11) << group;
     }
   }
 }

@@ -21,14 +21,20 @@ struct Exchange {
   std::span<const uint64_t> receive_offsets;
 };
 
+// Ranks of a group of kTwoLevel among `size`: `asked` where it divides `size`, else all.
+constexpr uint32_t group_ranks_of(uint32_t size, uint32_t asked) {
+  return asked > 1 && asked < size && size % asked == 0 ? asked : size;
+}
+
 struct Shape {
   Collective collective = Collective::kAllReduce;
   Algorithm algorithm = Algorithm::kRing;
   uint32_t rank = 0;
   uint32_t size = 1;
-  uint32_t root = 0;   // of rooted collectives; the peer of a send or receive
-  uint64_t count = 0;  // elements: all of them (all-reduce, broadcast, reduce, send,
-                       // receive), else those of one block (a rank's, or a pair's)
+  uint32_t group_ranks = 1;  // kTwoLevel: neighbours in one group; divides `size`
+  uint32_t root = 0;         // of rooted collectives; the peer of a send or receive
+  uint64_t count = 0;        // elements: all of them (all-reduce, broadcast, reduce, send,
+                             // receive), else those of one block (a rank's, or a pair's)
   uint32_t element_bytes = 1;
   uint64_t chunk_bytes = 1;  // what is forwarded or reduced goes in pieces of about this
   // Of the network; 0: it has none. A chunk has as many as hold `chunk_bytes`, so up to one more.

@@ -12,10 +12,23 @@ namespace {
 using events::Operation;
 using topology::Action;
 using topology::ActionKind;
+using topology::AlgorithmChoice;
+using topology::CallAlgorithm;
 using topology::CallKind;
 
 // A wait that begins this soon after its call makes the call a blocking one.
 constexpr Nanos kAtOnce = micros(2);
+
+// Of a call among `size` ranks; nothing for NCCL's own.
+std::optional<AlgorithmChoice> choice_of(events::Algorithm algorithm, uint32_t group_ranks,
+                                         uint32_t size) {
+  if (algorithm == events::Algorithm::kTwoLevel) {
+    if (group_ranks < 2 || group_ranks >= size) return AlgorithmChoice{CallAlgorithm::kRing};
+    return AlgorithmChoice{CallAlgorithm::kTwoLevel, group_ranks};
+  }
+  if (algorithm >= events::Algorithm::kNvls) return std::nullopt;
+  return AlgorithmChoice{static_cast<CallAlgorithm>(algorithm)};
+}
 
 bool between_two(const events::CallMade& made) {
   return made.operation == Operation::kSend || made.operation == Operation::kRecv;
@@ -219,8 +232,10 @@ Action ReplayWriter::action_of(const Process& process, const RecordedCall& call)
   action.bytes = action.call == CallKind::kBarrier ? 0 : bytes_of(call, size);
   action.communicator = communicators_.at(call.made.communicator);
   if (topology::has_root(action.call) || between_two(call.made)) action.root = call.made.root;
-  const auto algorithm = static_cast<topology::CallAlgorithm>(call.algorithm);
-  if (call.started && topology::has_algorithm(action.call, algorithm)) action.algorithm = algorithm;
+  const auto choice = choice_of(call.algorithm, call.group_ranks, size);
+  if (call.started && choice && topology::has_algorithm(action.call, choice->algorithm)) {
+    action.algorithm = choice;
+  }
   return action;
 }
 

@@ -168,6 +168,7 @@ void Attribution::on(const events::CallStarted& event) {
   if (known) {
     shape.algorithm = event.algorithm;
     shape.chunk_bytes = event.chunk_bytes;
+    shape.group_ranks = event.group_ranks;
     ++membership.expected[{shape, live.purpose}];
   }
   const bool sends = event.operation == Operation::kSend;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "collectives/data_type.h"
+#include "collectives/event_names.h"
 #include "collectives/schedule/schedule.h"
 #include "insight/expected.h"
 
@@ -41,20 +42,22 @@ Sent by_formula(const CallShape& shape, uint32_t rank) {
 }
 
 void compare(Collective collective, Algorithm algorithm, uint32_t size, uint64_t count,
-             uint32_t root) {
+             uint32_t root, uint32_t group_ranks) {
   const bool barrier = collective == Collective::kBarrier;
   CallShape call = {.operation = static_cast<events::Operation>(collective),
-                    .algorithm = static_cast<events::Algorithm>(algorithm),
+                    .algorithm = collectives::name_in_events(algorithm),
                     .type = barrier ? events::ElementType::kUint8 : events::ElementType::kFloat,
                     .size = size,
                     .root = root,
                     .count = count,
-                    .chunk_bytes = 20};
+                    .chunk_bytes = 20,
+                    .group_ranks = group_ranks};
   Shape shape;
   shape.collective = collective;
   shape.algorithm = algorithm;
   shape.size = size;
   shape.root = root;
+  shape.group_ranks = group_ranks;
   shape.count = count;
   shape.element_bytes = element_bytes(call.type);
   shape.chunk_bytes = call.chunk_bytes;
@@ -78,7 +81,10 @@ TEST(ExpectedTraffic, IsThatOfEverySchedule) {
       for (uint32_t size = 1; size <= 33; ++size) {
         for (const uint64_t count : {0U, 1U, 7U, size, 3 * size + 2, 1000U}) {
           const uint32_t root = (size + static_cast<uint32_t>(count)) * 7 % size;
-          ASSERT_NO_FATAL_FAILURE(compare(collective, algorithm, size, count, root));
+          for (uint32_t group = 1; group <= size; ++group) {
+            if (size % group != 0 || (algorithm != Algorithm::kTwoLevel && group > 1)) continue;
+            ASSERT_NO_FATAL_FAILURE(compare(collective, algorithm, size, count, root, group));
+          }
         }
       }
     }

@@ -160,6 +160,16 @@ class Plan(unittest.TestCase):
         for flow in flows:  # 2 (n - 1) / n of the data, three times
             self.assertAlmostEqual(flow["payload_bytes"], 3 * 2 * 3 / 4 * 16e6, delta=100)
 
+    def test_an_all_reduce_on_two_levels_crosses_the_border_of_its_groups_once(self):
+        self.write("job.toml", 'version = 1\n[[job]]\nkind = "all_reduce"\nalgorithm = "two_level/2"\nbytes = "16MB"\n'
+                   'hosts = ["h0", "h1", "h8", "h9"]\n')
+        flows = self.planned("--workload", "job.toml")["flows"]
+        crossing = {(flow["from"], flow["to"]): flow["payload_bytes"] for flow in flows
+                    if {flow["from"], flow["to"]} & {"h0", "h1"} and {flow["from"], flow["to"]} & {"h8", "h9"}}
+        self.assertEqual(sorted(crossing), [("h0", "h8"), ("h1", "h9"), ("h8", "h0"), ("h9", "h1")])
+        for size in crossing.values():
+            self.assertAlmostEqual(size, 8e6, delta=100)
+
     def test_after_a_failure_only_concerned_flows_move(self):
         before = self.plan("fabric.toml", "neighbors.toml")
         after = self.planned("--workload", "neighbors.toml", "--after", "plan.json", "--failed", "leaf1:spine2",

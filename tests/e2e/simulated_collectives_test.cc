@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "base/testing/sanitized.h"
 #include "collectives/communicator.h"
 #include "simulator/world.h"
 #include "topology/generators.h"
@@ -233,16 +234,22 @@ TEST_P(SimulatedAllReduce, OfSixteenRanksWithLossGivesTheSameBitsEverywhereAndAg
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, SimulatedAllReduce,
-                         testing::Values("ring", "tree", "recursive_doubling", "halving_doubling"),
-                         [](const auto& each) { return std::string(each.param); });
+                         testing::Values("ring", "tree", "recursive_doubling", "halving_doubling",
+                                         "two_level/4"),
+                         [](const auto& each) {
+                           const std::string name = each.param;
+                           return name.substr(0, name.find('/'));
+                         });
 
-TEST(SimulatedCollectives, EveryCallOfSixtyFourRanksEnds) {
-  FabricOptions options{.leaves = 8, .hosts_per_leaf = 8, .loss_per_million = 1000};
+TEST(SimulatedCollectives, EveryCallOfManyRanksEnds) {
+  constexpr uint32_t kLeaves = kSanitized ? 3 : 8;
+  constexpr uint32_t kRanks = 8 * kLeaves;
+  FabricOptions options{.leaves = kLeaves, .hosts_per_leaf = 8, .loss_per_million = 1000};
   Fabric fabric(options);
   constexpr size_t kCount = 500;
-  std::vector<std::vector<uint32_t>> in(64, std::vector<uint32_t>(64 * kCount));
-  std::vector<std::vector<uint32_t>> out(64, std::vector<uint32_t>(64 * kCount));
-  for (uint32_t rank = 0; rank < 64; ++rank) std::fill(in[rank].begin(), in[rank].end(), rank);
+  std::vector<std::vector<uint32_t>> in(kRanks, std::vector<uint32_t>(kRanks * kCount));
+  std::vector<std::vector<uint32_t>> out(kRanks, std::vector<uint32_t>(kRanks * kCount));
+  for (uint32_t rank = 0; rank < kRanks; ++rank) std::fill(in[rank].begin(), in[rank].end(), rank);
   fabric.begin({}, [&](uint32_t rank) {
     return [&, rank](Communicator& communicator, uint32_t call) -> std::optional<Request> {
       const Data data = {in[rank].data(), out[rank].data(), kCount, DataType::kUint32};
@@ -252,7 +259,7 @@ TEST(SimulatedCollectives, EveryCallOfSixtyFourRanksEnds) {
         case 1:
           return communicator.reduce_scatter(data, ReduceOp::kSum).value();
         case 2:
-          return communicator.broadcast(data, 63).value();
+          return communicator.broadcast(data, kRanks - 1).value();
         case 3:
           return communicator.gather(data, 5).value();
         case 4:
@@ -265,9 +272,9 @@ TEST(SimulatedCollectives, EveryCallOfSixtyFourRanksEnds) {
     };
   });
   ASSERT_TRUE(fabric.run_to_end(seconds(60)));
-  for (uint32_t rank = 0; rank < 64; ++rank) {
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
     ASSERT_FALSE(fabric.rank(rank).error()) << fabric.rank(rank).error()->message();
-    for (uint32_t peer = 0; peer < 64; ++peer) {
+    for (uint32_t peer = 0; peer < kRanks; ++peer) {
       ASSERT_EQ(out[rank][peer * kCount], peer);
       ASSERT_EQ(out[rank][peer * kCount + kCount - 1], peer);
     }

@@ -45,17 +45,18 @@ class Tune(unittest.TestCase):
         self.assertIn(tuned.returncode, (0, 1), tuned.stderr)
         fabric = json.loads(tuned.stdout)["fabric"]
         os.makedirs(self.folder, exist_ok=True)
-        text = "heddle costs 1\n" + fabric + "made by tune\nranks 3\nlatency 20000 30000 5000\nbyte 400 150\n"
+        text = "heddle costs 2\n" + fabric + "made by tune\nranks 3 1\nlatency 20000 30000 5000\nbyte 400 150\n"
         pairs = []
         for cost in json.loads(tuned.stdout)["costs"]:
             pair = (cost["collective"], cost["algorithm"])
             if pair not in pairs:
                 pairs.append(pair)
+        pairs.insert(pairs.index(("allreduce", "tree")) + 1, ("allreduce", "two_level"))  # not of three ranks
         for collective, algorithm in pairs:
             ns = 1 if algorithm == "tree" else 1_000_000
             text += " ".join([collective, algorithm] + [str(ns)] * 10) + "\n"
         text += f"hash {fnv(text):016x}\n"
-        path = os.path.join(self.folder, f"{fnv(fabric):016x}.table")
+        path = os.path.join(self.folder, f"{fnv('heddle costs 2' + chr(10) + fabric):016x}.table")
         with open(path, "w", encoding="ascii", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(text)
         self.assertEqual(self.chosen(3), {"tree"})
@@ -63,6 +64,13 @@ class Tune(unittest.TestCase):
         with open(path, "a", encoding="ascii") as file:
             file.write("and more\n")
         self.assertNotEqual(self.chosen(3), {"tree"}, "the table is damaged")
+
+    def test_four_ranks_measure_groups_of_two_also_where_calls_are_small(self):
+        done = self.ranks(4, "tune", "--largest", "1K", "--json")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["group_ranks"], 2)
+        self.assertIn("two_level", {cost["algorithm"] for cost in document["costs"]})
 
     def chosen(self, count):
         results = os.path.join(os.path.dirname(self.folder), f"results{count}")

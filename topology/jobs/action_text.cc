@@ -87,10 +87,9 @@ class ActionWords {
     if (at_ < words_.size() && !between_two(kind)) {
       action.algorithm = algorithm_named(words_[at_]);
       if (action.algorithm) ++at_;
-      if (action.algorithm && !has_algorithm(kind, *action.algorithm)) {
-        return wrong(
-            std::string(name_of(kind)) + " has no " + std::string(name_of(*action.algorithm)),
-            "choose from " + algorithms_of(kind));
+      if (action.algorithm && !has_algorithm(kind, action.algorithm->algorithm)) {
+        return wrong(std::string(name_of(kind)) + " has no " + text_of(*action.algorithm),
+                     "choose from " + algorithms_of(kind));
       }
     }
     if (take("as")) {
@@ -168,7 +167,7 @@ std::string text_of(const Action& action, const std::vector<std::string>& commun
   if (has_root(action.call)) text += " root " + std::to_string(action.root);
   if (action.call == CallKind::kSend) text += " to " + std::to_string(action.root);
   if (action.call == CallKind::kReceive) text += " from " + std::to_string(action.root);
-  if (action.algorithm) text += " " + std::string(name_of(*action.algorithm));
+  if (action.algorithm) text += " " + text_of(*action.algorithm);
   if (action.label != kNoLabel) text += " as " + label();
   return text;
 }

@@ -34,11 +34,11 @@ void add_world(Job& job) {
   job.communicators.push_back(std::move(world));
 }
 
-std::optional<CallAlgorithm> read_algorithm(TableReader& table, CallKind call) {
+std::optional<AlgorithmChoice> read_algorithm(TableReader& table, CallKind call) {
   const std::string name = table.text("algorithm", "auto");
   if (name == "auto") return std::nullopt;
   const auto algorithm = algorithm_named(name);
-  if (algorithm && has_algorithm(call, *algorithm)) return algorithm;
+  if (algorithm && has_algorithm(call, algorithm->algorithm)) return algorithm;
   table.wrong("algorithm", std::string(name_of(call)) + " has no \"" + name + "\"",
               "choose from auto, " + algorithms_of(call));
   return std::nullopt;

@@ -22,7 +22,7 @@ Job read_job_basics(TableReader& table, const std::string& kind,
 // Adds a communicator of which all ranks are members.
 void add_world(Job& job);
 // Nothing where the key is missing, "auto" or invalid (then the error is kept).
-std::optional<CallAlgorithm> read_algorithm(TableReader& table, CallKind call);
+std::optional<AlgorithmChoice> read_algorithm(TableReader& table, CallKind call);
 
 // A job of one repeated call, such as all_reduce.
 Job read_collective_job(TableReader& table, CallKind call, const std::vector<uint32_t>& hosts);

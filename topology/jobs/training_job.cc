@@ -29,7 +29,7 @@ struct Training {
   Nanos backward;
   Nanos update;
   bool sharded = false;
-  std::optional<CallAlgorithm> algorithm;
+  std::optional<AlgorithmChoice> algorithm;
 
   uint32_t ranks() const { return data * tensor * pipeline; }
 };

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "collectives/event_names.h"
 #include "collectives/tuning.h"
 #include "insight/expected.h"
 
@@ -45,9 +46,11 @@ insight::CallShape shape_of(const Action& action, uint32_t size,
   shape.type = events::ElementType::kUint8;
   shape.count = topology::in_blocks(action.call) ? (action.bytes + size - 1) / size : action.bytes;
   if (action.algorithm) {
-    shape.algorithm = static_cast<events::Algorithm>(*action.algorithm);
+    shape.algorithm = collectives::name_in_events(
+        static_cast<collectives::Algorithm>(action.algorithm->algorithm));
+    shape.group_ranks = action.algorithm->group_ranks;
   } else if (!topology::between_two(action.call)) {
-    shape.algorithm = static_cast<events::Algorithm>(
+    shape.algorithm = collectives::name_in_events(
         tuning.choose(static_cast<collectives::Collective>(action.call), size, action.bytes));
   }
   return shape;
