@@ -42,7 +42,7 @@ inline constexpr std::array<std::pair<size_t, uint32_t>, 4> kShortRounds = {
 // busiest rank sends no more. Chosen: what a user does not notice at the start of a run. 10 ms to 1
 // s; 1 to 64 MiB.
 inline constexpr Nanos kShortTime = millis(250);
-inline constexpr uint64_t kShortBytes = 20 << 20;
+inline constexpr uint64_t kShortBytes = 21 << 20;
 // Up to this number of ranks an all-to-all is measured too, which connects all of them. 2 to 64;
 // chosen.
 inline constexpr uint32_t kMostExchanging = 16;

@@ -241,15 +241,23 @@ TEST(Measurement, NoCallIsLargerThanAsked) {
   }
 }
 
-// A measurement of 20 MiB a rank reaches 256 KiB among any number of ranks.
-TEST(Measurement, OnAQuickNetworkIsOfAllSizes) {
+// The largest size that a measurement of `ranks` reaches if no call takes time.
+uint64_t largest_of(uint32_t ranks, const MeasurementPlan& plan) {
+  const Measurement made(ranks, plan);
+  uint64_t largest = 0;
+  for (std::optional<size_t> group = 0; group; group = made.after(*group, Nanos{}, Nanos{})) {
+    if (plan.groups[*group].group_ranks == 0) largest = made.bytes(*group);
+  }
+  return largest;
+}
+
+// Under the old bound of 16 MiB a rank, trials would have cost 24 to 28 ranks and others the calls
+// of 256 KiB, by which large calls are chosen.
+TEST(Measurement, TrialsOfGroupsCostNoSize) {
   for (uint32_t ranks = 2; ranks <= 300; ++ranks) {
-    const Measurement made(ranks, shortly(ranks));
-    size_t last = 0;
-    for (std::optional<size_t> group = 0; group; group = made.after(*group, Nanos{}, Nanos{})) {
-      last = *group;
-    }
-    EXPECT_EQ(last, made.groups() - 1) << ranks;
+    MeasurementPlan without = short_measurement(ranks, {});
+    without.sent_bytes = uint64_t{16} << 20;
+    EXPECT_GE(largest_of(ranks, shortly(ranks)), largest_of(ranks, without)) << ranks;
   }
 }
 

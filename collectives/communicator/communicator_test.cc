@@ -203,8 +203,8 @@ class PinnedAlgorithm : public testing::TestWithParam<AlgorithmAndWay> {};
 
 TEST_P(PinnedAlgorithm, IsRightWithManyChunks) {
   const auto [algorithm, way] = GetParam();
-  const uint32_t count = algorithm == Algorithm::kTwoLevel ? 6 : 5;
-  LocalRanks ranks({.ranks = count});
+  const uint32_t size = algorithm == Algorithm::kTwoLevel ? 6 : 5;
+  LocalRanks ranks({.ranks = size});
   ranks.run_with_links([&ranks, algorithm = algorithm, way = way](
                            uint32_t rank, const std::shared_ptr<Links>& links) {
     CommunicatorOptions options;
