@@ -35,7 +35,7 @@ class ChunkReceiverTest : public testing::Test {
   std::vector<ExchangeKind> ask(Nanos now, const ExchangeMessage& message) {
     receiver_.on_request(now, peer_.address(), message);
     std::vector<ExchangeKind> kinds;
-    for (const ExchangeMessage& answer : peer_.take()) {
+    for (const ExchangeMessage& answer : peer_.take_from(own_)) {
       kinds.push_back(answer.kind);
       latest_ = answer;
     }
@@ -129,7 +129,7 @@ TEST_F(ChunkReceiverTest, AQueueThatTakesNoReceiveIsBroken) {
   take_completions();
   EXPECT_EQ(events_.size(), verbs_params::kReceiveRow);
   EXPECT_EQ(fake_.alive(), 0u);
-  const auto messages = peer_.take();
+  const auto messages = peer_.take_from(own_);
   ASSERT_EQ(messages.size(), 1u);
   EXPECT_EQ(messages[0].kind, ExchangeKind::kBroken);
 }

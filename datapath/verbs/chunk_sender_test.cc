@@ -36,7 +36,7 @@ class ChunkSenderTest : public testing::TestWithParam<RdmaMode> {
   }
   // The peer answers all requests that have come; returns their number.
   size_t answer() {
-    const std::vector<ExchangeMessage> requests = peer_.take();
+    const std::vector<ExchangeMessage> requests = peer_.take_from(own_);
     for (ExchangeMessage message : requests) {
       message.kind = ExchangeKind::kAnswer;
       message.queue_pair = 1000;

@@ -1,6 +1,7 @@
 // ExchangeEnd: a peer's exchange for queue pairs, driven by hand: keeps the messages that come.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -22,9 +23,14 @@ class ExchangeEnd final : private ExchangeHandler {
 
   Exchange& exchange() { return *exchange_; }
   const transport::Address& address() const { return address_; }
-  // Those that have come since the last call, in order.
-  std::vector<ExchangeMessage> take() {
-    exchange_->turn({}, *this);
+  // What `sender` has sent here since the last call, in order. The kernel may deliver later than a
+  // send returns, so a last message behind them is waited for.
+  std::vector<ExchangeMessage> take_from(ExchangeEnd& sender) {
+    ExchangeMessage last;
+    last.nonce = UINT64_MAX;
+    sender.exchange().send(address_, last);
+    while (messages_.empty() || messages_.back().nonce != last.nonce) exchange_->turn({}, *this);
+    messages_.pop_back();
     return std::exchange(messages_, {});
   }
 
