@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,14 @@ using Clock = std::chrono::steady_clock;
 constexpr uint64_t kSeedsABlock = 200;
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr auto kReportEvery = std::chrono::seconds(10);
+
+// Processor time of a process.
+std::chrono::nanoseconds processor_time(pid_t process) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &used) != 0) return {};
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
 
 // The state that a process reports while it runs.
 struct Place {
@@ -80,9 +89,9 @@ class Shards {
     pid_t process = 0;
     Block block;
     Place* place = nullptr;
-    uint64_t seen = 0;  // the current seed at the last check
-    Clock::time_point seen_at;
-    uint64_t failed = 0;  // by earlier processes of the block
+    uint64_t seen = 0;                   // the current seed at the last check
+    std::chrono::nanoseconds seen_at{};  // processor time
+    uint64_t failed = 0;                 // by earlier processes of the block
   };
 
   std::filesystem::path file(const char* name) const { return options_.folder / name; }
@@ -124,7 +133,7 @@ class Shards {
     job.place->seed = from;
     job.place->failed = 0;
     job.seen = from;
-    job.seen_at = Clock::now();
+    job.seen_at = {};
     std::fflush(nullptr);
     job.process = fork();
     CHECK(job.process >= 0);
@@ -160,12 +169,14 @@ class Shards {
       const uint64_t seed = job.place->seed;
       if (seed != job.seen) {
         job.seen = seed;
-        job.seen_at = Clock::now();
+        job.seen_at = processor_time(job.process);
       }
-      if (Clock::now() - job.seen_at < std::chrono::seconds(options_.seconds_a_seed)) return;
+      if (processor_time(job.process) - job.seen_at < std::chrono::seconds(options_.seconds_a_seed))
+        return;
       kill(job.process, SIGKILL);
       waitpid(job.process, &status, 0);
-      end_badly(job, "did not end within " + std::to_string(options_.seconds_a_seed) + " s");
+      end_badly(job, "did not end within " + std::to_string(options_.seconds_a_seed) +
+                         " s of processor time");
       return;
     }
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return end_well(job);

@@ -19,7 +19,9 @@ struct ShardOptions {
   // done: completed blocks. failed: a seed and the reason on each line. findings: the output of
   // failed seeds. reached: the sum over all seeds.
   std::filesystem::path folder;
-  int64_t seconds_a_seed = 300;  // a seed that takes longer hangs
+  // A seed that takes longer hangs. Of processor time: a run computes all the time, and in the
+  // background it may get none for minutes.
+  int64_t seconds_a_seed = 300;
 };
 
 struct ShardResult {
