@@ -29,7 +29,7 @@ _TESTS = ("allreduce", "reducescatter", "alltoall")
 # First bytes, last bytes, calls.
 _GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 60), (4 << 20, 64 << 20, 5))
 _SLOW_GROUPS = ((1024, 16384, 400), (65536, 1 << 20, 10), (4 << 20, 64 << 20, 1))
-_WAN_GROUPS = ((1024, 16384, 10), (65536, 1 << 20, 3), (4 << 20, 4 << 20, 1))
+_WAN_GROUPS = ((1024, 16384, 5), (65536, 1 << 20, 2), (4 << 20, 4 << 20, 1))
 _MTU = 9000
 _TCP_FLOWS = 8
 _MPI_LINKS = "4"  # the fastest there: with 8, Open MPI 4.1.4 hangs from 64 KiB on
