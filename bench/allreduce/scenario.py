@@ -39,7 +39,7 @@ _ALGORITHMS = {"allreduce": ("ring", "halving_doubling", "recursive_doubling", "
 
 def add_arguments(parser):
     parser.add_argument("--ranks", type=int, action="append", metavar="N",
-                        help="so many ranks [2 and 4; of wan 4 and 6]")
+                        help="a number of ranks [2 and 4; of wan 4 and 6]")
     parser.add_argument("--on", choices=["links", "fabric", "wan", "host"], default="links",
                         help="links without a rate, the shaped fabric (4 ranks), two sites of half the ranks each, or "
                              "one host, where Open MPI shares memory [links]")

@@ -19,14 +19,13 @@ from harness.trainer import Trainer
 SUMMARY = "training ResNet-18 over heddle, beside Gloo"
 
 _MTU = 9000
-_PLACES = {"links": "links without a rate", "fabric": "2 leaves, 4 spines of 200 Mb/s",
-           "wan": WAN}
+_PLACES = {"links": "links without a rate", "fabric": "2 leaves, 4 spines of 200 Mb/s", "wan": WAN}
 
 
 def add_arguments(parser):
     parser.add_argument("--pairs", type=int, default=15, metavar="N", help="rounds [15]")
     parser.add_argument("--steps", type=int, default=6, metavar="N", help="timed steps of a run [6]")
-    parser.add_argument("--ranks", type=int, action="append", metavar="N", help="so many ranks [2 and 4]")
+    parser.add_argument("--ranks", type=int, action="append", metavar="N", help="a number of ranks [2 and 4]")
     parser.add_argument("--on", choices=list(_PLACES), action="append",
                         help="this network only [links and fabric]")
     parser.add_argument("--batch", type=int, default=16, metavar="N", help="images a rank and step [16]")
