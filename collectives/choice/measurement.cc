@@ -19,7 +19,7 @@ constexpr size_t kFirstLarge = params::kShortRounds[1].first;
 // whose times count.
 constexpr uint32_t kWarmUpRounds = 2;
 
-size_t row_of(Collective collective, Algorithm algorithm) {
+constexpr size_t row_of(Collective collective, Algorithm algorithm) {
   const auto* const found = std::find_if(
       CostTable::kRows.begin(), CostTable::kRows.end(), [&](const CostTable::Row& row) {
         return row.collective == collective && row.algorithm == algorithm;
@@ -35,8 +35,8 @@ std::vector<size_t> rows_of(Collective collective) {
   return rows;
 }
 
-const size_t kRingRow = row_of(Collective::kAllReduce, Algorithm::kRing);
-const size_t kTwoLevelRow = row_of(Collective::kAllReduce, Algorithm::kTwoLevel);
+constexpr size_t kRingRow = row_of(Collective::kAllReduce, Algorithm::kRing);
+constexpr size_t kTwoLevelRow = row_of(Collective::kAllReduce, Algorithm::kTwoLevel);
 
 void add_trials(const std::vector<uint32_t>& groupings, size_t column, MeasurementPlan& plan) {
   for (const uint32_t each : groupings) {
@@ -108,7 +108,7 @@ MeasurementPlan full_measurement(uint64_t largest_bytes, Nanos time,
     ++largest;
   }
   add_trials(groupings, std::min(largest, params::kTrialColumn), plan);
-  if (!groupings.empty()) all.insert(all.begin() + kTwoLevelRow, kTwoLevelRow);
+  if (!groupings.empty()) all.push_back(kTwoLevelRow);
   for (size_t column = 0; column < CostTable::kSizes.size(); ++column) {
     const uint64_t bytes = CostTable::kSizes[column];
     if (bytes > largest_bytes) break;
