@@ -1,9 +1,9 @@
 // All-reduce by rings on two levels. Neighbours form groups of equal size: a ring inside each group
 // reduces, so that every rank has the sum of one segment; rings across the groups, of the ranks
-// with the same place in them, all-reduce that segment; the rings inside gather. Of G
-// groups, each sends the next 2(G-1)/G times the data, however many ranks it has: over the border
-// of two groups the data goes once (BlueConnect: Cho et al., 2019). One group is a plain ring
-// (Patarasuk and Yuan, 2009).
+// with the same place in them, all-reduce that segment; the rings inside gather. Of G groups, each
+// sends the next 2(G-1)/G times the data, however many ranks it has: over the border of two groups
+// the data goes once (BlueConnect: Cho et al., 2019). One group is a plain ring (Patarasuk and
+// Yuan, 2009).
 #pragma once
 
 #include "collectives/schedule/shape.h"
