@@ -62,6 +62,10 @@ if(HEDDLE_SANITIZERS)
     add_compile_options(-fno-sanitize=null,object-size,vptr)
   endif()
 endif()
+# The environment of tests that run at length what unit tests run step by step: programs, simulations, seeds and
+# replayed inputs. To find pointers into stacks of functions that have returned doubles their time with the address
+# sanitizer, and unit tests look for those.
+set(HEDDLE_AT_LENGTH "ASAN_OPTIONS=detect_stack_use_after_return=0")
 if(HEDDLE_FUZZERS)
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

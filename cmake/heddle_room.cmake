@@ -1,5 +1,4 @@
-# heddle_room(<room> [PUBLIC_LIBS lib...] [PRIVATE_LIBS lib...] [TEST_TIMEOUT seconds]
-#             [GENERATED file...])
+# heddle_room(<room> [TESTS_AT_LENGTH] [PUBLIC_LIBS lib...] [PRIVATE_LIBS lib...] [GENERATED file...])
 #
 # Makes the targets of one room from the files that lie in it (new files are found by the next
 # build, nothing has to be listed):
@@ -13,6 +12,7 @@
 #                bench and fuzz programs and never by heddle_<room>
 # Every header compiles alone: x.cc and x_test.cc prove it for x.h by including it first
 # (tests/house sees to that); a header that has neither is compiled by itself, in <room>_headers.
+# TESTS_AT_LENGTH: its tests run what other rooms' tests look at, for longer (see HEDDLE_AT_LENGTH).
 # GENERATED names sources in the build tree that belong to the library too. A subfolder with a
 # CMakeLists.txt of its own is left to that file. A room without files is an interface library.
 include_guard()
@@ -68,15 +68,12 @@ function(heddle_collect_files)
 endfunction()
 
 function(heddle_room room)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TEST_TIMEOUT" "PUBLIC_LIBS;PRIVATE_LIBS;GENERATED")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS_AT_LENGTH" "" "PUBLIC_LIBS;PRIVATE_LIBS;GENERATED")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "heddle_room(${room}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
   if(NOT room IN_LIST HEDDLE_ROOMS)
     message(FATAL_ERROR "heddle_room(${room}): add the room to cmake/rooms.txt first")
-  endif()
-  if(NOT arg_TEST_TIMEOUT)
-    set(arg_TEST_TIMEOUT 300)
   endif()
   heddle_collect_files()
   list(APPEND room_library_files ${arg_GENERATED})
@@ -84,7 +81,7 @@ function(heddle_room room)
   heddle_room_programs(${room} "${room_main_files}")
   heddle_room_testing(${room} "${room_testing_files}")
   if(HEDDLE_TESTS)
-    heddle_room_tests(${room} "${room_test_files}" ${arg_TEST_TIMEOUT})
+    heddle_room_tests(${room} "${room_test_files}" ${arg_TESTS_AT_LENGTH})
     # A sanitizer has nothing to say of either, and they are a sixth of what is compiled.
     if(NOT HEDDLE_SANITIZERS)
       heddle_room_bench(${room} "${room_bench_files}")
@@ -150,9 +147,13 @@ function(heddle_link_room target room)
   target_link_libraries(${target} PRIVATE heddle_${room} ${ARGN})
 endfunction()
 
-function(heddle_room_tests room files timeout)
+function(heddle_room_tests room files at_length)
   if(NOT files)
     return()
+  endif()
+  set(properties LABELS ${room} TIMEOUT 300)
+  if(at_length)
+    list(APPEND properties ENVIRONMENT "${HEDDLE_AT_LENGTH}")
   endif()
   add_executable(${room}_test ${files})
   heddle_link_room(${room}_test ${room} GTest::gmock GTest::gtest_main)
@@ -161,7 +162,7 @@ function(heddle_room_tests room files timeout)
     DISCOVERY_MODE PRE_TEST
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX "${room}."
-    PROPERTIES LABELS ${room} TIMEOUT ${timeout})
+    PROPERTIES ${properties})
 endfunction()
 
 function(heddle_room_bench room files)
@@ -207,7 +208,7 @@ function(heddle_room_fuzz room files)
       add_executable(${name} "${file}" "${PROJECT_SOURCE_DIR}/cmake/fuzz_replay.cc")
       add_test(NAME fuzz.${name} COMMAND ${name} "${corpus}"
                WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
-      set_tests_properties(fuzz.${name} PROPERTIES LABELS "${room};fuzz" TIMEOUT 120)
+      set_tests_properties(fuzz.${name} PROPERTIES LABELS "${room};fuzz" TIMEOUT 120 ENVIRONMENT "${HEDDLE_AT_LENGTH}")
     else()
       continue()
     endif()

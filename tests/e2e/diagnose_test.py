@@ -28,7 +28,7 @@ class Diagnose(unittest.TestCase):
 
     def test_a_healthy_job_has_no_verdict(self):
         done = program.run("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE,
-                           "bench", "allreduce", "-b", "4M", "-e", "4M", "-n", 400, settings=LOOPBACK)
+                           "bench", "allreduce", "-b", "4M", "-e", "4M", "-n", 120, settings=LOOPBACK)
         self.assertEqual(done.returncode, 0, done.stderr)
         diagnosed = program.run("diagnose", self.folder, "--json")
         self.assertEqual(diagnosed.returncode, 0, diagnosed.stdout + diagnosed.stderr)

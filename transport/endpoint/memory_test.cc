@@ -80,7 +80,8 @@ TEST(SteadyStateTest, LargeAndSmallMessagesAtBothMtusAllocateNothing) {
     for (const uint32_t message_bytes : {1u << 20, 4096u, 64u}) {
       for (const uint32_t coalesce : {64u, 1u}) {
         if (message_bytes < 1000 && coalesce == 1) continue;  // a message is one segment
-        if (kSanitized && (mtu == 1500) == (coalesce == 1)) continue;
+        // Sanitizers change no count, and take minutes for all of them.
+        if (kSanitized && ((mtu == 1500) == (coalesce == 1) || message_bytes < 1000)) continue;
         std::array<events::CountingSink, 2> sinks;
         testing::HeaderWireOptions options;
         options.endpoint.max_datagram_bytes = mtu - 28;

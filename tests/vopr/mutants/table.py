@@ -95,7 +95,7 @@ MUTANTS = [
     Mutant("peer_window_ignored", "transport/send/send_window.cc",
            "more is in flight than the receiver said that it can hold",
            "  const uint64_t fits = std::min(quota / size, (room - std::min(room, reserved_)) / cost);",
-           "  const uint64_t fits = quota / size;", 2500, 3501),  # one seed in 2,000 finds it
+           "  const uint64_t fits = quota / size;", 2500, 5701),  # one seed in 2,000 finds it
     Mutant("no_tail_probe", "transport/send/send_controller.cc",
            "nothing asks for the acknowledgement of the last segments",
            "  if (!path.probe_at.due(now)) return;\n", "  return;\n"),
@@ -105,7 +105,7 @@ MUTANTS = [
     Mutant("losses_kept_for_ever", "transport/recovery/sent_bursts.cc",
            "records of losses are never given back",
            "    if (settled && (run.sent_at < horizon || lost_bursts_ > params::kLostBurstsRemembered)) {",
-           "    if (settled && lost_bursts_ > params::kLostBurstsRemembered) {", 1200),
+           "    if (settled && lost_bursts_ > params::kLostBurstsRemembered) {", 1200, 801),
     Mutant("peer_never_dead", CONNECTION + "keep_alive.cc",
            "a peer that is gone is waited for without end",
            "  return unanswered != Nanos::never() && now - unanswered >= dead_after_;",
@@ -121,7 +121,7 @@ MUTANTS = [
     Mutant("no_fence", MESSAGES + "remote_receives.cc",
            "a buffer ends while a write that was given up may still land",
            "  return std::all_of(message.writes.begin(), message.writes.end(),",
-           "  return true || std::all_of(message.writes.begin(), message.writes.end(),", 2400),
+           "  return true || std::all_of(message.writes.begin(), message.writes.end(),", 2400, 801),
     Mutant("prediction_over_chunks", MESSAGES + "incoming.cc",
            "datagrams are received where a NIC writes",
            "  if (message.failed || message.slot != kNoSlot) return false;",
