@@ -193,23 +193,24 @@ Result<void> check_plan(const topology::Topology& plan, const topology::Topology
   return {};
 }
 
-Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& options) {
+Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& options) {
   const Nanos start = lab::meter_now();
-  if (lab.layout.topology.hosts.size() < 2) {
+  if (fabric.topology().hosts.size() < 2) {
     return fail(ErrorCode::kInvalid, "cannot verify this fabric", "it has fewer than two hosts",
                 "give a topology with two hosts or more");
   }
   const ProcessorTime processors;
   Report report;
-  report.fabric = lab.state.name;
+  report.fabric = fabric.name();
+  report.emulated = fabric.is_emulated();
   report.started = date_text();
   report.depth = options.depth == Depth::kQuick  ? "quick"
                  : options.depth == Depth::kFull ? "full"
                                                  : "normal";
   report.versions = versions();
-  report.notes = lab.state.notes;
+  report.notes = fabric.notes();
   {
-    Result<std::unique_ptr<Session>> session = Session::open(lab, options);
+    Result<std::unique_ptr<Session>> session = Session::open(fabric, options);
     if (!session) return fail(std::move(session).error());
     run_stages(**session, report);
     static_cast<void>((*session)->take_loads());  // the last stage's; without them fewer figures
@@ -218,7 +219,7 @@ Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& opti
   }  // its servers have ended: their processor time is known
   report.seconds = to_seconds(lab::meter_now() - start);
   report.others_busy_share = processors.others_share();
-  if (report.others_busy_share > params::kDisturbed) {
+  if (report.emulated && report.others_busy_share > params::kDisturbed) {
     report.notes.push_back(
         fmt::format("disturbed: other programs used {:.0f}% of this machine's processors meanwhile",
                     report.others_busy_share * 100));

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "acceptance/expectations.h"
+#include "acceptance/fabric.h"
 #include "acceptance/report.h"
 #include "base/result.h"
-#include "lab/lab.h"
 
 namespace heddle::acceptance {
 
@@ -22,7 +22,7 @@ struct AcceptanceOptions {
   Depth depth = Depth::kNormal;
   std::vector<std::string> stages;  // by name; empty: all
   Expectations expectations;
-  std::optional<topology::Topology> plan;  // as it should be; none: the lab's own file
+  std::optional<topology::Topology> plan;  // as it should be; none: the fabric's own
   std::string folder;                      // for recordings; exists
   std::function<bool()> interrupted = [] { return false; };
   std::function<void(const std::string&)> progress = [](const std::string&) {};
@@ -38,8 +38,8 @@ std::string_view own_topology();
 // Errors: kInvalid for a plan whose hosts, switches or cables are not the lab's.
 Result<void> check_plan(const topology::Topology& plan, const topology::Topology& lab);
 
-// Runs the stages on a lab that is up, each only if the one before passed; of an interrupted test
-// it returns what it has. Errors: kUnavailable, kSystem if it could not begin.
-Result<Report> run_acceptance(const lab::Lab& lab, const AcceptanceOptions& options);
+// Runs the stages on a fabric that is up, each only if the one before passed; of an interrupted
+// test it returns what it has. Errors: kUnavailable, kSystem if it could not begin.
+Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& options);
 
 }  // namespace heddle::acceptance

@@ -19,13 +19,12 @@
 #include <sstream>
 #include <utility>
 
+#include "acceptance/fabric.h"
 #include "acceptance/params.h"
-#include "base/document.h"
 #include "base/exec.h"
-#include "lab/exec.h"
 #include "lab/link_meter.h"
-#include "lab/worker.h"
 #include "launch/own_command.h"
+#include "launch/remote_shell.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -41,12 +40,12 @@ void write_whole(int descriptor, std::string_view text) {
   }
 }
 
-std::string whole_text(const Descriptor& file) {
+std::string text_from(const Descriptor& file, size_t from) {
   std::string text;
   std::array<char, 16'384> piece{};
   for (;;) {
     const ssize_t got =
-        pread(file.number(), piece.data(), piece.size(), static_cast<off_t>(text.size()));
+        pread(file.number(), piece.data(), piece.size(), static_cast<off_t>(from + text.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return text;
     text.append(piece.data(), static_cast<size_t>(got));
@@ -67,28 +66,16 @@ std::string stat_fields(pid_t process) {
                                                                      : line.substr(name_end + 2);
 }
 
-bool needs_quotes(const std::string& word) {
-  return word.empty() || word.find_first_not_of(
-                             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                             "-_=+./:,%@") != std::string::npos;
-}
-
-std::string quoted(const std::string& word) {
-  std::string line = "'";
-  for (const char letter : word)
-    line += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return line + "'";
-}
-
 }  // namespace
 
-std::string shell_line(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) {
-    if (!line.empty()) line += ' ';
-    line += needs_quotes(word) ? quoted(word) : word;
-  }
-  return line;
+std::string complaint_of(const CommandEnd& end) {
+  if (end.stopped) return "its process is stopped";
+  std::string text = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
+  text = text.substr(text.rfind('\n') + 1);
+  const std::string name = "heddle: ";
+  if (text.rfind(name, 0) == 0) text = text.substr(name.size());
+  if (!text.empty()) return text;
+  return end.late ? "no answer in time" : fmt::format("exit status {}", end.exit_status);
 }
 
 Commands::~Commands() {
@@ -123,14 +110,9 @@ Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
 
 Result<Commands::Id> Commands::start(const std::string& host,
                                      const std::vector<std::string>& words) {
-  const auto become = [&] {
-    const ExecFailure failure = lab::exec_on_host(lab_, host, words, file_of(words));
-    write_whole(STDERR_FILENO, failure.error.message() + "\n");
-    _exit(failure.exit_status);
-  };
-  lines_.push_back(
-      fmt::format("heddle lab exec {} --lab {} -- {}", host, lab_.state.name, shell_line(words)));
-  return start_child(become, fmt::format("cannot run {} on {}", words.front(), host));
+  lines_.push_back(fabric_.line(host, words));
+  return start_child([&] { fabric_.run(host, words); },
+                     fmt::format("cannot run {} on {}", words.front(), host));
 }
 
 Result<Commands::Id> Commands::start_here(const std::vector<std::string>& words,
@@ -145,28 +127,9 @@ Result<Commands::Id> Commands::start_here(const std::vector<std::string>& words,
     _exit(failure.exit_status);
   };
   std::string line;
-  for (const std::string& setting : settings) line += shell_line({setting}) + ' ';
-  lines_.push_back(line + shell_line(words));
+  for (const std::string& setting : settings) line += launch::shell_line({setting}) + ' ';
+  lines_.push_back(line + launch::shell_line(words));
   return start_child(become, fmt::format("cannot run {}", words.front()));
-}
-
-Result<Commands::Id> Commands::start_function(const std::string& host,
-                                              std::function<Result<std::string>()> work) {
-  const auto place = std::find_if(lab_.layout.places.begin(), lab_.layout.places.end(),
-                                  [&](const lab::Place& each) { return each.name == host; });
-  const std::string what = "cannot measure on " + host;
-  if (place == lab_.layout.places.end()) {
-    return fail(ErrorCode::kInvalid, what, "the lab has no host of that name",
-                "see `heddle lab list` for its hosts");
-  }
-  const auto become = [&] {
-    Result<void> in = lab::enter_namespace(place->netns, false);
-    Result<std::string> done = in ? work() : fail(in.error());
-    if (done) write_whole(STDOUT_FILENO, *done);
-    if (!done) write_whole(STDERR_FILENO, done.error().message() + "\n");
-    _exit(done ? 0 : 2);
-  };
-  return start_child(become, what);
 }
 
 void Commands::look_after(Child& child) {
@@ -180,8 +143,8 @@ void Commands::look_after(Child& child) {
 void Commands::note_end(Child& child, int exit_status) {
   child.running = false;
   child.exit_status = exit_status;
-  child.output_text = whole_text(child.output);
-  child.errors_text = whole_text(child.errors);
+  child.output_text = text_from(child.output, 0);
+  child.errors_text = text_from(child.errors, 0);
   child.output = {};
   child.errors = {};
 }
@@ -231,9 +194,10 @@ double Commands::running_seconds() const {
   return sum / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-std::string Commands::output_of(Id id) const {
+std::string Commands::output_of(Id id, size_t from) const {
   const Child& child = children_[id];
-  return child.running ? whole_text(child.output) : child.output_text;
+  if (child.running) return text_from(child.output, from);
+  return child.output_text.substr(std::min(from, child.output_text.size()));
 }
 
 void Commands::end(Id id) { kill_and_wait(children_[id]); }

@@ -1,5 +1,5 @@
-// Commands: programs on hosts of a lab, and functions, as child processes whose output is kept. An
-// acceptance test measures with them, so that its report can name commands that repeat a figure.
+// Commands: programs on hosts of a fabric as child processes whose output is kept. An acceptance
+// test measures with them, so that its report can name commands that repeat a figure.
 #pragma once
 
 #include <sys/types.h>
@@ -12,9 +12,10 @@
 #include "base/descriptor.h"
 #include "base/nanos.h"
 #include "base/result.h"
-#include "lab/lab.h"
 
 namespace heddle::acceptance {
+
+class Fabric;
 
 // How a child ended.
 struct CommandEnd {
@@ -25,12 +26,15 @@ struct CommandEnd {
   std::string errors;  // of standard error
 };
 
+// The last line that it wrote to standard error, without its name.
+std::string complaint_of(const CommandEnd& end);
+
 class Commands {
  public:
   using Id = size_t;
 
-  // `lab` must outlive it.
-  explicit Commands(const lab::Lab& lab) : lab_(lab) {}
+  // `fabric` must outlive it.
+  explicit Commands(const Fabric& fabric) : fabric_(fabric) {}
   ~Commands();  // ends all of them
   Commands(const Commands&) = delete;
   Commands& operator=(const Commands&) = delete;
@@ -40,8 +44,6 @@ class Commands {
   // Runs on this machine, with `settings` ("NAME=value") added to the environment.
   Result<Id> start_here(const std::vector<std::string>& words,
                         const std::vector<std::string>& settings);
-  // Calls a function in a child process in the host's network; what it returns is the output.
-  Result<Id> start_function(const std::string& host, std::function<Result<std::string>()> work);
 
   // Waits for these until `limit` has passed, then ends those that still run. `pause` is called
   // repeatedly meanwhile, and should take a few milliseconds; it returns false to end them at once.
@@ -49,8 +51,8 @@ class Commands {
   bool is_running(Id id);
   // Whether its process exists and is stopped (SIGSTOP), as of a paused host.
   bool is_stopped(Id id) const;
-  // What it has written to standard output so far.
-  std::string output_of(Id id) const;
+  // What it has written to standard output so far, from this byte on.
+  std::string output_of(Id id, size_t from = 0) const;
   void end(Id id);
   // Processor time that children used which still run.
   double running_seconds() const;
@@ -79,12 +81,9 @@ class Commands {
   static void note_end(Child& child, int exit_status);
   void kill_and_wait(Child& child);
 
-  const lab::Lab& lab_;
+  const Fabric& fabric_;
   std::vector<Child> children_;
   std::vector<std::string> lines_;
 };
-
-// The words as a user types them for a shell.
-std::string shell_line(const std::vector<std::string>& words);
 
 }  // namespace heddle::acceptance

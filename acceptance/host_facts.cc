@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <sstream>
 #include <utility>
 
+#include "acceptance/params.h"
 #include "base/document.h"
 #include "lab/tool.h"
 #include "lab/worker.h"
@@ -25,10 +27,23 @@ std::string kernel_value(const std::string& name) {
 
 Result<std::string> read_place(const lab::Place& place, const std::vector<std::string>& devices) {
   if (Result<void> in = lab::enter_namespace(place.netns, false); !in) return fail(in.error());
+  Result<Json> facts = read_own_facts(devices);
+  if (!facts) return fail(std::move(facts).error());
+  if (place.is_switch) facts->erase("facts");
+  return facts->dump();
+}
+
+std::vector<std::string> devices_of(const lab::Layout& layout, const lab::Place& place) {
+  std::vector<std::string> devices;
+  for (const uint32_t port : place.ports) devices.push_back(layout.ports[port].device);
+  return devices;
+}
+
+}  // namespace
+
+Result<Json> read_own_facts(const std::vector<std::string>& devices) {
   const Result<std::string> links = lab::run_tool({"ip", "-j", "link", "show"});
   if (!links) return fail(links.error());
-  Json facts = {{"links", *links}};
-  if (place.is_switch) return facts.dump();
   std::string offloads;
   for (const std::string& device : devices) {
     const Result<std::string> features = lab::run_tool({"ethtool", "-k", device});
@@ -39,21 +54,14 @@ Result<std::string> read_place(const lab::Place& place, const std::vector<std::s
       offloads += "; " + device + ": " + text;
     }
   }
-  facts["facts"] = {
-      {"offloads", offloads},
-      {"TCP congestion control", kernel_value("net/ipv4/tcp_congestion_control")},
-      {"largest receive buffer", kernel_value("net/core/rmem_max") + " bytes"},
-      {"path MTU discovery", kernel_value("net/ipv4/ip_no_pmtu_disc") == "0" ? "on" : "off"}};
-  return facts.dump();
+  return Json{
+      {"links", *links},
+      {"facts",
+       {{"offloads", offloads},
+        {"TCP congestion control", kernel_value("net/ipv4/tcp_congestion_control")},
+        {"largest receive buffer", kernel_value("net/core/rmem_max") + " bytes"},
+        {"path MTU discovery", kernel_value("net/ipv4/ip_no_pmtu_disc") == "0" ? "on" : "off"}}}};
 }
-
-std::vector<std::string> devices_of(const lab::Layout& layout, const lab::Place& place) {
-  std::vector<std::string> devices;
-  for (const uint32_t port : place.ports) devices.push_back(layout.ports[port].device);
-  return devices;
-}
-
-}  // namespace
 
 std::string offloads_of(const std::string& features) {
   constexpr std::array<std::pair<const char*, const char*>, 4> kNames = {
@@ -101,7 +109,7 @@ Result<std::vector<PortFacts>> ports_of(const std::string& document,
   return ports;
 }
 
-Result<std::vector<PlaceFacts>> read_facts(const lab::Lab& lab) {
+Result<std::vector<PlaceFacts>> read_lab_facts(const lab::Lab& lab) {
   lab::Workers workers;
   for (const lab::Place& place : lab.layout.places) {
     workers.start([&] { return read_place(place, devices_of(lab.layout, place)); });
@@ -115,7 +123,10 @@ Result<std::vector<PlaceFacts>> read_facts(const lab::Lab& lab) {
     Result<std::vector<PortFacts>> ports =
         ports_of(found.value("links", ""), devices_of(lab.layout, place));
     if (!ports) return fail(std::move(ports).error());
-    PlaceFacts facts{place.name, place.is_switch, std::move(*ports), {}};
+    for (size_t at = 0; at < ports->size(); ++at) {
+      (*ports)[at].link = lab.layout.ports[place.ports[at]].link;
+    }
+    PlaceFacts facts{place.name, place.is_switch, std::move(*ports), {}, {}};
     const Json named = found.value("facts", Json::object());
     for (const auto& [name, value] : named.items()) {
       facts.facts.emplace_back(name, value.get<std::string>());
@@ -152,6 +163,28 @@ std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places) {
                                   host)});
     }
   }
+  return rows;
+}
+
+std::vector<Row> compare_clocks(const std::vector<PlaceFacts>& places) {
+  const std::string expected = fmt::format("within {:g} s of this machine's", params::kClockApart);
+  std::vector<Row> rows;
+  size_t clocks = 0;
+  for (const PlaceFacts& place : places) {
+    if (!place.clock_ahead_s) continue;
+    ++clocks;
+    const double apart = *place.clock_ahead_s;
+    if (std::abs(apart) < params::kClockApart) continue;
+    rows.push_back({"clock", place.name,
+                    fmt::format("{:.1f} s {}", std::abs(apart), apart < 0 ? "behind" : "ahead"),
+                    expected, Grade::kWarn,
+                    fmt::format("start chrony or ntpd on {}: times of its logs and recordings "
+                                "cannot be compared with others'",
+                                place.name)});
+  }
+  const size_t fine = clocks - rows.size();
+  if (fine > 0)
+    rows.push_back({"clock", fmt::format("{} of {} hosts", fine, clocks), "right", expected});
   return rows;
 }
 

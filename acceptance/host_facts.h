@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ namespace heddle::acceptance {
 // One end of a link.
 struct PortFacts {
   std::string device;
+  uint32_t link = 0;
   bool found = false;
   bool carrier = false;
   uint32_t mtu_bytes = 0;
@@ -23,18 +25,26 @@ struct PortFacts {
 struct PlaceFacts {
   std::string name;
   bool is_switch = false;
-  std::vector<PortFacts> ports;                            // as in the lab's layout
+  std::vector<PortFacts> ports;
   std::vector<std::pair<std::string, std::string>> facts;  // of hosts: "offloads", "TCP"
+  std::optional<double> clock_ahead_s;  // of this machine's, at least; none: it is the same
 };
 
-// Of hosts and switches, in the order of the layout's places. Errors: kPermission, kUnavailable,
-// kSystem.
-Result<std::vector<PlaceFacts>> read_facts(const lab::Lab& lab);
+// Of a lab's hosts and switches, in the order of the layout's places. Errors: kPermission,
+// kUnavailable, kSystem.
+Result<std::vector<PlaceFacts>> read_lab_facts(const lab::Lab& lab);
+
+// Of the host in whose network this process is: "links", what `ip -j link` prints, and "facts" by
+// name. Errors: kUnavailable, kSystem.
+Result<Json> read_own_facts(const std::vector<std::string>& devices);
 
 // A row for each fact: what all hosts have, or a warning for each host that differs from most.
 std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places);
 
-// Parts of read_facts(), public for tests: from `ip -j link` and from `ethtool -k`.
+// Rows of clocks that are apart, and one of the others; none where all hosts have one clock.
+std::vector<Row> compare_clocks(const std::vector<PlaceFacts>& places);
+
+// Parts of reading, public for tests: from `ip -j link` and from `ethtool -k`.
 Result<std::vector<PortFacts>> ports_of(const std::string& document,
                                         const std::vector<std::string>& devices);
 std::string offloads_of(const std::string& features);

@@ -42,5 +42,19 @@ TEST(HostFacts, NamesTheHostThatDiffers) {
   EXPECT_EQ(rows[1].measured, "gro off");
 }
 
+TEST(HostFacts, NamesTheClockThatIsApart) {
+  std::vector<PlaceFacts> places(3);
+  EXPECT_TRUE(compare_clocks(places).empty()) << "they have one clock";
+  places[0] = {"a", false, {}, {}, 0.2};
+  places[1] = {"b", false, {}, {}, -2.0};
+  places[2] = {"c", false, {}, {}, 0.0};
+  const std::vector<Row> rows = compare_clocks(places);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].where, "b");
+  EXPECT_EQ(rows[0].measured, "2.0 s behind");
+  EXPECT_EQ(rows[0].grade, Grade::kWarn);
+  EXPECT_EQ(rows[1].where, "2 of 3 hosts");
+}
+
 }  // namespace
 }  // namespace heddle::acceptance

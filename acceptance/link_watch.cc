@@ -2,9 +2,11 @@
 #include "acceptance/link_watch.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "acceptance/params.h"
+#include "lab/counts.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -25,6 +27,22 @@ void set_totals(const lab::DirectionCounts& before, const lab::DirectionCounts& 
   packets = since(before.packets, now.packets);
 }
 
+class LabWatch final : public LinkWatch {
+ public:
+  LabWatch(const lab::Lab& lab, lab::LinkMeter meter) : lab_(lab), meter_(std::move(meter)) {}
+
+  Result<void> look() override;
+  Result<std::vector<CarriedLoad>> loads() override;
+  Result<void> restart() override;
+
+ private:
+  const lab::Lab& lab_;
+  lab::LinkMeter meter_;
+  lab::Counts start_;
+  std::deque<lab::MeterReading> readings_;  // of the last kPeakSpan
+  std::vector<CarriedLoad> loads_;          // with the highest rates so far
+};
+
 }  // namespace
 
 void raise_peaks(const lab::MeterReading& before, const lab::MeterReading& now,
@@ -40,24 +58,24 @@ void raise_peaks(const lab::MeterReading& before, const lab::MeterReading& now,
   }
 }
 
-Result<LinkWatch> LinkWatch::open(const lab::Lab& lab) {
+Result<std::unique_ptr<LinkWatch>> watch_lab(const lab::Lab& lab) {
   Result<lab::LinkMeter> meter = lab::LinkMeter::open(lab.layout);
   if (!meter) return fail(std::move(meter).error());
-  LinkWatch watch(lab, std::move(*meter));
-  if (Result<void> started = watch.restart(); !started) return fail(started.error());
-  return watch;
+  auto watch = std::make_unique<LabWatch>(lab, std::move(*meter));
+  if (Result<void> started = watch->restart(); !started) return fail(started.error());
+  return std::unique_ptr<LinkWatch>(std::move(watch));
 }
 
-Result<void> LinkWatch::restart() {
-  Result<lab::Counts> counts = lab::read_counts(lab_->layout);
+Result<void> LabWatch::restart() {
+  Result<lab::Counts> counts = lab::read_counts(lab_.layout);
   if (!counts) return fail(std::move(counts).error());
   start_ = std::move(*counts);
   readings_.clear();
-  loads_.assign(lab_->layout.topology.links.size(), {});
+  loads_.assign(lab_.layout.topology.links.size(), {});
   return look();
 }
 
-Result<void> LinkWatch::look() {
+Result<void> LabWatch::look() {
   if (!readings_.empty() && lab::meter_now() - readings_.back().at < params::kMeterInterval) {
     return {};
   }
@@ -73,8 +91,8 @@ Result<void> LinkWatch::look() {
   return {};
 }
 
-Result<std::vector<CarriedLoad>> LinkWatch::loads() {
-  const Result<lab::Counts> now = lab::read_counts(lab_->layout);
+Result<std::vector<CarriedLoad>> LabWatch::loads() {
+  const Result<lab::Counts> now = lab::read_counts(lab_.layout);
   if (!now) return fail(now.error());
   for (size_t i = 0; i < loads_.size(); ++i) {
     set_totals(start_.links[i].forward, now->links[i].forward, loads_[i].forward,

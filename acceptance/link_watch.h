@@ -1,13 +1,12 @@
-// Link watch: what the links of a lab carry while an acceptance test runs: their bytes, their
+// Link watch: what the links of a fabric carry while an acceptance test runs: their bytes, their
 // highest rates over kPeakSpan, and what they dropped or damaged.
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <vector>
 
 #include "acceptance/link_verdicts.h"
 #include "base/result.h"
-#include "lab/counts.h"
 #include "lab/lab.h"
 #include "lab/link_meter.h"
 
@@ -15,25 +14,19 @@ namespace heddle::acceptance {
 
 class LinkWatch {
  public:
-  // Counts from now on. `lab` must outlive it. Errors: as read_counts().
-  static Result<LinkWatch> open(const lab::Lab& lab);
+  virtual ~LinkWatch() = default;
 
-  // Reads the bytes if kMeterInterval has passed; to be called often while links are loaded.
-  Result<void> look();
-  // Reads all counters; what it returns is since open() or restart().
-  Result<std::vector<CarriedLoad>> loads();
+  // Reads the bytes if it is time; to be called often while links are loaded.
+  virtual Result<void> look() = 0;
+  // Reads all counters; what it returns, by link of the fabric's topology, is since the watch began
+  // or restart(). A link that no host has an end of may have none.
+  virtual Result<std::vector<CarriedLoad>> loads() = 0;
   // Counts from now on.
-  Result<void> restart();
-
- private:
-  LinkWatch(const lab::Lab& lab, lab::LinkMeter meter) : lab_(&lab), meter_(std::move(meter)) {}
-
-  const lab::Lab* lab_;
-  lab::LinkMeter meter_;
-  lab::Counts start_;
-  std::deque<lab::MeterReading> readings_;  // of the last kPeakSpan
-  std::vector<CarriedLoad> loads_;          // with the highest rates so far
+  virtual Result<void> restart() = 0;
 };
+
+// Of all links of a lab, from now on. `lab` must outlive it. Errors: as lab::read_counts().
+Result<std::unique_ptr<LinkWatch>> watch_lab(const lab::Lab& lab);
 
 // Raises the highest rates in `loads` to those between two readings. Public for tests.
 void raise_peaks(const lab::MeterReading& before, const lab::MeterReading& now,

@@ -39,6 +39,12 @@ inline constexpr Nanos kChildGrace = seconds(8);
 inline constexpr Nanos kTermGrace = millis(1'000);
 // How long a server may take until it listens. Chosen. Range: 2 to 30 s.
 inline constexpr Nanos kServerStart = seconds(10);
+// How long machines may take to answer what they are: logging in to a slow one. Chosen. Range: 10 s
+// to 2 min.
+inline constexpr Nanos kFactsTime = seconds(30);
+// Clocks that are further apart are named, in seconds: times of log files cannot be compared.
+// Chosen. Range: 0.2 to 10.
+inline constexpr double kClockApart = 1;
 // How often counters of links are read, and over how long a link's highest rate is taken: several
 // of the token buckets' bursts. Chosen. Range: 20 to 200 ms; 100 ms to 1 s.
 inline constexpr Nanos kMeterInterval = millis(50);

@@ -11,19 +11,20 @@
 
 namespace heddle::acceptance {
 
-Result<std::unique_ptr<Session>> Session::open(const lab::Lab& lab,
+Result<std::unique_ptr<Session>> Session::open(const Fabric& fabric,
                                                const AcceptanceOptions& options) {
-  Result<LinkWatch> links = LinkWatch::open(lab);
+  std::unique_ptr<Session> session(new Session(fabric, options));
+  Result<std::unique_ptr<LinkWatch>> links = fabric.watch_links(session->commands_);
   if (!links) return fail(std::move(links).error());
-  return std::unique_ptr<Session>(new Session(lab, options, std::move(*links)));
+  session->links_ = std::move(*links);
+  return session;
 }
 
-Session::Session(const lab::Lab& lab, const AcceptanceOptions& options, LinkWatch links)
-    : lab_(lab),
+Session::Session(const Fabric& fabric, const AcceptanceOptions& options)
+    : fabric_(fabric),
       options_(options),
-      expected_(options.plan ? *options.plan : lab.layout.topology),
-      commands_(lab),
-      links_(std::move(links)),
+      expected_(options.plan ? *options.plan : fabric.topology()),
+      commands_(fabric),
       servers_(expected_.hosts.size()),
       seen_(expected_.links.size()) {}
 
@@ -62,6 +63,7 @@ Grade Session::grade_of_speed(double reached, double expected) const {
 }
 
 bool Session::disturbed() const {
+  if (!fabric_.is_emulated()) return false;  // this machine does not carry the traffic
   return processors_.others_share(commands_.running_seconds()) > params::kDisturbed;
 }
 
@@ -98,13 +100,13 @@ bool Session::server_is_stopped(uint32_t host) const {
 void Session::wait(const std::vector<Commands::Id>& ids, Nanos measuring) {
   commands_.wait(ids, measuring + params::kChildGrace, [this] {
     usleep(5'000);
-    static_cast<void>(links_.look());  // a peak less; loads() reports why
+    static_cast<void>(links_->look());  // a peak less; loads() reports why
     return !interrupted();
   });
 }
 
 Result<std::vector<CarriedLoad>> Session::take_loads() {
-  Result<std::vector<CarriedLoad>> loads = links_.loads();
+  Result<std::vector<CarriedLoad>> loads = links_->loads();
   if (!loads) return loads;
   const auto add = [](LinkLoad& seen, const LinkLoad& now) {
     seen.peak_bits_per_s = std::max(seen.peak_bits_per_s, now.peak_bits_per_s);
@@ -116,7 +118,7 @@ Result<std::vector<CarriedLoad>> Session::take_loads() {
     add(seen_[i].forward, (*loads)[i].forward);
     add(seen_[i].backward, (*loads)[i].backward);
   }
-  if (Result<void> again = links_.restart(); !again) return fail(again.error());
+  if (Result<void> again = links_->restart(); !again) return fail(again.error());
   return loads;
 }
 
@@ -129,16 +131,6 @@ std::optional<Json> document_of(const CommandEnd& end) {
 double number_of(const Json& document, const char* name) {
   const auto found = document.find(name);
   return found != document.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-std::string complaint_of(const CommandEnd& end) {
-  if (end.stopped) return "its process is stopped";
-  std::string text = end.errors.substr(0, end.errors.find_last_not_of('\n') + 1);
-  text = text.substr(text.rfind('\n') + 1);
-  const std::string name = "heddle: ";
-  if (text.rfind(name, 0) == 0) text = text.substr(name.size());
-  if (!text.empty()) return text;
-  return end.late ? "no answer in time" : fmt::format("exit status {}", end.exit_status);
 }
 
 }  // namespace heddle::acceptance

@@ -11,6 +11,7 @@
 
 #include "acceptance/acceptance.h"
 #include "acceptance/commands.h"
+#include "acceptance/fabric.h"
 #include "acceptance/fabric_bounds.h"
 #include "acceptance/link_watch.h"
 #include "acceptance/processor_time.h"
@@ -19,16 +20,16 @@ namespace heddle::acceptance {
 
 class Session {
  public:
-  // Errors: as LinkWatch::open().
-  static Result<std::unique_ptr<Session>> open(const lab::Lab& lab,
+  // Errors: as Fabric::watch_links().
+  static Result<std::unique_ptr<Session>> open(const Fabric& fabric,
                                                const AcceptanceOptions& options);
 
   const topology::Topology& topology() const { return expected_; }
-  const lab::Lab& lab() const { return lab_; }
+  const Fabric& fabric() const { return fabric_; }
   const AcceptanceOptions& options() const { return options_; }
   const Expectations& expectations() const { return options_.expectations; }
   Commands& commands() { return commands_; }
-  LinkWatch& links() { return links_; }
+  LinkWatch& links() { return *links_; }
 
   uint32_t hosts() const { return static_cast<uint32_t>(expected_.hosts.size()); }
   const std::string& host(uint32_t index) const { return expected_.hosts[index].name; }
@@ -71,13 +72,13 @@ class Session {
   bool recording_disturbed = false;  // see disturbed(), when it was made
 
  private:
-  Session(const lab::Lab& lab, const AcceptanceOptions& options, LinkWatch links);
+  Session(const Fabric& fabric, const AcceptanceOptions& options);
 
-  const lab::Lab& lab_;
+  const Fabric& fabric_;
   const AcceptanceOptions& options_;
-  const topology::Topology& expected_;  // of the options, else the lab's
+  const topology::Topology& expected_;  // of the options, else the fabric's
   Commands commands_;
-  LinkWatch links_;
+  std::unique_ptr<LinkWatch> links_;
   std::vector<std::optional<Commands::Id>> servers_;  // by host
   std::vector<CarriedLoad> seen_;
   ProcessorTime processors_;
@@ -88,7 +89,5 @@ class Session {
 std::optional<Json> document_of(const CommandEnd& end);
 // A number of a document; 0 where it has none, as of a test that a signal ended.
 double number_of(const Json& document, const char* name);
-// The last line that it wrote to standard error, without its name.
-std::string complaint_of(const CommandEnd& end);
 
 }  // namespace heddle::acceptance

@@ -62,6 +62,12 @@ std::string elastic_text(const Elastic& elastic) {
 }
 
 Result<void> make_elastic(RunPlan& plan, const Elastic& elastic) {
+  if (elastic.max_ranks && plan.remote) {
+    return fail(ErrorCode::kInvalid, "cannot add ranks on other machines",
+                "newcomers find the job by files that only one machine has",
+                fmt::format("write --elastic {}, or start ranks on this machine or in a lab",
+                            elastic.min_ranks));
+  }
   const size_t ranks = plan.places.size();
   if (elastic.min_ranks < 1 || elastic.min_ranks > ranks) {
     return fail(ErrorCode::kInvalid, fmt::format("cannot go on with {} ranks", elastic.min_ranks),
@@ -107,6 +113,34 @@ Result<RunPlan> plan_in_lab(const std::string& name, const std::string& list, ui
   plan.lab = std::move(*lab);
   plan.hosts = *hosts;
   return plan;
+}
+
+Result<RunPlan> plan_on_machines(const std::string& shell, const std::string& list,
+                                 uint32_t ranks) {
+  Result<RemoteShell> remote = parse_remote_shell(shell);
+  if (!remote) return fail(remote.error());
+  const Result<std::vector<RemoteHost>> hosts = parse_remote_hosts(list);
+  if (!hosts) return fail(hosts.error());
+  RunPlan plan;
+  for (const RemoteHost& host : *hosts) plan.hosts.push_back(host.name);
+  plan.places = place_ranks(ranks == 0 ? static_cast<uint32_t>(hosts->size()) : ranks, plan.hosts);
+  plan.first_address = hosts->front().address;
+  plan.remote = std::move(*remote);
+  return plan;
+}
+
+Result<RunPlan> plan_places(const PlacesAsked& asked) {
+  if (!asked.via.empty()) return plan_on_machines(asked.via, asked.hosts, asked.ranks);
+  if (!asked.in_lab) {
+    RunPlan plan;
+    plan.places = place_ranks(asked.ranks, {""});
+    return plan;
+  }
+  Result<RunPlan> plan = plan_in_lab(asked.lab, asked.hosts, asked.ranks);
+  if (plan || !asked.lab.empty() || asked.hosts.empty()) return plan;
+  Error error = plan.error();
+  error.todo += "; where the hosts are other machines, add --via ssh";
+  return fail(error);
 }
 
 }  // namespace heddle::launch

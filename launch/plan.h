@@ -10,13 +10,14 @@
 #include "base/result.h"
 #include "lab/lab.h"
 #include "launch/params.h"
+#include "launch/remote_shell.h"
 #include "transport/protection.h"
 
 namespace heddle::launch {
 
 // Of one rank.
 struct RankPlace {
-  std::string host;  // of the lab; empty: this machine
+  std::string host;  // of the lab or another machine; empty: this machine
   uint32_t local_rank = 0;
   uint32_t local_size = 1;
 };
@@ -36,8 +37,11 @@ struct RunPlan {
   std::vector<std::string> words;  // the command
   std::string file;                // what is executed for its first word; empty: that word
   std::vector<RankPlace> places;   // by rank
-  std::vector<std::string> hosts;  // of the lab, on which ranks may be; empty: this machine
-  std::optional<lab::Lab> lab;
+  std::vector<std::string> hosts;  // on which ranks may be; empty: this machine
+  std::optional<lab::Lab> lab;     // that has the hosts
+  // Else what starts ranks on the hosts, and where ranks on others reach the first of them.
+  std::optional<RemoteShell> remote;
+  std::string first_address;
   Nanos grace = params::kGrace;
   bool tag_output = false;
   // Without it, the first rank that fails ends the run.
@@ -77,5 +81,22 @@ RankPlace next_place(const RunPlan& plan, const std::vector<RankPlace>& taken);
 // Ranks on hosts of a lab (all of them where `hosts` is empty), one on each where `ranks` is 0; the
 // command is left to the caller. Errors: no such lab or host.
 Result<RunPlan> plan_in_lab(const std::string& lab, const std::string& hosts, uint32_t ranks);
+
+// Where ranks are to be, as options say it: on this machine, on hosts of a lab, or with a remote
+// shell on other machines.
+struct PlacesAsked {
+  uint32_t ranks = 0;  // 0: one on each host
+  std::string hosts;   // empty: all of the lab
+  std::string lab;     // empty: the only one
+  std::string via;     // empty: none
+  bool in_lab = false;
+};
+// A plan of them, without a command. Errors: those of plan_in_lab() and plan_on_machines().
+Result<RunPlan> plan_places(const PlacesAsked& asked);
+
+// Ranks on other machines, "node1,node2=10.0.0.2" (see parse_remote_hosts()), started by a remote
+// shell (see parse_remote_shell()); one on each where `ranks` is 0. Errors: kInvalid.
+Result<RunPlan> plan_on_machines(const std::string& shell, const std::string& hosts,
+                                 uint32_t ranks);
 
 }  // namespace heddle::launch

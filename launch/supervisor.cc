@@ -12,11 +12,21 @@
 
 #include "base/temporary_folder.h"
 #include "engine/seed.h"
+#include "launch/params.h"
 #include "launch/ranks/master_port.h"
 #include "launch/ranks/running_ranks.h"
 
 namespace heddle::launch {
 namespace {
+
+// Where ranks meet: in a file, or on other machines at the first one's address.
+std::string store_of(const RunPlan& plan, uint64_t run, const std::string& folder) {
+  if (!plan.remote) return "file://" + folder + "/store";
+  const std::string& address = plan.first_address;
+  const bool ipv6 = address.find(':') != std::string::npos && address.front() != '[';
+  return fmt::format("udp://{}{}{}:{}", ipv6 ? "[" : "", address, ipv6 ? "]" : "",
+                     params::kFirstMasterPort + run % params::kMasterPorts);
+}
 
 // The outer process: waits for the inner one, which has the ranks.
 int wait_for(pid_t inner) {
@@ -44,7 +54,7 @@ Result<int> run_ranks(const RunPlan& plan, RunReporter reporter) {
   const RunIdentity identity{
       .run = fmt::format("{:016x}", run),
       .folder = folder->path(),
-      .store = "file://" + folder->path() + "/store",
+      .store = store_of(plan, run, folder->path()),
       .token = fmt::format("{:016x}{:016x}", engine::system_seed(), engine::system_seed()),
       .master_port = choose_master_port(run)};
   const sigset_t set = RunSignals::watched();

@@ -6,7 +6,6 @@
 #include <cstdlib>
 
 #include "acceptance/params.h"
-#include "lab/tcp_flow.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -15,7 +14,7 @@ constexpr uint16_t kTcpPort = 18'702;
 
 std::vector<std::string> perf_words(Session& session, const HostPair& pair, const char* test,
                                     Nanos span) {
-  return {"heddle", "perf", session.host(pair.to),
+  return {"heddle", "perf", session.fabric().target(pair.to),
           test,     "-t",   fmt::format("{}ms", span / millis(1)),
           "--json"};
 }
@@ -28,11 +27,6 @@ std::optional<Json> test_of(const CommandEnd& end, std::string& complaint) {
   }
   complaint = complaint_of(end);
   return std::nullopt;
-}
-
-std::string first_address(Session& session, uint32_t host) {
-  const lab::Layout& layout = session.lab().layout;
-  return lab::nic_ipv4(layout, layout.ports[layout.places[host].ports.front()].nic);
 }
 
 FlowFigures tcp_figures(const HostPair& pair, const CommandEnd& receiver,
@@ -134,22 +128,16 @@ Result<std::vector<FlowFigures>> run_tcp(Session& session, const std::vector<Hos
                                          Nanos span) {
   std::vector<Commands::Id> ids;  // receiver, sender, receiver, …
   for (const HostPair& pair : pairs) {
-    const std::string address = first_address(session, pair.to);
-    const auto receive = [address, span]() -> Result<std::string> {
-      const auto figures = lab::receive_tcp(address, kTcpPort, 2 * span + seconds(5));
-      if (!figures) return fail(figures.error());
-      const Json document = {{"bytes", figures->received.count},
-                             {"seconds", to_seconds(figures->span)}};
-      return document.dump();
-    };
-    const auto send = [address, span]() -> Result<std::string> {
-      const Result<void> sent = lab::send_tcp(address, kTcpPort, span);
-      if (!sent) return fail(sent.error());
-      return std::string();
-    };
-    const auto receiver = session.commands().start_function(session.host(pair.to), receive);
+    const std::string address = session.fabric().address(pair.to);
+    const std::string port = std::to_string(kTcpPort);
+    const auto milliseconds = [](Nanos time) { return fmt::format("{}ms", time / millis(1)); };
+    const auto receiver = session.commands().start(
+        session.host(pair.to),
+        {"heddle", "agent", "tcp-receive", address, port, milliseconds(2 * span + seconds(5))});
     if (!receiver) return fail(receiver.error());
-    const auto sender = session.commands().start_function(session.host(pair.from), send);
+    const auto sender = session.commands().start(
+        session.host(pair.from),
+        {"heddle", "agent", "tcp-send", address, port, milliseconds(span)});
     if (!sender) return fail(sender.error());
     ids.insert(ids.end(), {*receiver, *sender});
   }

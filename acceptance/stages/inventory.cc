@@ -16,20 +16,21 @@ class Inventory {
       : session_(session), report_(report), places_(places) {}
 
   void check_ports() {
-    const lab::Layout& layout = session_.lab().layout;
-    for (size_t i = 0; i < places_.size(); ++i) {
-      for (size_t at = 0; at < places_[i].ports.size(); ++at) {
-        const lab::Port& port = layout.ports[layout.places[i].ports[at]];
-        check_carrier(port, places_[i].ports[at]);
-        check_mtu(port, places_[i], places_[i].ports[at]);
+    size_t ports = 0;
+    for (const PlaceFacts& place : places_) {
+      ports += place.ports.size();
+      for (const PortFacts& port : place.ports) {
+        seen_.insert(port.link);
+        check_carrier(port);
+        check_mtu(place, port);
       }
     }
-    const size_t links = session_.topology().links.size();
+    const size_t links = seen_.size();
     if (down_.size() < links) {
       add({"link state", fmt::format("{} of {} links", links - down_.size(), links), "up", "up"});
     }
     if (right_mtus_ > 0) {
-      add({"MTU", fmt::format("{} of {} ports", right_mtus_, 2 * links), mtu_text(), mtu_text()});
+      add({"MTU", fmt::format("{} of {} ports", right_mtus_, ports), mtu_text(), mtu_text()});
     }
   }
 
@@ -52,17 +53,17 @@ class Inventory {
  private:
   void add(Row row) { report_.rows.push_back(std::move(row)); }
 
-  void check_carrier(const lab::Port& port, const PortFacts& facts) {
+  void check_carrier(const PortFacts& facts) {
     if (facts.found && facts.carrier) return;
-    if (!down_.insert(port.link).second) return;  // the other end said it
-    add({"link state", topology::link_label(session_.topology(), port.link), "down", "up",
+    if (!down_.insert(facts.link).second) return;  // the other end said it
+    add({"link state", topology::link_label(session_.topology(), facts.link), "down", "up",
          Grade::kFail,
          "no carrier: plug the cable in, check its optics, and that both ports are enabled"});
   }
 
-  void check_mtu(const lab::Port& port, const PlaceFacts& place, const PortFacts& facts) {
+  void check_mtu(const PlaceFacts& place, const PortFacts& facts) {
     if (!facts.found) return;
-    const uint32_t planned = session_.topology().links[port.link].shape.mtu_bytes;
+    const uint32_t planned = session_.topology().links[facts.link].shape.mtu_bytes;
     const uint32_t expected = session_.expectations().mtu_bytes.value_or(planned);
     mtus_.insert(expected);
     if (facts.mtu_bytes == expected) {
@@ -82,7 +83,8 @@ class Inventory {
   Session& session_;
   StageReport& report_;
   const std::vector<PlaceFacts>& places_;
-  std::set<uint32_t> down_;  // links
+  std::set<uint32_t> seen_;  // links
+  std::set<uint32_t> down_;
   std::set<uint32_t> mtus_;  // expected
   size_t right_mtus_ = 0;
 };
@@ -112,13 +114,14 @@ Result<void> add_doctor(Session& session, std::vector<PlaceFacts>& places) {
 }  // namespace
 
 Result<void> run_inventory(Session& session, StageReport& report) {
-  Result<std::vector<PlaceFacts>> places = read_facts(session.lab());
+  Result<std::vector<PlaceFacts>> places = session.fabric().read_facts(session.commands());
   if (!places) return fail(std::move(places).error());
   if (Result<void> asked = add_doctor(session, *places); !asked) return asked;
   if (session.interrupted()) return {};
   Inventory inventory(session, report, *places);
   inventory.check_ports();
   for (Row& row : compare_facts(*places)) report.rows.push_back(std::move(row));
+  for (Row& row : compare_clocks(*places)) report.rows.push_back(std::move(row));
   report.data = inventory.data();
   return {};
 }

@@ -64,8 +64,8 @@ class Reach {
     for (const HostPair& pair : round) {
       const auto id = session_.commands().start(
           session_.host(pair.from),
-          {"heddle", "perf", session_.host(pair.to), "bw", "-t", "100ms", "-s", "16K", "--check",
-           "--json", "--set", "handshake_timeout_ms=2500"});
+          {"heddle", "perf", session_.fabric().target(pair.to), "bw", "-t", "100ms", "-s", "16K",
+           "--check", "--json", "--set", "handshake_timeout_ms=2500"});
       if (!id) return fail(id.error());
       ids.push_back(*id);
     }
@@ -238,16 +238,12 @@ class Reach {
 
   std::optional<uint32_t> switch_of(const Json& router) const {
     if (!router.is_string()) return std::nullopt;
-    const auto count = static_cast<uint32_t>(session_.topology().switches.size());
-    for (uint32_t i = 0; i < count; ++i) {
-      if (router == lab::switch_ipv4(i)) return i;
-    }
-    return std::nullopt;
+    return session_.fabric().switch_at(router.get<std::string>());
   }
 
   Result<std::optional<Json>> trace(const HostPair& pair) {
     const auto id = session_.commands().start(
-        session_.host(pair.from), {"heddle", "paths", session_.host(pair.to), "--json"});
+        session_.host(pair.from), {"heddle", "paths", session_.fabric().target(pair.to), "--json"});
     if (!id) return fail(id.error());
     session_.wait({*id}, seconds(5));
     return document_of(session_.commands().result_of(*id));

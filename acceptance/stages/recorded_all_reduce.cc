@@ -23,12 +23,6 @@ uint64_t largest_size(double bound) {
   return size;
 }
 
-std::string host_list(const Session& session) {
-  std::string list;
-  for (uint32_t i = 0; i < session.hosts(); ++i) list += (i == 0 ? "" : ",") + session.host(i);
-  return list;
-}
-
 std::vector<BenchSize> sizes_of(const Json& document) {
   std::vector<BenchSize> sizes;
   const Json own = document.value("heddle", Json::object()).value("results", Json::array());
@@ -68,26 +62,21 @@ Result<BenchResult> run_recorded_all_reduce(Session& session) {
   BenchResult result{.recording = new_recording(session)};
   const uint64_t largest = largest_size(bus_bound(session));
   const bool full = session.options().depth == Depth::kFull;
-  const std::vector<std::string> words = {"heddle",
-                                          "bench",
-                                          "allreduce",
-                                          "--lab",
-                                          session.lab().state.name,
-                                          "--hosts",
-                                          host_list(session),
-                                          "-b",
-                                          std::to_string(params::kSmallest.count),
-                                          "-e",
-                                          std::to_string(largest),
-                                          "-f",
-                                          full ? "2" : std::to_string(kFactor),
-                                          "-n",
-                                          full ? "20" : "5",
-                                          "--json"};
-  const auto id = session.commands().start_here(words, {"HEDDLE_RECORD=" + result.recording});
+  std::vector<std::string> words = {"heddle", "bench", "allreduce"};
+  const std::vector<std::string> ranks = session.fabric().options_for_ranks();
+  words.insert(words.end(), ranks.begin(), ranks.end());
+  words.insert(words.end(),
+               {"-b", std::to_string(params::kSmallest.count), "-e", std::to_string(largest), "-f",
+                full ? "2" : std::to_string(kFactor), "-n", full ? "20" : "5", "--json"});
+  const std::string folder = session.fabric().folder_for_ranks(result.recording);
+  const auto id = session.commands().start_here(words, {"HEDDLE_RECORD=" + folder});
   if (!id) return fail(id.error());
   session.wait({*id}, params::kBenchTime * (full ? 20 : 1));
   const CommandEnd end = session.commands().result_of(*id);
+  if (session.interrupted()) return result;
+  if (Result<void> here = session.fabric().collect(session.commands(), result.recording); !here) {
+    return fail(std::move(here).error());
+  }
   const std::optional<Json> document = document_of(end);
   try {
     if (document) result.sizes = sizes_of(*document);

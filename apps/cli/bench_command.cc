@@ -46,13 +46,14 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle bench allreduce --ranks 4 -b 8 -e 64M -f 2 --plot allreduce.html
   heddle bench alltoall --hosts h0,h1,h2,h3 -b 1K -e 4M -f 4
+  heddle bench allreduce --via ssh --hosts node1,node2 -b 8 -e 1G -f 4
   heddle run -n 4 -- heddle bench allreduce -b 1M -e 64M -f 4 -I 1 -J allreduce.json
   mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle bench alltoall -b 1M -e 16M -f 4
   HEDDLE_ALGORITHM=allreduce:tree heddle bench allreduce --ranks 4 -d half -o avg
 
 Without --ranks, --hosts and --lab a launcher starts the ranks: heddle run, srun or mpirun. Rank 0
-prints. GB is 1e9 bytes; bus bandwidth can be compared with a link's rate, whatever the number of
-ranks.)";
+prints, and writes the files. GB is 1e9 bytes; bus bandwidth can be compared with a link's rate,
+whatever the number of ranks.)";
 
 constexpr Nanos kPatience = seconds(120);
 
@@ -330,13 +331,9 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
 }
 
 Result<int> start_ranks(const BenchOptions& options) {
-  const bool in_lab = !options.lab_hosts.empty() || !options.lab.empty();
-  Result<launch::RunPlan> plan =
-      in_lab ? launch::plan_in_lab(options.lab, options.lab_hosts, options.ranks)
-             : Result<launch::RunPlan>(launch::RunPlan());
+  Result<launch::RunPlan> plan = launch::plan_places(options.places);
   if (!plan) return fail(plan.error());
-  if (!in_lab) plan->places = launch::place_ranks(options.ranks, {""});
-  constexpr std::array<std::string_view, 3> kNotForRanks = {"--ranks", "--hosts", "--lab"};
+  constexpr std::array<std::string_view, 4> kNotForRanks = {"--ranks", "--hosts", "--lab", "--via"};
   plan->words = launch::own_words(kNotForRanks);
   plan->file = launch::own_file();
   plan->own_failure = kCouldNotRun;
@@ -345,7 +342,7 @@ Result<int> start_ranks(const BenchOptions& options) {
 
 int run_bench_command(const Settings& settings, const BenchOptions& options) {
   const Result<Config> config = settings.load();
-  const bool starts = options.ranks > 0 || !options.lab_hosts.empty() || !options.lab.empty();
+  const bool starts = options.places.ranks > 0 || options.places.in_lab;
   const Result<int> status = !config  ? fail(config.error())
                              : starts ? start_ranks(options)
                                       : run_bench(*config, options);
@@ -425,15 +422,19 @@ void add_bench_command(CLI::App& root, Invocation& invocation) {
   add_json_option(*bench, options->json);
   bench->add_option("--plot", options->plot_file, "write a chart as an HTML page (rank 0)")
       ->type_name("FILE");
-  add_ranks_option(*bench, options->ranks, "start this many ranks", launch::params::kMostLocalRanks,
+  launch::PlacesAsked& places = options->places;
+  add_ranks_option(*bench, places.ranks, "start this many ranks", launch::params::kMostLocalRanks,
                    false)
       ->default_str("with --hosts or --lab, one a host");
-  add_hosts_option(*bench, options->lab_hosts, "start the ranks on these hosts of a lab");
-  add_lab_option(*bench, options->lab);
+  auto* const hosts = add_hosts_option(
+      *bench, places.hosts, "start the ranks on these hosts of a lab, or machines with --via");
+  auto* const lab = add_lab_option(*bench, places.lab);
+  add_via_option(*bench, places.via)->needs(hosts)->excludes(lab);
   settings->offer("--bind", "bind", kAddressListType);
   settings->offer("--store", "store", "URL");
   settings->offer("--algorithm", "algorithm", "COLLECTIVE:ALGORITHM[,...]");
-  bench->callback([options, settings, &invocation] {
+  bench->callback([=, &invocation] {
+    options->places.in_lab = hosts->count() > 0 || lab->count() > 0;
     if (options->json && !options->json_file.empty()) {
       throw CLI::ValidationError("--json and -J exclude each other");
     }

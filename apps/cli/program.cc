@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/agent_command.h"
 #include "apps/cli/bench_command.h"
 #include "apps/cli/command_line/check_line.h"
 #include "apps/cli/command_line/exit_statuses.h"
@@ -80,7 +81,8 @@ const std::vector<CommandGroup>& command_groups() {
       {"Simulate", {add_sim_command, add_plan_command, add_size_command, add_lab_command}},
       {"Manage",
        {add_config_command, add_doctor_command, add_key_command, add_completion_command,
-        add_help_command}}};
+        add_help_command}},
+      {"", {add_agent_command}}};  // on no page: for heddle on other machines
   return kGroups;
 }
 

@@ -24,6 +24,8 @@ constexpr const char* kExample = R"(Example:
   heddle run -n 4 -- heddle ranks
   heddle run -n 4 --tag-output -- python3 train.py --epochs 3
   heddle run --lab two_leaf_four_spine --hosts h0,h3 -- heddle ranks
+  heddle run --via ssh --hosts node1,node2 -- heddle ranks
+  heddle run --via ssh --hosts node1=10.1.0.1,node2=10.1.0.2 -n 16 -- python3 train.py
   heddle run -n 4 --protect=headers -- python3 train.py
   heddle run -n 4 --elastic 2:6 -- python3 examples/elastic.py
 
@@ -31,6 +33,10 @@ Each rank finds its number and the others in its environment: HEDDLE_RANK, HEDDL
 HEDDLE_LOCAL_RANK, HEDDLE_STORE (where ranks meet), HEDDLE_TOKEN (the run's secret), and
 torchrun's variables (RANK, WORLD_SIZE, MASTER_ADDR and so on). With --protect, HEDDLE_KEY_FILE
 names a key that is made for this run and kept in memory.
+
+With --via the ranks meet at the first host's name, or at its address where `=` gives one, so that
+has to be on the network for training. heddle has to be installed on all hosts; HEDDLE_* variables
+are passed on.
 
 When a rank fails, the others get SIGTERM, and after the grace period SIGKILL. With --elastic the
 others go on while at least MIN ranks are left: the program must make a communicator of them, as
@@ -40,14 +46,11 @@ number of ranks. What a lost rank started is killed. Ctrl-C and signals are pass
 No process that they started is left behind.)";
 
 struct RunOptions {
-  uint32_t ranks = 0;
+  launch::PlacesAsked places;
   std::vector<std::string> words;
-  std::string lab;
-  std::string hosts;
   std::string grace = "5s";
   std::string protection;
   std::string elastic;
-  bool in_lab = false;
   bool tag_output = false;
 };
 
@@ -60,7 +63,11 @@ CLI::Validator elastic_value() {
 }
 
 Result<launch::RunPlan> plan_of(const RunOptions& options) {
-  launch::RunPlan plan{.words = options.words, .tag_output = options.tag_output};
+  Result<launch::RunPlan> placed = launch::plan_places(options.places);
+  if (!placed) return placed;
+  launch::RunPlan plan = std::move(*placed);
+  plan.words = options.words;
+  plan.tag_output = options.tag_output;
   const Result<Nanos> grace = parse_duration(options.grace);
   if (!grace) return fail(grace.error());
   plan.grace = *grace;
@@ -69,15 +76,6 @@ Result<launch::RunPlan> plan_of(const RunOptions& options) {
     return fail(ErrorCode::kInvalid, "cannot run this command",
                 fmt::format("'{}' would be run as a program", options.words[0]),
                 fmt::format("write --protect={} -- COMMAND", options.words[0]));
-  }
-  if (options.in_lab) {
-    Result<launch::RunPlan> placed = launch::plan_in_lab(options.lab, options.hosts, options.ranks);
-    if (!placed) return placed;
-    plan.places = std::move(placed->places);
-    plan.lab = std::move(placed->lab);
-    plan.hosts = std::move(placed->hosts);
-  } else {
-    plan.places = launch::place_ranks(options.ranks, {""});
   }
   if (options.elastic.empty()) return plan;
   const Result<launch::Elastic> range = launch::parse_elastic(options.elastic);
@@ -102,20 +100,22 @@ int run(const RunOptions& options) {
 }  // namespace
 
 void add_run_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const command =
-      root.add_subcommand("run", "start the ranks of a job on this machine, or on hosts of a lab");
+  CLI::App* const command = root.add_subcommand(
+      "run", "start the ranks of a job on this machine, on other machines or in a lab");
   command->footer(kExample +
                   program_status_help("0 all ranks ended with 0, or all that were left of an "
                                       "elastic job; N the exit status of the first rank that "
                                       "failed, or whose loss left fewer than MIN"));
   command->positionals_at_end();  // what follows the command's name is the command's
   const auto options = std::make_shared<RunOptions>();
-  auto* const count = add_ranks_option(*command, options->ranks, "number of ranks",
+  auto* const count = add_ranks_option(*command, options->places.ranks, "number of ranks",
                                        launch::params::kMostLocalRanks);
   count->default_str("with --lab or --hosts, one a host");
   auto* const hosts =
-      add_hosts_option(*command, options->hosts, "start them on these hosts of a lab");
-  auto* const lab = add_lab_option(*command, options->lab);
+      add_hosts_option(*command, options->places.hosts,
+                       "start them on these hosts of a lab, or machines with --via");
+  auto* const lab = add_lab_option(*command, options->places.lab);
+  add_via_option(*command, options->places.via)->needs(hosts)->excludes(lab);
   command->add_flag("--tag-output", options->tag_output, "begin each line with '[rank] '");
   command
       ->add_option("--elastic", options->elastic,
@@ -135,8 +135,8 @@ void add_run_command(CLI::App& root, Invocation& invocation) {
       ->check(one_of({"headers", "full"}));
   add_program(*command, options->words)->required();
   command->callback([=, &invocation] {
-    options->in_lab = hosts->count() > 0 || lab->count() > 0;
-    if (count->count() == 0 && !options->in_lab) throw CLI::RequiredError("--ranks");
+    options->places.in_lab = hosts->count() > 0 || lab->count() > 0;
+    if (count->count() == 0 && !options->places.in_lab) throw CLI::RequiredError("--ranks");
     invocation.run = [options] { return run(*options); };
   });
 }

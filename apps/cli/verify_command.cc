@@ -16,6 +16,7 @@
 
 #include "acceptance/acceptance.h"
 #include "acceptance/documents.h"
+#include "acceptance/fabric.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
@@ -27,6 +28,7 @@
 #include "lab/lab.h"
 #include "lab/rights.h"
 #include "lab/run.h"
+#include "launch/remote_shell.h"
 #include "topology/file.h"
 
 namespace heddle::cli {
@@ -35,15 +37,21 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle verify --quick
   heddle verify --report rack7
+  heddle verify --hosts node1,node2,node3 --report rack7
+  heddle verify --hosts node1=10.1.0.1,node2=10.1.0.2 --topology rack7.toml --report rack7
   heddle verify --topology fabric.toml --expect rack7.toml --report rack7
   heddle lab up fabric.toml --lab rack7; heddle verify --lab rack7 --stage pairs
 
 Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, traffic.
-Without --lab a fabric of network namespaces is made for the test and removed afterwards. The
-report's folder gets report.html, report.txt, report.json, junit.xml and the recordings.)";
+--hosts tests real machines, on which heddle is installed; --via tells how to start commands there.
+Without --hosts and --lab a fabric of network namespaces is made for the test and removed
+afterwards. The report's folder gets report.html, report.txt, report.json, junit.xml and the
+recordings.)";
 
 struct VerifyOptions {
   std::string lab;
+  std::string hosts;
+  std::string via = "ssh";
   std::string topology;
   std::vector<std::string> stages;
   std::string expect;
@@ -101,8 +109,7 @@ class TestedLab {
   bool own_;
 };
 
-Result<acceptance::AcceptanceOptions> acceptance_options(const VerifyOptions& options,
-                                                         const lab::Lab& lab) {
+Result<acceptance::AcceptanceOptions> acceptance_options(const VerifyOptions& options) {
   acceptance::AcceptanceOptions made{.stages = options.stages, .interrupted = stopped};
   if (options.quick) made.depth = acceptance::Depth::kQuick;
   if (options.full) made.depth = acceptance::Depth::kFull;
@@ -111,14 +118,19 @@ Result<acceptance::AcceptanceOptions> acceptance_options(const VerifyOptions& op
     if (!read) return fail(std::move(read).error());
     made.expectations = *read;
   }
-  if (options.lab.empty() || options.topology.empty()) return made;
+  return made;
+}
+
+// What a lab that was there should be.
+Result<std::optional<topology::Topology>> plan_of(const VerifyOptions& options,
+                                                  const lab::Lab& lab) {
+  if (options.lab.empty() || options.topology.empty()) return std::optional<topology::Topology>();
   Result<topology::Topology> plan = topology::read_topology_file(options.topology);
   if (!plan) return fail(std::move(plan).error());
   if (auto same = acceptance::check_plan(*plan, lab.layout.topology); !same) {
     return fail(same.error());
   }
-  made.plan = std::move(*plan);
-  return made;
+  return std::optional<topology::Topology>(std::move(*plan));
 }
 
 int exit_status(const acceptance::Report& report) {
@@ -127,19 +139,54 @@ int exit_status(const acceptance::Report& report) {
   return grade_of(report) == Grade::kFail ? kFoundWrong : kDone;
 }
 
-// Runs the test and takes the lab down, whatever happened.
-Result<acceptance::Report> test_lab(const VerifyOptions& options, const std::string& folder) {
-  Result<TestedLab> tested = TestedLab::open(options, folder);
-  if (!tested) return fail(std::move(tested).error());
-  Result<acceptance::AcceptanceOptions> made = acceptance_options(options, tested->lab());
-  if (!made) return fail(std::move(made).error());
-  made->folder = folder;
+Result<acceptance::Report> test(const acceptance::Fabric& fabric,
+                                acceptance::AcceptanceOptions& options) {
   ProgressLine line;
-  made->progress = [&line](const std::string& text) { line.show(text); };
-  Result<acceptance::Report> report = acceptance::run_acceptance(tested->lab(), *made);
+  options.progress = [&line](const std::string& text) { line.show(text); };
+  Result<acceptance::Report> report = acceptance::run_acceptance(fabric, options);
   line.clear();
+  if (report) report->signal = lab::noted_signal();
+  return report;
+}
+
+Result<acceptance::Report> test_machines(const VerifyOptions& options,
+                                         acceptance::AcceptanceOptions& made) {
+  const Result<launch::RemoteShell> shell = launch::parse_remote_shell(options.via);
+  if (!shell) return fail(shell.error());
+  Result<std::vector<launch::RemoteHost>> hosts = launch::parse_remote_hosts(options.hosts);
+  if (!hosts) return fail(std::move(hosts).error());
+  acceptance::MachinesAsked asked{.shell = *shell,
+                                  .via = options.via,
+                                  .hosts = std::move(*hosts),
+                                  .topology = {},
+                                  .interrupted = stopped};
+  if (!options.topology.empty()) {
+    Result<topology::Topology> topology = topology::read_topology_file(options.topology);
+    if (!topology) return fail(std::move(topology).error());
+    asked.topology = std::move(*topology);
+  }
+  Result<std::unique_ptr<acceptance::Fabric>> fabric =
+      acceptance::fabric_of_machines(std::move(asked));
+  if (!fabric) return fail(std::move(fabric).error());
+  Result<acceptance::Report> report = test(**fabric, made);
+  if (report) {
+    report->topology =
+        options.topology.empty() ? "ports as the machines have them" : options.topology;
+  }
+  return report;
+}
+
+// Runs the test and takes the lab down, whatever happened.
+Result<acceptance::Report> test_lab(const VerifyOptions& options,
+                                    acceptance::AcceptanceOptions& made) {
+  Result<TestedLab> tested = TestedLab::open(options, made.folder);
+  if (!tested) return fail(std::move(tested).error());
+  Result<std::optional<topology::Topology>> plan = plan_of(options, tested->lab());
+  if (!plan) return fail(std::move(plan).error());
+  made.plan = std::move(*plan);
+  const auto fabric = acceptance::fabric_of_lab(tested->lab());
+  Result<acceptance::Report> report = test(*fabric, made);
   if (!report) return report;
-  report->signal = lab::noted_signal();
   if (options.lab.empty()) {
     report->fabric = options.topology.empty() ? "an emulated leaf-spine fabric"
                                               : lab::name_after(options.topology);
@@ -164,7 +211,11 @@ int run_verify(const VerifyOptions& options) {
     if (Result<void> made = make_report_folder(folder); !made) return could_not(made.error());
     folder = std::filesystem::absolute(folder).string();
   }
-  const Result<acceptance::Report> report = test_lab(options, folder);
+  Result<acceptance::AcceptanceOptions> made = acceptance_options(options);
+  if (!made) return could_not(made.error());
+  made->folder = folder;
+  const Result<acceptance::Report> report =
+      options.hosts.empty() ? test_lab(options, *made) : test_machines(options, *made);
   if (!report) return could_not(report.error());
   print(options.json
             ? acceptance::json_of(*report).dump(2, ' ', false, Json::error_handler_t::replace) +
@@ -184,9 +235,13 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
       root.add_subcommand("verify", "test a fabric from cables to collectives, and write a report");
   command->footer(kExample + exit_status_help("a check failed", "a stage could not measure"));
   const auto options = std::make_shared<VerifyOptions>();
-  add_lab_option(*command, options->lab)->default_str("a new one, for the test");
+  auto* const lab = add_lab_option(*command, options->lab);
+  lab->default_str("a new one, for the test");
+  auto* const hosts = add_hosts_option(*command, options->hosts, "test these machines");
+  hosts->default_str("")->excludes(lab);
+  add_via_option(*command, options->via)->capture_default_str()->needs(hosts);
   add_topology_option(*command, options->topology,
-                      "the fabric to make; with --lab, what that lab should be");
+                      "the fabric to make; with --lab or --hosts, what that one should be");
   command->add_option("--stage", options->stages, "run only this stage; may be given several times")
       ->type_name("NAME")
       ->allow_extra_args(false)

@@ -8,11 +8,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
+#include <vector>
 
+#include "base/document.h"
 #include "lab/exec.h"
+#include "launch/remote_command.h"
 
 namespace heddle::launch {
 namespace {
@@ -58,7 +63,7 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, const Ran
   if (plan.elastic) set("HEDDLE_ELASTIC", elastic_text(*plan.elastic));
   if (!role.member_file.empty()) set("HEDDLE_MEMBER_FILE", role.member_file);
   // As torchrun does, for programs that are written for it.
-  const std::string& first = plan.places.front().host;
+  const std::string& first = plan.remote ? plan.first_address : plan.places.front().host;
   if (role.joins) {
     set("HEDDLE_JOIN", "1");
     unsetenv("RANK");  // the job gives it one
@@ -71,6 +76,18 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, const Ran
   set("LOCAL_WORLD_SIZE", std::to_string(place.local_size));
   set("MASTER_ADDR", first.empty() ? "127.0.0.1" : first);
   set("MASTER_PORT", std::to_string(identity.master_port));
+}
+
+// In the new process, which stays and stands for the rank.
+int run_elsewhere(const RunPlan& plan, const RunIdentity& identity, const std::string& host) {
+  RemoteCommand command{.words = plan.words, .settings = {}, .secrets = {}, .grace = plan.grace};
+  if (plan.protection) {
+    const Result<std::string> key = read_text_file(identity.key_file, "see `ulimit -n`");
+    if (key) command.secrets.emplace_back("HEDDLE_KEY_FILE", *key);
+    unsetenv("HEDDLE_KEY_FILE");
+  }
+  command.settings = settings_for_others();
+  return run_remote(*plan.remote, host, command);
 }
 
 // In the new process: becomes the command, or writes to `report` why it cannot.
@@ -87,6 +104,10 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, const Ran
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   }
   set_environment(plan, identity, role);
+  if (plan.remote) {
+    close(report);
+    _exit(run_elsewhere(plan, identity, role.place.host));
+  }
   const ExecFailure failure =
       plan.lab ? lab::exec_on_host(*plan.lab, role.place.host, plan.words, plan.file)
                : exec_program(plan.words, plan.file);

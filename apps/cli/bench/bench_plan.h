@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "collectives/collective.h"
 #include "collectives/data_type.h"
+#include "launch/plan.h"
 
 namespace heddle::cli {
 
@@ -36,10 +37,8 @@ struct BenchOptions {
   uint32_t skip = 0;       // first calls that their statistics leave out
   std::string json_file;
   std::string plot_file;
-  bool json = false;      // the document of json_file, to standard output
-  uint32_t ranks = 0;     // to be started; 0: by a launcher, or one a host of a lab
-  std::string lab_hosts;  // "h0,h1": ranks are started there
-  std::string lab;
+  bool json = false;           // the document of json_file, to standard output
+  launch::PlacesAsked places;  // of ranks to be started; none: a launcher starts them
 };
 
 struct BenchPlan {

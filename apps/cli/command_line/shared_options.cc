@@ -1,11 +1,14 @@
 // Shared options: see shared_options.h.
 #include "apps/cli/command_line/shared_options.h"
 
+#include <fmt/format.h>
+
 #include <cctype>
 
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
 #include "base/quantity.h"
+#include "launch/remote_shell.h"
 
 namespace heddle::cli {
 
@@ -21,6 +24,19 @@ CLI::Option* add_lab_option(CLI::App& command, std::string& lab) {
 
 CLI::Option* add_hosts_option(CLI::App& command, std::string& hosts, const std::string& about) {
   return command.add_option("--hosts", hosts, about)->type_name(kHostListType)->default_str("all");
+}
+
+CLI::Option* add_via_option(CLI::App& command, std::string& shell) {
+  const auto check = [](const std::string& text) -> std::string {
+    const Result<launch::RemoteShell> parsed = launch::parse_remote_shell(text);
+    return parsed ? "" : fmt::format("{}; {}", parsed.error().why, parsed.error().todo);
+  };
+  return command
+      .add_option("--via", shell,
+                  "the hosts are other machines, on which this starts commands: ssh, or words "
+                  "with {host}, as 'srun -N1 -n1 --overlap -w {host}'")
+      ->type_name("SHELL")
+      ->check(CLI::Validator(check, ""));
 }
 
 CLI::Option* add_ranks_option(CLI::App& command, uint32_t& ranks, const std::string& about,

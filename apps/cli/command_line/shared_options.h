@@ -14,6 +14,8 @@ CLI::Option* add_json_option(CLI::App& command, bool& json);
 CLI::Option* add_lab_option(CLI::App& command, std::string& lab);
 // "--hosts HOST[,HOST]...": of a lab.
 CLI::Option* add_hosts_option(CLI::App& command, std::string& hosts, const std::string& about);
+// "--via SHELL": hosts are other machines.
+CLI::Option* add_via_option(CLI::App& command, std::string& shell);
 // "-n, --ranks N": a count of ranks. Without `short_name` only the long one.
 CLI::Option* add_ranks_option(CLI::App& command, uint32_t& ranks, const std::string& about,
                               uint32_t most, bool short_name = true);

@@ -1,0 +1,78 @@
+// Fabric: the hosts that an acceptance test is about, what connects them, and how commands run on
+// the hosts. Hosts of a lab, or other machines; the stages do not see which.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "acceptance/host_facts.h"
+#include "acceptance/link_watch.h"
+#include "base/result.h"
+#include "lab/lab.h"
+#include "launch/remote_shell.h"
+#include "topology/topology.h"
+
+namespace heddle::acceptance {
+
+class Commands;
+
+class Fabric {
+ public:
+  Fabric() = default;
+  virtual ~Fabric() = default;
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  virtual std::string name() const = 0;
+  virtual bool is_emulated() const = 0;
+  virtual std::vector<std::string> notes() const = 0;
+  // As it is known. Hosts, switches and links of a report are its own.
+  virtual const topology::Topology& topology() const = 0;
+
+  // In a process made for it: runs the command on a host of the topology, and ends with its exit
+  // status. The first word "heddle" is this program, of whatever name.
+  [[noreturn]] virtual void run(const std::string& host,
+                                const std::vector<std::string>& words) const = 0;
+  // The same as a user may type it.
+  virtual std::string line(const std::string& host,
+                           const std::vector<std::string>& words) const = 0;
+  // Options of `heddle bench` that start one rank on each host.
+  virtual std::vector<std::string> options_for_ranks() const = 0;
+  // Where the other hosts reach it, in digits (IPv4), and as commands name it.
+  virtual std::string address(uint32_t host) const = 0;
+  virtual std::string target(uint32_t host) const = 0;
+  // The switch that has this address.
+  virtual std::optional<uint32_t> switch_at(const std::string& address) const = 0;
+
+  // The folder that ranks are to record in, and the recording when they have, in a folder of this
+  // machine. Errors: kUnavailable, kSystem.
+  virtual std::string folder_for_ranks(const std::string& folder) const = 0;
+  virtual Result<void> collect(Commands& commands, const std::string& folder) const = 0;
+
+  // Of hosts, and of switches that can be asked. Errors: kPermission, kUnavailable, kSystem.
+  virtual Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const = 0;
+  // Errors: as read_facts().
+  virtual Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands) const = 0;
+};
+
+// `lab` must outlive it.
+std::unique_ptr<Fabric> fabric_of_lab(const lab::Lab& lab);
+
+struct MachinesAsked {
+  launch::RemoteShell shell;
+  std::string via;  // the shell as the user gave it
+  std::vector<launch::RemoteHost> hosts;
+  // What connects them, with hosts of the same names; none: one switch, with links of the rates and
+  // MTUs that the machines' ports have.
+  std::optional<topology::Topology> topology;
+  std::function<bool()> interrupted = [] { return false; };
+};
+// Asks each machine for the port that has its address. Errors: kInvalid for hosts that the topology
+// does not have and for addresses that no port has; kUnavailable where a machine does not answer.
+Result<std::unique_ptr<Fabric>> fabric_of_machines(MachinesAsked asked);
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,82 @@
+// The fabric of a lab: see fabric.h.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "acceptance/fabric.h"
+#include "base/exec.h"
+#include "lab/exec.h"
+#include "launch/own_command.h"
+
+namespace heddle::acceptance {
+namespace {
+
+class LabFabric final : public Fabric {
+ public:
+  explicit LabFabric(const lab::Lab& lab) : lab_(lab) {}
+
+  std::string name() const override { return lab_.state.name; }
+  bool is_emulated() const override { return true; }
+  std::vector<std::string> notes() const override { return lab_.state.notes; }
+  const topology::Topology& topology() const override { return lab_.layout.topology; }
+
+  void run(const std::string& host, const std::vector<std::string>& words) const override {
+    const std::string file = words.front() == "heddle" ? launch::own_file() : std::string();
+    const ExecFailure failure = lab::exec_on_host(lab_, host, words, file);
+    fmt::print(stderr, "heddle: {}\n", failure.error.message());
+    std::fflush(stderr);
+    _exit(failure.exit_status);
+  }
+
+  std::string line(const std::string& host, const std::vector<std::string>& words) const override {
+    return fmt::format("heddle lab exec {} --lab {} -- {}", host, name(),
+                       launch::shell_line(words));
+  }
+
+  std::vector<std::string> options_for_ranks() const override {
+    std::string hosts;
+    for (const topology::Host& host : topology().hosts) {
+      hosts += (hosts.empty() ? "" : ",") + host.name;
+    }
+    return {"--lab", name(), "--hosts", hosts};
+  }
+
+  std::string address(uint32_t host) const override {
+    const lab::Layout& layout = lab_.layout;
+    return lab::nic_ipv4(layout, layout.ports[layout.places[host].ports.front()].nic);
+  }
+
+  std::string target(uint32_t host) const override { return topology().hosts[host].name; }
+
+  std::optional<uint32_t> switch_at(const std::string& address) const override {
+    for (uint32_t i = 0; i < topology().switches.size(); ++i) {
+      if (address == lab::switch_ipv4(i)) return i;
+    }
+    return std::nullopt;
+  }
+
+  // Ranks have this machine's files.
+  std::string folder_for_ranks(const std::string& folder) const override { return folder; }
+  Result<void> collect(Commands& /*commands*/, const std::string& /*folder*/) const override {
+    return {};
+  }
+
+  Result<std::vector<PlaceFacts>> read_facts(Commands& /*commands*/) const override {
+    return read_lab_facts(lab_);
+  }
+  Result<std::unique_ptr<LinkWatch>> watch_links(Commands& /*commands*/) const override {
+    return watch_lab(lab_);
+  }
+
+ private:
+  const lab::Lab& lab_;
+};
+
+}  // namespace
+
+std::unique_ptr<Fabric> fabric_of_lab(const lab::Lab& lab) {
+  return std::make_unique<LabFabric>(lab);
+}
+
+}  // namespace heddle::acceptance

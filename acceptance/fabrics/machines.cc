@@ -1,0 +1,409 @@
+// The fabric of machines that a remote shell reaches: see fabric.h.
+#include <fmt/format.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include "acceptance/commands.h"
+#include "acceptance/fabric.h"
+#include "acceptance/params.h"
+#include "acceptance/port_counters.h"
+#include "base/document.h"
+#include "lab/link_meter.h"
+#include "lab/tool.h"
+#include "launch/own_command.h"
+#include "launch/remote_command.h"
+#include "topology/names.h"
+
+namespace heddle::acceptance {
+namespace {
+
+struct Machine {
+  launch::RemoteHost host;  // with its address in digits
+  std::string name;         // in the topology
+  std::string device;       // that has the address
+};
+
+double wall_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Without the user: "root@node1" is node1.
+std::string name_of(const launch::RemoteHost& host) {
+  return host.name.substr(host.name.rfind('@') + 1);
+}
+
+// IPv4 in digits. A name that is this machine's own may be in /etc/hosts with a loopback address,
+// which is every machine's.
+Result<std::string> address_of(const launch::RemoteHost& host) {
+  const std::string what = fmt::format("cannot find the address of {}", host.address);
+  const std::string todo =
+      fmt::format("write {}=ADDRESS, with its address in the fabric", host.name);
+  const Result<std::string> found = lab::run_tool({"getent", "ahostsv4", host.address});
+  if (!found || found->empty()) return fail(ErrorCode::kUnavailable, what, "no such name", todo);
+  const std::string address = found->substr(0, found->find_first_of(" \t\n"));
+  if (address.rfind("127.", 0) != 0 || host.address == address) return address;
+  return fail(ErrorCode::kInvalid, what, fmt::format("the name is {} here", address), todo);
+}
+
+// What the counters of all machines say.
+class MachinesWatch final : public LinkWatch {
+ public:
+  struct Port {
+    Commands::Id counters = 0;
+    std::string machine;
+    uint32_t link = 0;
+    bool forward = true;  // the machine is the link's end a
+    size_t read = 0;      // bytes of the output
+    PortLoad load{};
+  };
+
+  MachinesWatch(Commands& commands, std::vector<Port> ports, size_t links,
+                std::function<bool()> interrupted)
+      : commands_(commands),
+        ports_(std::move(ports)),
+        links_(links),
+        interrupted_(std::move(interrupted)) {}
+
+  Result<void> look() override {
+    for (Port& port : ports_) {
+      const std::string text = commands_.output_of(port.counters, port.read);
+      size_t from = 0;
+      for (size_t end = 0; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
+        const auto counters = parse_port_counters(std::string_view(text).substr(from, end - from));
+        if (counters) port.load.add(*counters);
+      }
+      port.read += from;
+    }
+    return {};
+  }
+
+  Result<std::vector<CarriedLoad>> loads() override {
+    if (Result<void> caught = catch_up(); !caught) return fail(caught.error());
+    std::vector<CarriedLoad> loads(links_);
+    for (const Port& port : ports_) {
+      CarriedLoad load = port.load.load();
+      if (!port.forward) {
+        std::swap(load.forward, load.backward);
+        std::swap(load.forward_packets, load.backward_packets);
+      }
+      loads[port.link] = load;
+    }
+    return loads;
+  }
+
+  Result<void> restart() override {
+    if (Result<void> caught = catch_up(); !caught) return caught;
+    for (Port& port : ports_) port.load.restart();
+    return {};
+  }
+
+ private:
+  // Until each machine has written two more lines: the second was read after this call.
+  Result<void> catch_up() {
+    static_cast<void>(look());
+    std::vector<uint64_t> wanted;
+    for (const Port& port : ports_) wanted.push_back(port.load.lines() + 2);
+    const Nanos end = lab::meter_now() + params::kServerStart;
+    for (size_t i = 0; i < ports_.size() && !interrupted_();) {
+      if (ports_[i].load.lines() >= wanted[i]) {
+        ++i;
+        continue;
+      }
+      if (!commands_.is_running(ports_[i].counters) || lab::meter_now() > end) {
+        return fail(ErrorCode::kUnavailable,
+                    fmt::format("cannot read the counters of {}", ports_[i].machine),
+                    last_line(commands_.result_of(ports_[i].counters).errors),
+                    "see whether it can still be reached");
+      }
+      usleep(5'000);
+      static_cast<void>(look());
+    }
+    return {};
+  }
+
+  static std::string last_line(std::string text) {
+    text.erase(text.find_last_not_of('\n') + 1);
+    text = text.substr(text.rfind('\n') + 1);
+    return text.empty() ? "it does not answer" : text;
+  }
+
+  Commands& commands_;
+  std::vector<Port> ports_;
+  size_t links_;
+  std::function<bool()> interrupted_;
+};
+
+class Machines final : public Fabric {
+ public:
+  Machines(MachinesAsked asked, std::vector<Machine> machines)
+      : asked_(std::move(asked)), machines_(std::move(machines)) {
+    folder_ = fmt::format("/tmp/heddle-verify-{}-{:x}", getpid(), lab::meter_now().count);
+  }
+
+  std::string name() const override { return fmt::format("{} machines", machines_.size()); }
+  bool is_emulated() const override { return false; }
+  std::vector<std::string> notes() const override { return notes_; }
+  const topology::Topology& topology() const override { return topology_; }
+
+  void run(const std::string& host, const std::vector<std::string>& words) const override {
+    const launch::RemoteCommand command{words, launch::settings_for_others(), {}, seconds(1)};
+    _exit(launch::run_remote(asked_.shell, machine(host).host.name, command));
+  }
+
+  std::string line(const std::string& host, const std::vector<std::string>& words) const override {
+    return launch::shell_line(launch::remote_words(asked_.shell, machine(host).host.name, words));
+  }
+
+  std::vector<std::string> options_for_ranks() const override {
+    std::string hosts;
+    for (const Machine& each : machines_) {
+      hosts += fmt::format("{}{}={}", hosts.empty() ? "" : ",", each.host.name, each.host.address);
+    }
+    return {"--via", asked_.via, "--hosts", hosts};
+  }
+
+  std::string address(uint32_t host) const override { return machines_[host].host.address; }
+  std::string target(uint32_t host) const override { return address(host); }
+  std::optional<uint32_t> switch_at(const std::string& /*address*/) const override {
+    return std::nullopt;
+  }
+
+  std::string folder_for_ranks(const std::string& /*folder*/) const override { return folder_; }
+  Result<void> collect(Commands& commands, const std::string& folder) const override;
+  Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const override;
+  Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands) const override;
+
+  // Asks all machines, and makes the topology of what they say where none was given.
+  Result<void> look();
+
+ private:
+  const Machine& machine(const std::string& name) const {
+    return *std::find_if(machines_.begin(), machines_.end(),
+                         [&](const Machine& each) { return each.name == name; });
+  }
+
+  // A document of each machine, in order.
+  Result<std::vector<Json>> ask(Commands& commands) const;
+  Result<std::vector<CommandEnd>> run_on_all(Commands& commands, const std::string& script) const;
+  void make_star(const std::vector<Json>& documents);
+  Result<void> take_topology();
+  // The link of a host's first NIC, and whether the NIC is its end a.
+  std::pair<uint32_t, bool> link_of(uint32_t host) const;
+
+  MachinesAsked asked_;
+  std::vector<Machine> machines_;
+  topology::Topology topology_;
+  std::vector<std::string> notes_;
+  std::string folder_;
+};
+
+Result<std::vector<Json>> Machines::ask(Commands& commands) const {
+  std::vector<Commands::Id> ids;
+  for (const Machine& each : machines_) {
+    const auto id = commands.start(each.name, {"heddle", "agent", "facts", each.host.address});
+    if (!id) return fail(id.error());
+    ids.push_back(*id);
+  }
+  const double asked_at = wall_seconds();
+  std::vector<double> answered_at(ids.size(), 0);
+  commands.wait(ids, params::kFactsTime, [&] {
+    usleep(2'000);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (answered_at[i] == 0 && !commands.is_running(ids[i])) answered_at[i] = wall_seconds();
+    }
+    return !asked_.interrupted();
+  });
+  std::vector<Json> documents;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const CommandEnd end = commands.result_of(ids[i]);
+    Json document = Json::parse(end.output, nullptr, false);
+    if (!document.is_object() || !document.contains("wall_seconds")) {
+      return fail(ErrorCode::kUnavailable, "cannot test " + machines_[i].name, complaint_of(end),
+                  "all machines have to answer before anything is measured");
+    }
+    // It was between the two: so far at least the clocks are apart.
+    const auto wall = document["wall_seconds"].get<double>();
+    const double latest = answered_at[i] == 0 ? wall_seconds() : answered_at[i];
+    document["clock_ahead_s"] = wall < asked_at ? wall - asked_at : std::max(0.0, wall - latest);
+    documents.push_back(std::move(document));
+  }
+  return documents;
+}
+
+Result<void> Machines::look() {
+  Commands commands(*this);
+  Result<std::vector<Json>> documents = ask(commands);
+  if (!documents) return fail(std::move(documents).error());
+  for (size_t i = 0; i < machines_.size(); ++i) {
+    machines_[i].device = (*documents)[i].value("device", "");
+  }
+  if (asked_.topology) return take_topology();
+  make_star(*documents);
+  return {};
+}
+
+void Machines::make_star(const std::vector<Json>& documents) {
+  topology_.switches.push_back({.name = "network", .shape = {}});
+  size_t unknown = 0;
+  for (uint32_t i = 0; i < machines_.size(); ++i) {
+    topology_.hosts.push_back({machines_[i].name});
+    topology_.nics.push_back({i});
+    topology::LinkShape shape;
+    const double rate = documents[i].value("rate_bits_per_s", 0.0);
+    shape.rate = {static_cast<uint64_t>(rate)};
+    shape.mtu_bytes = documents[i].value("mtu_bytes", shape.mtu_bytes);
+    unknown += rate == 0 ? 1 : 0;
+    topology_.links.push_back({.a = {topology::NodeKind::kNic, i},
+                               .b = {topology::NodeKind::kSwitch, 0},
+                               .shape = shape,
+                               .forward = {},
+                               .backward = {}});
+  }
+  notes_.push_back(
+      "no topology was given: the network is treated as one switch that has the full rate of "
+      "every port");
+  if (unknown > 0) {
+    notes_.push_back(fmt::format("the rate of {} ports is not known, and not judged", unknown));
+  }
+}
+
+Result<void> Machines::take_topology() {
+  std::vector<Machine> ordered;
+  for (const topology::Host& host : asked_.topology->hosts) {
+    const auto found = std::find_if(machines_.begin(), machines_.end(),
+                                    [&](const Machine& each) { return each.name == host.name; });
+    if (found != machines_.end()) ordered.push_back(*found);
+  }
+  if (ordered.size() != machines_.size() || ordered.size() != asked_.topology->hosts.size()) {
+    return fail(ErrorCode::kInvalid, "cannot test these machines by this topology",
+                fmt::format("it has {} hosts, of which {} are among the {} machines",
+                            asked_.topology->hosts.size(), ordered.size(), machines_.size()),
+                "give --hosts all hosts of the topology, by the names that they have there");
+  }
+  machines_ = std::move(ordered);
+  topology_ = *asked_.topology;
+  notes_.push_back("ports of switches are not read: only links of hosts have counters");
+  return {};
+}
+
+std::pair<uint32_t, bool> Machines::link_of(uint32_t host) const {
+  const topology::Topology& fabric = topology_;
+  for (uint32_t i = 0; i < fabric.links.size(); ++i) {
+    const auto is_first = [&](const topology::Node& node) {
+      return node.kind == topology::NodeKind::kNic && fabric.nics[node.index].host == host &&
+             topology::nic_number(fabric, node.index) == 0;
+    };
+    if (is_first(fabric.links[i].a)) return {i, true};
+    if (is_first(fabric.links[i].b)) return {i, false};
+  }
+  return {0, true};  // validate() refuses a host without a link
+}
+
+Result<std::vector<PlaceFacts>> Machines::read_facts(Commands& commands) const {
+  const Result<std::vector<Json>> documents = ask(commands);
+  if (!documents) return fail(documents.error());
+  std::vector<PlaceFacts> places;
+  for (uint32_t i = 0; i < machines_.size(); ++i) {
+    const Json& found = (*documents)[i];
+    Result<std::vector<PortFacts>> ports =
+        ports_of(found.value("links", ""), {machines_[i].device});
+    if (!ports) return fail(std::move(ports).error());
+    ports->front().link = link_of(i).first;
+    PlaceFacts facts{machines_[i].name, false, std::move(*ports), {}, {}};
+    facts.clock_ahead_s = found.at("clock_ahead_s").get<double>();
+    const Json named = found.value("facts", Json::object());
+    for (const auto& [name, value] : named.items()) {
+      facts.facts.emplace_back(name, value.get<std::string>());
+    }
+    places.push_back(std::move(facts));
+  }
+  return places;
+}
+
+Result<std::unique_ptr<LinkWatch>> Machines::watch_links(Commands& commands) const {
+  std::vector<MachinesWatch::Port> ports;
+  for (uint32_t i = 0; i < machines_.size(); ++i) {
+    const auto id =
+        commands.start(machines_[i].name, {"heddle", "agent", "counters", machines_[i].device});
+    if (!id) return fail(id.error());
+    const auto [link, forward] = link_of(i);
+    ports.push_back({*id, machines_[i].name, link, forward});
+  }
+  commands.take_lines();  // no figure comes of these
+  auto watch = std::make_unique<MachinesWatch>(commands, std::move(ports), topology_.links.size(),
+                                               asked_.interrupted);
+  if (Result<void> started = watch->restart(); !started) return fail(started.error());
+  return std::unique_ptr<LinkWatch>(std::move(watch));
+}
+
+// Each machine has the files of its own ranks, with the machine's name in theirs. They are removed
+// when all have been read: machines may share a disk.
+Result<void> Machines::collect(Commands& commands, const std::string& folder) const {
+  const Result<std::vector<CommandEnd>> packed =
+      run_on_all(commands, fmt::format("tar -czSf - -C {} .", folder_));
+  if (!packed) return fail(packed.error());
+  const auto removed = run_on_all(commands, "rm -rf " + folder_);
+  if (!removed) return fail(removed.error());
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  for (const CommandEnd& end : *packed) {
+    if (end.exit_status != 0) continue;  // no rank wrote anything there
+    const auto unpacked = lab::run_tool({"tar", "-xzf", "-", "-C", folder}, end.output);
+    if (!unpacked) {
+      return fail(ErrorCode::kSystem, "cannot unpack the recordings of the machines",
+                  unpacked.error().why, "see that there is space for them in " + folder);
+    }
+  }
+  return {};
+}
+
+Result<std::vector<CommandEnd>> Machines::run_on_all(Commands& commands,
+                                                     const std::string& script) const {
+  std::vector<Commands::Id> ids;
+  for (const Machine& each : machines_) {
+    const auto id = commands.start(each.name, {"sh", "-c", script});
+    if (!id) return fail(id.error());
+    ids.push_back(*id);
+  }
+  commands.wait(ids, params::kReadTime, [this] {
+    usleep(5'000);
+    return !asked_.interrupted();
+  });
+  std::vector<CommandEnd> ends;
+  for (const Commands::Id id : ids) ends.push_back(commands.result_of(id));
+  return ends;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Fabric>> fabric_of_machines(MachinesAsked asked) {
+  std::vector<Machine> machines;
+  for (launch::RemoteHost host : asked.hosts) {
+    Result<std::string> address = address_of(host);
+    if (!address) return fail(std::move(address).error());
+    host.address = std::move(*address);
+    const std::string name = name_of(host);
+    const auto is_same = [&](const Machine& each) {
+      return each.name == name || each.host.address == host.address;
+    };
+    if (std::any_of(machines.begin(), machines.end(), is_same)) {
+      return fail(ErrorCode::kInvalid, fmt::format("cannot test {} twice", name),
+                  fmt::format("another one has its name or its address, {}", host.address),
+                  "write each machine once, as NAME=ADDRESS where names mislead");
+    }
+    machines.push_back({std::move(host), name, {}});
+  }
+  auto made = std::make_unique<Machines>(std::move(asked), std::move(machines));
+  if (Result<void> looked = made->look(); !looked) return fail(looked.error());
+  return std::unique_ptr<Fabric>(std::move(made));
+}
+
+}  // namespace heddle::acceptance

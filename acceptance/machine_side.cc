@@ -1,0 +1,114 @@
+// See machine_side.h.
+#include "acceptance/machine_side.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "acceptance/host_facts.h"
+#include "acceptance/params.h"
+#include "acceptance/port_counters.h"
+#include "base/quantity.h"
+#include "base/version.h"
+#include "lab/tcp_flow.h"
+#include "lab/tool.h"
+
+namespace heddle::acceptance {
+namespace {
+
+Result<std::string> device_of(const std::string& address) {
+  const Result<std::string> text = lab::run_tool({"ip", "-j", "address", "show"});
+  if (!text) return fail(text.error());
+  const Json devices = Json::parse(*text, nullptr, false);
+  if (devices.is_array()) {
+    for (const Json& device : devices) {
+      for (const Json& each : device.value("addr_info", Json::array())) {
+        if (each.value("local", "") == address) return device.value("ifname", "");
+      }
+    }
+  }
+  return fail(ErrorCode::kInvalid, "no port of this machine has the address " + address, "",
+              "write the machine as NAME=ADDRESS, with the address of its port in the fabric");
+}
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+// Mbit/s; -1 where the driver knows none, as of a port that is down.
+double rate_of(const std::string& device) {
+  std::ifstream file("/sys/class/net/" + device + "/speed");
+  double megabits = -1;
+  file >> megabits;
+  return megabits > 0 ? megabits * 1e6 : 0;
+}
+
+std::string processors() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string model = "unknown";
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) model = line.substr(colon + 2);
+    break;
+  }
+  return fmt::format("{} x {}", sysconf(_SC_NPROCESSORS_ONLN), model);
+}
+
+std::string nic_of(const std::string& device, double rate) {
+  std::error_code none;
+  const std::filesystem::path driver =
+      std::filesystem::read_symlink("/sys/class/net/" + device + "/device/driver", none);
+  return fmt::format("{}, {}", none ? "no hardware" : driver.filename().string(),
+                     rate == 0 ? "unknown rate" : rate_text(rate));
+}
+
+}  // namespace
+
+Result<Json> facts_of_machine(const std::string& address) {
+  const Result<std::string> device = device_of(address);
+  if (!device) return fail(device.error());
+  Result<Json> facts = read_own_facts({*device});
+  if (!facts) return facts;
+  utsname system{};
+  uname(&system);
+  const double rate = rate_of(*device);
+  (*facts)["device"] = *device;
+  (*facts)["rate_bits_per_s"] = rate;
+  (*facts)["mtu_bytes"] = std::atoi(first_line("/sys/class/net/" + *device + "/mtu").c_str());
+  (*facts)["facts"]["heddle"] = std::string(kVersion);
+  (*facts)["facts"]["kernel"] = fmt::format("{} {}", system.sysname, system.release);
+  (*facts)["facts"]["processors"] = processors();
+  (*facts)["facts"]["NIC"] = nic_of(*device, rate);
+  timespec wall{};
+  clock_gettime(CLOCK_REALTIME, &wall);
+  (*facts)["wall_seconds"] =
+      static_cast<double>(wall.tv_sec) + static_cast<double>(wall.tv_nsec) * 1e-9;
+  return facts;
+}
+
+Result<void> write_counters(const std::string& device) {
+  for (;;) {
+    const Result<PortCounters> counters = read_port(device);
+    if (!counters) return fail(counters.error());
+    fmt::print("{}\n", line_of(*counters));
+    if (std::fflush(stdout) != 0) return {};
+    usleep(static_cast<useconds_t>(params::kMeterInterval / micros(1)));
+  }
+}
+
+Result<Json> receive_tcp(const std::string& address, uint16_t port, Nanos limit) {
+  const auto figures = lab::receive_tcp(address, port, limit);
+  if (!figures) return fail(figures.error());
+  return Json{{"bytes", figures->received.count}, {"seconds", to_seconds(figures->span)}};
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,25 @@
+// Machine side: what runs on each machine of an acceptance test besides `heddle perf` and `bench`.
+// `heddle agent` offers them as commands; their results are text on standard output.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "acceptance/report.h"
+#include "base/nanos.h"
+#include "base/result.h"
+
+namespace heddle::acceptance {
+
+// The port that has an IPv4 address: "device", "mtu_bytes", "rate_bits_per_s" (0: not known), the
+// wall clock, and what read_own_facts() finds. Errors: kInvalid where no port has it; kUnavailable.
+Result<Json> facts_of_machine(const std::string& address);
+
+// Writes a line of counters (port_counters.h) each kMeterInterval, until it is ended or nothing
+// reads them. Errors: kUnavailable.
+Result<void> write_counters(const std::string& device);
+
+// lab::receive_tcp(): "bytes" and "seconds".
+Result<Json> receive_tcp(const std::string& address, uint16_t port, Nanos limit);
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,87 @@
+// `heddle agent`: see agent_command.h; what it does is in launch/agent.h and
+// acceptance/machine_side.h.
+#include "apps/cli/agent_command.h"
+
+#include <memory>
+#include <string>
+
+#include "acceptance/machine_side.h"
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/terminal.h"
+#include "base/quantity.h"
+#include "lab/tcp_flow.h"
+#include "launch/agent.h"
+
+namespace heddle::cli {
+namespace {
+
+struct FlowOptions {
+  std::string address;
+  uint16_t port = 0;
+  std::string time;
+};
+
+int print_result(const Result<acceptance::Json>& result) {
+  if (result) print(result->dump() + "\n");
+  if (!result) print_error(result.error());
+  return result ? kDone : kCouldNotRun;
+}
+
+int print_end(const Result<void>& result) {
+  if (!result) print_error(result.error());
+  return result ? kDone : kCouldNotRun;
+}
+
+// Both ends of a TCP flow take the same words.
+std::shared_ptr<FlowOptions> add_flow(CLI::App& flow) {
+  auto options = std::make_shared<FlowOptions>();
+  flow.add_option("address", options->address, "of the receiving end")->required();
+  flow.add_option("port", options->port, "of the receiving end")->required();
+  flow.add_option("time", options->time, "to send, or to wait at most")
+      ->check(duration_value())
+      ->required();
+  return options;
+}
+
+void add_tcp_flows(CLI::App& agent, Invocation& invocation) {
+  CLI::App* const receive = agent.add_subcommand("tcp-receive", "receive one TCP flow");
+  const auto receiving = add_flow(*receive);
+  receive->callback([receiving, &invocation] {
+    invocation.run = [receiving] {
+      return print_result(acceptance::receive_tcp(receiving->address, receiving->port,
+                                                  *parse_duration(receiving->time)));
+    };
+  });
+  CLI::App* const send = agent.add_subcommand("tcp-send", "send one TCP flow");
+  const auto sending = add_flow(*send);
+  send->callback([sending, &invocation] {
+    invocation.run = [sending] {
+      return print_end(
+          lab::send_tcp(sending->address, sending->port, *parse_duration(sending->time)));
+    };
+  });
+}
+
+}  // namespace
+
+void add_agent_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const agent = root.add_subcommand("agent", "run a command of another machine's heddle");
+  agent->group("");
+  const auto name = std::make_shared<std::string>();
+  CLI::App* const facts = agent->add_subcommand("facts", "facts of the port that has an address");
+  facts->add_option("address", *name, "IPv4 address")->required();
+  facts->callback([name, &invocation] {
+    invocation.run = [name] { return print_result(acceptance::facts_of_machine(*name)); };
+  });
+  CLI::App* const counters = agent->add_subcommand("counters", "write a port's counters");
+  counters->add_option("device", *name, "name of the port")->required();
+  counters->callback([name, &invocation] {
+    invocation.run = [name] { return print_end(acceptance::write_counters(*name)); };
+  });
+  add_tcp_flows(*agent, invocation);
+  agent->callback([agent, &invocation] {
+    if (agent->get_subcommands().empty()) invocation.run = launch::run_agent;
+  });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,194 @@
+// See agent.h.
+#include "launch/agent.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/exec.h"
+#include "lab/processes.h"
+#include "launch/own_command.h"
+#include "launch/ranks/running_ranks.h"
+#include "launch/remote/agent_lines.h"
+#include "launch/remote/signal_queue.h"
+
+namespace heddle::launch {
+namespace {
+
+// Of an order: a thousand settings of a thousand letters.
+constexpr size_t kLongestOrder = 4 << 20;
+
+Nanos now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
+
+void report(const std::string& message) { fmt::print(stderr, "heddle: {}\n", message); }
+
+// Lines of standard input.
+class Orders {
+ public:
+  // Reads what is there, or waits for it; false once it has ended.
+  bool read_more() {
+    std::array<char, 4096> piece{};
+    ssize_t got = 0;
+    do {
+      got = read(STDIN_FILENO, piece.data(), piece.size());
+    } while (got < 0 && errno == EINTR);
+    if (got > 0) text_.append(piece.data(), static_cast<size_t>(got));
+    return got > 0 && text_.size() <= kLongestOrder;
+  }
+
+  std::optional<std::string> next_line() {
+    const size_t end = text_.find('\n');
+    if (end == std::string::npos) return std::nullopt;
+    const std::string line = text_.substr(0, end);
+    text_.erase(0, end + 1);
+    return line;
+  }
+
+ private:
+  std::string text_;
+};
+
+class Agent {
+ public:
+  int run() {
+    std::optional<std::string> line;
+    while (!(line = orders_.next_line())) {
+      if (orders_.read_more()) continue;
+      report("`heddle agent` is started by heddle on another machine; see `heddle run --via`");
+      return kOwnFailure;
+    }
+    const Result<AgentOrder> order = parse_order(*line);
+    if (!order) {
+      report(order.error().message());
+      return kOwnFailure;
+    }
+    grace_ = order->command.grace;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    fmt::print(stderr, "{}\n", kGreeting);
+    if (!signals_.valid() || !keep_secrets(order->command) || !start(*order)) {
+      report(
+          fmt::format("cannot start {}: {}", order->command.words.front(), std::strerror(errno)));
+      return kOwnFailure;
+    }
+    while (!status_) look();
+    end_descendants();
+    return WIFSIGNALED(*status_) ? 128 + WTERMSIG(*status_) : WEXITSTATUS(*status_);
+  }
+
+ private:
+  // In memory that has no name, which processes of this user open by this process' descriptor.
+  bool keep_secrets(const RemoteCommand& command) {
+    for (const auto& [variable, text] : command.secrets) {
+      Descriptor file(memfd_create("heddle secret", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+      const bool kept =
+          file.valid() &&
+          write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+          fchmod(file.number(), S_IRUSR) == 0 &&
+          fcntl(file.number(), F_ADD_SEALS,
+                F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) == 0;
+      if (!kept) return false;
+      const std::string path = fmt::format("/proc/{}/fd/{}", getpid(), file.number());
+      setenv(variable.c_str(), path.c_str(), 1);
+      secrets_.push_back(std::move(file));
+    }
+    return true;
+  }
+
+  bool start(const AgentOrder& order) {
+    process_ = fork();
+    if (process_ != 0) return process_ > 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    restore_signals();
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    if (chdir(order.folder.c_str()) != 0) report(fmt::format("there is no {} here", order.folder));
+    for (const std::string& setting : order.command.settings) {
+      const size_t at = setting.find('=');
+      if (at != std::string::npos) {
+        setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
+      }
+    }
+    const std::vector<std::string>& words = order.command.words;
+    const ExecFailure failure =
+        exec_program(words, words.front() == "heddle" ? own_file() : std::string());
+    report(failure.error.message());
+    std::fflush(stderr);
+    _exit(failure.exit_status);
+  }
+
+  void look() {
+    std::array<pollfd, 2> watched = {
+        {{signals_.descriptor(), POLLIN, 0}, {connected_ ? STDIN_FILENO : -1, POLLIN, 0}}};
+    poll(watched.data(), watched.size(), kill_at_ ? kPollMs : -1);
+    if (watched[1].revents != 0) take_orders();
+    while (const std::optional<int> number = signals_.next()) pass_on(*number);
+    int status = 0;
+    for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (ended == process_) status_ = status;
+    }
+    if (kill_at_ && now() >= *kill_at_) signal_all(SIGKILL);
+  }
+
+  void take_orders() {
+    connected_ = orders_.read_more();
+    while (const std::optional<std::string> line = orders_.next_line()) {
+      int number = 0;
+      std::from_chars(line->data(), line->data() + line->size(), number);
+      if (number > 0 && number < NSIG) pass_on(number);
+    }
+    if (connected_) return;
+    signal_all(SIGTERM);
+    kill_at_ = now() + grace_;
+  }
+
+  // As heddle run does it here: what asks to end is for all that the command has started.
+  void pass_on(int number) {
+    if (number == SIGCHLD) return;
+    if (is_ending(number)) {
+      signal_all(number);
+    } else {
+      kill(process_, number);
+    }
+  }
+
+  static void signal_all(int number) {
+    for (const pid_t process : lab::descendants()) kill(process, number);
+  }
+
+  static constexpr int kPollMs = 50;
+
+  SignalQueue signals_;
+  Orders orders_;
+  std::vector<Descriptor> secrets_;
+  pid_t process_ = -1;
+  std::optional<int> status_;
+  bool connected_ = true;
+  Nanos grace_ = params::kGrace;
+  std::optional<Nanos> kill_at_;
+};
+
+}  // namespace
+
+int run_agent() { return Agent().run(); }
+
+}  // namespace heddle::launch

@@ -1,0 +1,47 @@
+// See agent_lines.h.
+#include "launch/remote/agent_lines.h"
+
+#include <nlohmann/json.hpp>
+
+namespace heddle::launch {
+namespace {
+
+constexpr int kVersion = 1;
+
+}  // namespace
+
+std::string order_line(const AgentOrder& order) {
+  const RemoteCommand& command = order.command;
+  const nlohmann::json document = {{"heddle_agent", kVersion},        {"words", command.words},
+                                   {"settings", command.settings},    {"secrets", command.secrets},
+                                   {"grace_ns", command.grace.count}, {"folder", order.folder}};
+  return document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
+}
+
+Result<AgentOrder> parse_order(std::string_view line) {
+  const auto wrong = [](ErrorCode code, const std::string& why) {
+    return fail(code, "cannot run what another heddle asks for", why,
+                "install the same version of heddle on both machines");
+  };
+  const nlohmann::json document = nlohmann::json::parse(line, nullptr, false);
+  if (!document.is_object() || !document.contains("heddle_agent")) {
+    return wrong(ErrorCode::kInvalid, "standard input has no order of a heddle");
+  }
+  if (document["heddle_agent"] != kVersion) {
+    return wrong(ErrorCode::kVersion, "it speaks to agents of another version");
+  }
+  try {
+    AgentOrder order;
+    document.at("words").get_to(order.command.words);
+    document.at("settings").get_to(order.command.settings);
+    document.at("secrets").get_to(order.command.secrets);
+    order.command.grace = nanos(document.at("grace_ns").get<int64_t>());
+    document.at("folder").get_to(order.folder);
+    if (order.command.words.empty()) return wrong(ErrorCode::kInvalid, "it names no command");
+    return order;
+  } catch (const nlohmann::json::exception& error) {
+    return wrong(ErrorCode::kInvalid, error.what());
+  }
+}
+
+}  // namespace heddle::launch

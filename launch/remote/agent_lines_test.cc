@@ -1,0 +1,51 @@
+// Agent lines: orders are read as they are written.
+#include "launch/remote/agent_lines.h"
+
+#include <gmock/gmock.h>
+
+namespace heddle::launch {
+namespace {
+
+AgentOrder order() {
+  AgentOrder made;
+  made.command.words = {"heddle", "perf", "a\nb"};
+  made.command.settings = {"HEDDLE_RANK=3", "EMPTY="};
+  made.command.secrets = {{"HEDDLE_KEY_FILE", "text\n"}};
+  made.command.grace = seconds(7);
+  made.folder = "/data/job";
+  return made;
+}
+
+TEST(AgentLinesTest, AnOrderIsOneLineAndReadAsItWasWritten) {
+  const std::string line = order_line(order());
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  const auto read = parse_order(std::string_view(line).substr(0, line.size() - 1));
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_EQ(read->command.words, order().command.words);
+  EXPECT_EQ(read->command.settings, order().command.settings);
+  EXPECT_EQ(read->command.secrets, order().command.secrets);
+  EXPECT_EQ(read->command.grace, order().command.grace);
+  EXPECT_EQ(read->folder, order().folder);
+}
+
+TEST(AgentLinesTest, WhatIsNoOrderIsRefused) {
+  for (const char* const line :
+       {"", "{}", "[1]", "heddle", "{\"heddle_agent\":1}",
+        "{\"heddle_agent\":1,\"words\":[],\"settings\":[],\"secrets\":[],\"grace_ns\":1,"
+        "\"folder\":\"/\"}",
+        "{\"heddle_agent\":1,\"words\":[1],\"settings\":[],\"secrets\":[],\"grace_ns\":1,"
+        "\"folder\":\"/\"}"}) {
+    const auto read = parse_order(line);
+    ASSERT_FALSE(read) << line;
+    EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << line;
+  }
+}
+
+TEST(AgentLinesTest, AnOrderOfAnotherVersionSaysSo) {
+  const auto read = parse_order("{\"heddle_agent\":2}");
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kVersion);
+}
+
+}  // namespace
+}  // namespace heddle::launch
