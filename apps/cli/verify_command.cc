@@ -22,6 +22,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/json.h"
 #include "apps/cli/terminal.h"
+#include "apps/cli/verify/report_commands.h"
 #include "apps/cli/verify/report_files.h"
 #include "base/document.h"
 #include "base/temporary_folder.h"
@@ -41,6 +42,7 @@ constexpr const char* kExample = R"(Example:
   heddle verify --hosts node1=10.1.0.1,node2=10.1.0.2 --topology rack7.toml --report rack7
   heddle verify --topology fabric.toml --expect rack7.toml --report rack7
   heddle lab up fabric.toml --lab rack7; heddle verify --lab rack7 --stage pairs
+  heddle verify diff rack7-monday rack7-friday
 
 Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, traffic.
 --hosts tests real machines, on which heddle is installed; --via tells how to start commands there.
@@ -256,8 +258,11 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
   command->add_option("--report", options->report, "write the report to this new folder")
       ->type_name("FOLDER");
   add_json_option(*command, options->json);
-  command->callback(
-      [options, &invocation] { invocation.run = [options] { return run_verify(*options); }; });
+  add_report_commands(*command, invocation);
+  command->callback([options, command, &invocation] {
+    if (!command->get_subcommands().empty()) return;
+    invocation.run = [options] { return run_verify(*options); };
+  });
 }
 
 }  // namespace heddle::cli

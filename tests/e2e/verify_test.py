@@ -187,6 +187,32 @@ class Machines(unittest.TestCase):
         self.wait_for_server(machines, False)
         loads = [link["forward"]["peak_bits_per_s"] for link in report["links"] if "h0" in (link["a"], link["b"])]
         self.assertGreater(loads[0], 5e6)
+        self.expect_diff_and_baseline(self.folder / "report")
+
+    def expect_diff_and_baseline(self, report):
+        same = program.run("verify", "diff", report, report / "report.json", "--json")
+        self.assertEqual(same.returncode, 0, same.stderr)
+        document = json.loads(same.stdout)
+        self.assertEqual((document["worse"], document["changes"]), (False, []))
+        self.assertGreater(document["figures"], 5)
+        expect = self.folder / "expect.toml"
+        made = program.run("verify", "baseline", report, "-o", expect)
+        self.assertEqual((made.returncode, made.stdout), (0, ""), made.stderr)
+        self.assertIn("pair_share = ", expect.read_text(encoding="utf-8"))
+        later = json.loads((report / "report.json").read_text(encoding="utf-8"))
+        for pair in next(stage for stage in later["stages"] if stage["name"] == "pairs")["data"]["pairs"]:
+            pair["goodput_bits_per_s"] /= 2
+        (self.folder / "later.json").write_text(json.dumps(later), encoding="utf-8")
+        worse = program.run("verify", "diff", report, self.folder / "later.json")
+        self.assertEqual(worse.returncode, 1)
+        self.assertRegex(worse.stdout, r"(?m)^worse +pairs +goodput +h0 to h1 .*\(-50%\)$")
+        known = json_reference_test.listed("heddle verify diff")
+        document = json.loads(program.run("verify", "diff", report, self.folder / "later.json", "--json").stdout)
+        self.assertEqual([field for field in json_reference_test.fields(document)
+                          if not any(each.fullmatch(field) for each in known)], [])
+        refused = program.run("verify", "diff", report, self.topology)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("cannot read a report", refused.stderr)
 
     def test_a_port_with_another_mtu_is_named(self):
         machines = self.start(FABRIC + '[[override]]\nlink = ["h1", "leaf1"]\nmtu = 1400\n')

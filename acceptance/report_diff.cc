@@ -1,0 +1,400 @@
+// See report_diff.h.
+#include "acceptance/report_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "acceptance/params.h"
+#include "base/document.h"
+#include "base/printable.h"
+#include "base/quantity.h"
+
+namespace heddle::acceptance {
+namespace {
+
+// A figure of a report that has a number.
+struct Figure {
+  double value = 0;
+  bool more_is_better = true;
+  std::string text;
+};
+using FigureKey = std::tuple<std::string, std::string, std::string>;  // stage, what, where
+using Figures = std::map<FigureKey, Figure>;
+
+const Json* data_of(const Json& report, const std::string& stage, const char* key) {
+  for (const Json& each : report.at("stages")) {
+    if (each.at("name") == stage && each.at("data").contains(key)) return &each["data"].at(key);
+  }
+  return nullptr;
+}
+
+std::string pair_of(const Json& pair) {
+  return pair.at("from").get<std::string>() + " to " + pair.at("to").get<std::string>();
+}
+
+void add_rate(Figures& figures, const FigureKey& key, double rate) {
+  if (rate > 0) figures[key] = {rate, true, rate_text(rate)};
+}
+
+void add_latency(Figures& figures, const FigureKey& key, double us) {
+  if (us > 0) figures[key] = {us, false, duration_text(nanos(static_cast<int64_t>(us * 1e3)))};
+}
+
+Figures figures_of(const Json& report) {
+  Figures figures;
+  if (const Json* const pairs = data_of(report, "pairs", "pairs")) {
+    for (const Json& pair : *pairs) {
+      const std::string where = pair_of(pair);
+      add_rate(figures, {"pairs", "goodput", where}, pair.value("goodput_bits_per_s", 0.0));
+      add_rate(figures, {"pairs", "one TCP flow", where}, pair.value("tcp_bits_per_s", 0.0));
+      add_latency(figures, {"pairs", "latency, median", where},
+                  pair.value("half_round_trip_us_p50", 0.0));
+    }
+  }
+  if (const Json* const sizes = data_of(report, "collectives", "sizes")) {
+    for (const Json& size : *sizes) {
+      add_rate(figures, {"collectives", "all-reduce, bus bandwidth", size_text(size.at("bytes"))},
+               size.value("bus_bits_per_s", 0.0));
+    }
+  }
+  for (const char* const load : {"permutation", "incast"}) {
+    if (const Json* const found = data_of(report, "stress", load)) {
+      add_rate(figures, {"stress", load, "all hosts"}, found->value("goodput_bits_per_s", 0.0));
+    }
+  }
+  return figures;
+}
+
+// By host and name.
+std::map<std::pair<std::string, std::string>, std::string> facts_of(const Json& report) {
+  std::map<std::pair<std::string, std::string>, std::string> facts;
+  const Json* const places = data_of(report, "inventory", "places");
+  if (places == nullptr) return facts;
+  for (const Json& place : *places) {
+    const auto name = place.at("name").get<std::string>();
+    for (const auto& [fact, value] : place.at("facts").items()) {
+      facts[{name, fact}] = value.get<std::string>();
+    }
+    for (const Json& port : place.at("ports")) {
+      const auto device = port.at("device").get<std::string>();
+      facts[{name, "MTU of " + device}] = fmt::format("{}", port.at("mtu_bytes").get<uint32_t>());
+    }
+  }
+  return facts;
+}
+
+struct Graded {
+  int grade = 0;  // 0 pass, 1 warn, 2 fail
+  std::string text;
+};
+
+int grade_number(const Json& row) {
+  const auto grade = row.at("grade").get<std::string>();
+  return grade == "pass" ? 0 : grade == "warn" ? 1 : 2;
+}
+
+// Rows that are not fine, and of each check whether there is any row.
+std::map<FigureKey, Graded> wrong_rows(const Json& report) {
+  std::map<FigureKey, Graded> rows;
+  for (const Json& stage : report.at("stages")) {
+    for (const Json& row : stage.at("rows")) {
+      const int grade = grade_number(row);
+      if (grade == 0) continue;
+      rows[{stage.at("name"), row.at("check"), row.at("where")}] = {
+          grade, fmt::format("{}: {}", row.at("grade").get<std::string>(),
+                             row.at("measured").get<std::string>())};
+    }
+  }
+  return rows;
+}
+
+std::map<std::string, std::string> outcomes_of(const Json& report) {
+  std::map<std::string, std::string> outcomes;
+  for (const Json& stage : report.at("stages")) outcomes[stage.at("name")] = stage.at("outcome");
+  return outcomes;
+}
+
+class Comparison {
+ public:
+  Comparison(const Json& before, const Json& after, double tolerance)
+      : before_(before), after_(after), tolerance_(tolerance) {}
+
+  ReportDiff compare() {
+    diff_.verdict_before = before_.at("verdict");
+    diff_.verdict_after = after_.at("verdict");
+    add_notes();
+    compare_outcomes();
+    compare_rows();
+    compare_figures();
+    compare_facts();
+    std::stable_sort(diff_.changes.begin(), diff_.changes.end(),
+                     [](const ReportChange& a, const ReportChange& b) { return a.kind < b.kind; });
+    return std::move(diff_);
+  }
+
+ private:
+  void add(ChangeKind kind, const FigureKey& key, std::string before, std::string after) {
+    const auto& [stage, what, where] = key;
+    diff_.changes.push_back({kind, stage, what, where, std::move(before), std::move(after)});
+  }
+
+  void add_notes() {
+    for (const char* const field : {"topology", "depth"}) {
+      const auto was = before_.at(field).get<std::string>();
+      const auto is = after_.at(field).get<std::string>();
+      if (was == is) continue;
+      diff_.notes.push_back(fmt::format("{} was '{}' and is '{}'", field, was, is));
+    }
+    for (const auto& [report, name] : {std::pair(&before_, "earlier"), {&after_, "later"}}) {
+      if (report->at("emulated") == true && report->at("others_busy_share") > params::kDisturbed) {
+        diff_.notes.push_back(fmt::format(
+            "the {} one was disturbed by other programs: its figures are too low", name));
+      }
+    }
+  }
+
+  void compare_outcomes() {
+    const auto was = outcomes_of(before_);
+    for (const auto& [stage, outcome] : outcomes_of(after_)) {
+      const auto found = was.find(stage);
+      if (found == was.end() || found->second == outcome) continue;
+      const ChangeKind kind = outcome == "passed"         ? ChangeKind::kBetter
+                              : found->second == "passed" ? ChangeKind::kWorse
+                                                          : ChangeKind::kOther;
+      add(kind, {stage, "stage", ""}, found->second, outcome);
+    }
+  }
+
+  void compare_rows() {
+    const auto was = wrong_rows(before_);
+    const auto is = wrong_rows(after_);
+    const auto outcomes = outcomes_of(after_);
+    for (const auto& [key, row] : is) {
+      const auto found = was.find(key);
+      if (found == was.end()) {
+        add(ChangeKind::kWorse, key, "fine", row.text);
+      } else if (found->second.grade != row.grade) {
+        const bool worse = row.grade > found->second.grade;
+        add(worse ? ChangeKind::kWorse : ChangeKind::kBetter, key, found->second.text, row.text);
+      }
+    }
+    for (const auto& [key, row] : was) {
+      const auto stage = outcomes.find(std::get<0>(key));
+      const bool ran =
+          stage != outcomes.end() && (stage->second == "passed" || stage->second == "failed");
+      if (is.count(key) == 0 && ran) add(ChangeKind::kBetter, key, row.text, "fine");
+    }
+  }
+
+  void compare_figures() {
+    const Figures was = figures_of(before_);
+    for (const auto& [key, figure] : figures_of(after_)) {
+      const auto found = was.find(key);
+      if (found == was.end()) continue;
+      ++diff_.figures;
+      const double ratio = figure.value / found->second.value;
+      if (std::abs(ratio - 1) <= tolerance_) continue;
+      const bool better = (ratio > 1) == figure.more_is_better;
+      add(better ? ChangeKind::kBetter : ChangeKind::kWorse, key, found->second.text,
+          fmt::format("{} ({:+.0f}%)", figure.text, (ratio - 1) * 100));
+    }
+  }
+
+  void compare_facts() {
+    const auto was = facts_of(before_);
+    const auto is = facts_of(after_);
+    for (const auto& [key, value] : is) {
+      const auto found = was.find(key);
+      if (found == was.end() || found->second == value) continue;
+      add(ChangeKind::kOther, {"inventory", key.second, key.first}, found->second, value);
+    }
+    std::set<std::string> hosts_before;
+    std::set<std::string> hosts_after;
+    for (const auto& [key, value] : was) hosts_before.insert(key.first);
+    for (const auto& [key, value] : is) hosts_after.insert(key.first);
+    if (hosts_before.empty() || hosts_after.empty()) return;  // one of them did not look
+    for (const std::string& host : hosts_before) {
+      if (hosts_after.count(host) == 0)
+        add(ChangeKind::kOther, {"inventory", "host", host}, "there", "not there");
+    }
+    for (const std::string& host : hosts_after) {
+      if (hosts_before.count(host) == 0)
+        add(ChangeKind::kOther, {"inventory", "host", host}, "not there", "there");
+    }
+  }
+
+  const Json& before_;
+  const Json& after_;
+  double tolerance_;
+  ReportDiff diff_;
+};
+
+const char* word_of(ChangeKind kind) {
+  if (kind == ChangeKind::kWorse) return "worse";
+  return kind == ChangeKind::kBetter ? "better" : "other";
+}
+
+Error no_report(const std::string& why) {
+  return {ErrorCode::kInvalid, "cannot read a report of `heddle verify`", why,
+          "give the folder of --report, or its report.json"};
+}
+
+// The worst shares of what was allowed; 2: none was measured.
+struct Worst {
+  double pair = 2;
+  double collective = 2;
+  double incast = 2;
+  double victim_us = 0;
+  double retransmitted = 0;  // share of the segments of a load
+};
+
+void take_worst(const Json& report, Worst& worst) {
+  const auto share = [](const Json& from, const char* reached, const char* allowed) {
+    const double most = from.value(allowed, 0.0);
+    return most > 0 ? from.value(reached, 0.0) / most : 2;
+  };
+  if (const Json* const pairs = data_of(report, "pairs", "pairs")) {
+    for (const Json& pair : *pairs) {
+      worst.pair = std::min(worst.pair, share(pair, "goodput_bits_per_s", "allowed_bits_per_s"));
+    }
+  }
+  if (const Json* const sizes = data_of(report, "collectives", "sizes");
+      sizes != nullptr && !sizes->empty()) {
+    worst.collective =
+        std::min(worst.collective, share(sizes->back(), "bus_bits_per_s", "bound_bits_per_s"));
+  }
+  for (const char* const load : {"permutation", "incast"}) {
+    const Json* const found = data_of(report, "stress", load);
+    if (found == nullptr) continue;
+    if (std::string_view(load) == "incast") {
+      worst.incast =
+          std::min(worst.incast, share(*found, "goodput_bits_per_s", "allowed_bits_per_s"));
+    }
+    double segments = 0;
+    double again = 0;
+    for (const Json& flow : found->at("flows")) {
+      segments += flow.value("segments", 0.0);
+      again += flow.value("retransmitted", 0.0);
+    }
+    if (segments > 0) worst.retransmitted = std::max(worst.retransmitted, again / segments);
+  }
+  if (const Json* const victim = data_of(report, "stress", "victim")) {
+    worst.victim_us = std::max(worst.victim_us, victim->value("half_round_trip_us_p99", 0.0));
+  }
+}
+
+}  // namespace
+
+Result<Json> read_report(const std::string& path) {
+  std::error_code none;
+  const bool folder = std::filesystem::is_directory(path, none);
+  const std::string file = folder ? path + "/report.json" : path;
+  const Result<std::string> text = read_text_file(file, "give the folder of --report");
+  if (!text) return fail(text.error());
+  Json document = Json::parse(*text, nullptr, false);
+  if (document.is_object() && document.contains("verdict") && document.contains("stages")) {
+    return document;
+  }
+  return fail(no_report(file + " is none"));
+}
+
+Result<ReportDiff> compare_reports(const Json& before, const Json& after, double tolerance) {
+  try {
+    return Comparison(before, after, tolerance).compare();
+  } catch (const Json::exception& error) {
+    return fail(no_report(error.what()));
+  }
+}
+
+bool is_worse(const ReportDiff& diff) {
+  return std::any_of(diff.changes.begin(), diff.changes.end(),
+                     [](const ReportChange& change) { return change.kind == ChangeKind::kWorse; });
+}
+
+std::string text_of(const ReportDiff& diff) {
+  std::string text;
+  size_t what = 0;
+  size_t where = 0;
+  for (const ReportChange& change : diff.changes) {
+    what = std::max(what, change.what.size());
+    where = std::max(where, change.where.size());
+  }
+  for (const ReportChange& change : diff.changes) {
+    text += fmt::format("{:<6}  {:<11}  {:<{}}  {:<{}}  {} -> {}\n", word_of(change.kind),
+                        change.stage, change.what, what, printable(change.where), where,
+                        printable(change.before), printable(change.after));
+  }
+  for (const std::string& note : diff.notes) text += fmt::format("note: {}\n", printable(note));
+  const auto count = [&](ChangeKind kind) {
+    return std::count_if(diff.changes.begin(), diff.changes.end(),
+                         [kind](const ReportChange& change) { return change.kind == kind; });
+  };
+  return text +
+         fmt::format("{} -> {}: {} worse, {} better, {} other changes; {} figures compared\n",
+                     diff.verdict_before, diff.verdict_after, count(ChangeKind::kWorse),
+                     count(ChangeKind::kBetter), count(ChangeKind::kOther), diff.figures);
+}
+
+Json json_of(const ReportDiff& diff) {
+  Json changes = Json::array();
+  for (const ReportChange& change : diff.changes) {
+    changes.push_back({{"kind", word_of(change.kind)},
+                       {"stage", change.stage},
+                       {"what", change.what},
+                       {"where", change.where},
+                       {"before", change.before},
+                       {"after", change.after}});
+  }
+  return {{"verdict_before", diff.verdict_before},
+          {"verdict_after", diff.verdict_after},
+          {"worse", is_worse(diff)},
+          {"figures", diff.figures},
+          {"notes", diff.notes},
+          {"changes", changes}};
+}
+
+Result<std::string> baseline_of(const std::vector<Json>& reports, double margin) {
+  Worst worst;
+  try {
+    for (const Json& report : reports) {
+      if (report.at("verdict") != "PASS" && report.at("verdict") != "WARN") {
+        return fail(ErrorCode::kInvalid, "cannot take this report as a baseline",
+                    fmt::format("its verdict is {}", report.at("verdict").get<std::string>()),
+                    "give reports of a fabric that is as it should be");
+      }
+      take_worst(report, worst);
+    }
+  } catch (const Json::exception& error) {
+    return fail(no_report(error.what()));
+  }
+  if (worst.pair > 1.9 && worst.collective > 1.9) {
+    return fail(ErrorCode::kInvalid, "cannot make a baseline", "these reports measured no speed",
+                "give reports of whole tests, of links whose rates are known");
+  }
+  std::string text =
+      fmt::format("# What {} earlier {} of this fabric reached, less {:.0f}%.\nversion = 1\n",
+                  reports.size(), reports.size() == 1 ? "test" : "tests", margin * 100);
+  const auto add = [&](const char* key, double share) {
+    if (share > 1.9) return;
+    text += fmt::format("{} = \"{:.1f}%\"\n", key, std::min(1.0, share) * (1 - margin) * 100);
+  };
+  add("pair_share", worst.pair);
+  add("collective_share", worst.collective);
+  add("incast_share", worst.incast);
+  const double again = std::max(0.001, worst.retransmitted * (1 + margin));  // a few are chance
+  text += fmt::format("retransmitted = \"{:.2f}%\"\n", std::min(1.0, again) * 100);
+  if (worst.victim_us > 0) {
+    text +=
+        fmt::format("victim_latency = \"{:.0f}us\"\n", std::ceil(worst.victim_us * (1 + margin)));
+  }
+  return text;
+}
+
+}  // namespace heddle::acceptance
