@@ -204,6 +204,7 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
   report.fabric = fabric.name();
   report.emulated = fabric.is_emulated();
   report.started = date_text();
+  report.start_ms = int64_t{time(nullptr)} * 1000;
   report.depth = options.depth == Depth::kQuick  ? "quick"
                  : options.depth == Depth::kFull ? "full"
                                                  : "normal";

@@ -22,6 +22,7 @@
 #include "acceptance/fabric.h"
 #include "acceptance/params.h"
 #include "base/exec.h"
+#include "base/write_all.h"
 #include "lab/link_meter.h"
 #include "launch/own_command.h"
 #include "launch/remote_shell.h"
@@ -30,15 +31,6 @@ namespace heddle::acceptance {
 namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
-
-void write_whole(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = write(descriptor, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;
-    text.remove_prefix(static_cast<size_t>(wrote));
-  }
-}
 
 std::string text_from(const Descriptor& file, size_t from) {
   std::string text;
@@ -79,6 +71,9 @@ std::string complaint_of(const CommandEnd& end) {
 }
 
 Commands::~Commands() {
+  for (const Child& child : children_) {  // so that all end at the same time
+    if (child.running) kill(child.process, SIGTERM);
+  }
   for (Child& child : children_) kill_and_wait(child);
 }
 
@@ -108,10 +103,10 @@ Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
   return children_.size() - 1;
 }
 
-Result<Commands::Id> Commands::start(const std::string& host,
-                                     const std::vector<std::string>& words) {
+Result<Commands::Id> Commands::start(const std::string& host, const std::vector<std::string>& words,
+                                     Nanos start_at) {
   lines_.push_back(fabric_.line(host, words));
-  return start_child([&] { fabric_.run(host, words); },
+  return start_child([&] { fabric_.run(host, words, start_at); },
                      fmt::format("cannot run {} on {}", words.front(), host));
 }
 
@@ -123,7 +118,7 @@ Result<Commands::Id> Commands::start_here(const std::vector<std::string>& words,
       setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
     }
     const ExecFailure failure = exec_program(words, file_of(words));
-    write_whole(STDERR_FILENO, failure.error.message() + "\n");
+    write_all(STDERR_FILENO, failure.error.message() + "\n");
     _exit(failure.exit_status);
   };
   std::string line;

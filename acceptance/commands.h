@@ -40,7 +40,10 @@ class Commands {
   Commands& operator=(const Commands&) = delete;
 
   // Runs on a host; the first word "heddle" is this program, of whatever name. Errors: kSystem.
-  Result<Id> start(const std::string& host, const std::vector<std::string>& words);
+  // It begins at `start_at` of the wall clock, so that several on different hosts begin together;
+  // zero: at once.
+  Result<Id> start(const std::string& host, const std::vector<std::string>& words,
+                   Nanos start_at = {});
   // Runs on this machine, with `settings` ("NAME=value") added to the environment.
   Result<Id> start_here(const std::vector<std::string>& words,
                         const std::vector<std::string>& settings);

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 #include "base/printable.h"
+#include "base/version.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -220,6 +223,48 @@ std::string junit_of(const Report& report) {
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"heddle verify {}\" "
       "tests=\"{}\" failures=\"{}\" time=\"{:.3f}\">\n{}</testsuites>\n",
       xml_text(report.fabric), all, count_rows(report, Grade::kFail), report.seconds, suites);
+}
+
+Json ctrf_of(const Report& report) {
+  Json tests = Json::array();
+  std::map<std::string, size_t> counts;
+  const auto add = [&](const StageReport& stage, const std::string& name, const char* status,
+                       double seconds, const std::string& message) {
+    ++counts[status];
+    tests.push_back({{"name", name},
+                     {"status", status},
+                     {"duration", std::llround(seconds * 1e3)},
+                     {"suite", stage.name},
+                     {"message", message}});
+  };
+  for (const StageReport& stage : report.stages) {
+    for (const Row& row : stage.rows) {
+      std::string message = "measured: " + row.measured;
+      if (!row.expected.empty()) message += "; expected: " + row.expected;
+      if (row.grade != Grade::kOk) message += "; do: " + row.todo;
+      add(stage, row.check + ": " + row.where, row.grade == Grade::kFail ? "failed" : "passed", 0,
+          message);
+    }
+    if (!has_outcome_case(stage)) continue;
+    const bool broken = stage.outcome == StageOutcome::kBroken;
+    add(stage, stage.name, broken ? "failed" : "skipped", stage.seconds,
+        stage.reason.empty() ? name_of(stage.outcome) : stage.reason);
+  }
+  const auto stop = report.start_ms + std::llround(report.seconds * 1e3);
+  return {{"reportFormat", "CTRF"},
+          {"specVersion", "0.0.0"},
+          {"results",
+           {{"tool", {{"name", "heddle verify"}, {"version", std::string(heddle::kVersion)}}},
+            {"summary",
+             {{"tests", tests.size()},
+              {"passed", counts["passed"]},
+              {"failed", counts["failed"]},
+              {"pending", 0},
+              {"skipped", counts["skipped"]},
+              {"other", 0},
+              {"start", report.start_ms},
+              {"stop", stop}}},
+            {"tests", tests}}}};
 }
 
 }  // namespace heddle::acceptance

@@ -1,4 +1,4 @@
-// Documents: a report as text for a terminal, as JSON and as JUnit XML.
+// Documents: a report as text for a terminal, as JSON, as JUnit XML and as CTRF.
 #pragma once
 
 #include <string>
@@ -17,5 +17,7 @@ std::string text_of(const Report& report);
 Json json_of(const Report& report);
 // A test suite a stage, a test case a row; warnings are passed cases with a text.
 std::string junit_of(const Report& report);
+// The same as a Common Test Report Format document (ctrf.io).
+Json ctrf_of(const Report& report);
 
 }  // namespace heddle::acceptance

@@ -63,5 +63,23 @@ TEST(Documents, JsonHasNullWhereNothingIsToDo) {
   EXPECT_EQ(document.at("passed"), 1);
 }
 
+TEST(Documents, CtrfCountsWhatJunitCounts) {
+  Report report = two_stages();
+  report.start_ms = 1000;
+  report.seconds = 2;
+  report.stages.push_back(failed_pairs());
+  report.stages.push_back({.name = "stress", .title = "", .reason = "stage 'pairs' did not pass"});
+  report.stages.push_back({.name = "traffic", .title = "", .outcome = StageOutcome::kBroken});
+  const Json results = ctrf_of(report).at("results");
+  const Json summary = results.at("summary");
+  EXPECT_EQ(summary.at("tests"), 4);
+  EXPECT_EQ(summary.at("passed"), 1);
+  EXPECT_EQ(summary.at("failed"), 2);
+  EXPECT_EQ(summary.at("skipped"), 1);
+  EXPECT_EQ(summary.at("stop"), 3000);
+  EXPECT_EQ(results.at("tests").at(1).at("name"), "link rate: leaf0 to spine1");
+  EXPECT_THAT(results.at("tests").at(1).at("message"), HasSubstr("do: check optics"));
+}
+
 }  // namespace
 }  // namespace heddle::acceptance

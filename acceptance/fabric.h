@@ -34,9 +34,12 @@ class Fabric {
   virtual const topology::Topology& topology() const = 0;
 
   // In a process made for it: runs the command on a host of the topology, and ends with its exit
-  // status. The first word "heddle" is this program, of whatever name.
-  [[noreturn]] virtual void run(const std::string& host,
-                                const std::vector<std::string>& words) const = 0;
+  // status. The first word "heddle" is this program, of whatever name. It begins at `start_at` of
+  // the wall clock; zero: at once.
+  [[noreturn]] virtual void run(const std::string& host, const std::vector<std::string>& words,
+                                Nanos start_at) const = 0;
+  // How long a command may take until it runs: the longest that was seen. Zero: no time.
+  virtual Nanos login_time() const = 0;
   // The same as a user may type it.
   virtual std::string line(const std::string& host,
                            const std::vector<std::string>& words) const = 0;
@@ -52,6 +55,8 @@ class Fabric {
   // machine. Errors: kUnavailable, kSystem.
   virtual std::string folder_for_ranks(const std::string& folder) const = 0;
   virtual Result<void> collect(Commands& commands, const std::string& folder) const = 0;
+  // Removes what ranks have left on hosts that collect() was not called for.
+  virtual void clean_up(Commands& commands) const = 0;
 
   // Of hosts, and of switches that can be asked. Errors: kPermission, kUnavailable, kSystem.
   virtual Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const = 0;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -83,7 +84,8 @@ Result<Json> facts_of_machine(const std::string& address) {
   const double rate = rate_of(*device);
   (*facts)["device"] = *device;
   (*facts)["rate_bits_per_s"] = rate;
-  (*facts)["mtu_bytes"] = std::atoi(first_line("/sys/class/net/" + *device + "/mtu").c_str());
+  (*facts)["mtu_bytes"] =
+      std::strtoul(first_line("/sys/class/net/" + *device + "/mtu").c_str(), nullptr, 10);
   (*facts)["facts"]["heddle"] = std::string(kVersion);
   (*facts)["facts"]["kernel"] = fmt::format("{} {}", system.sysname, system.release);
   (*facts)["facts"]["processors"] = processors();

@@ -42,6 +42,8 @@ inline constexpr Nanos kServerStart = seconds(10);
 // How long machines may take to answer what they are: logging in to a slow one. Chosen. Range: 10 s
 // to 2 min.
 inline constexpr Nanos kFactsTime = seconds(30);
+// How long files on machines may take to be removed. Chosen. Range: 2 to 30 s.
+inline constexpr Nanos kCleanTime = seconds(10);
 // Clocks that are further apart are named, in seconds: times of log files cannot be compared.
 // Chosen. Range: 0.2 to 10.
 inline constexpr double kClockApart = 1;
@@ -55,6 +57,8 @@ inline constexpr Nanos kPeakSpan = millis(200);
 inline constexpr Nanos kCallTime = millis(300);
 inline constexpr Bytes kSmallest = kibibytes(64);
 inline constexpr Bytes kMostLargest = mebibytes(256);
+// The largest where no rate is known. Chosen: 0.3 s at 2 Gbit/s. Range: 4 to 256 MiB.
+inline constexpr Bytes kLargestUnbounded = mebibytes(32);
 // Most time of a quick or normal run of all-reduces, and of reading a recording. Chosen. Range: 10
 // s to 2 min.
 inline constexpr Nanos kBenchTime = seconds(30);

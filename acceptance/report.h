@@ -78,7 +78,8 @@ struct Report {
   std::string fabric;  // the lab's name
   std::string topology;
   bool emulated = true;
-  std::string started;  // "2026-11-25 18:45:19 UTC"
+  std::string started;   // "2026-11-25 18:45:19 UTC"
+  int64_t start_ms = 0;  // the same, since 1970
   double seconds = 0;
   std::string depth;  // "quick", "normal", "full"
   int signal = 0;     // that ended it

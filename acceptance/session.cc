@@ -2,6 +2,7 @@
 #include "acceptance/session.h"
 
 #include <fmt/format.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -88,7 +89,9 @@ Result<std::vector<uint32_t>> Session::start_servers() {
         silent.push_back(i);
       }
     }
-    if (silent.empty() || interrupted() || millis(waited_ms) > params::kServerStart) return silent;
+    if (silent.empty() || interrupted() ||
+        millis(waited_ms) > params::kServerStart + fabric_.login_time() * 4)
+      return silent;
     usleep(5'000);
   }
 }
@@ -97,8 +100,16 @@ bool Session::server_is_stopped(uint32_t host) const {
   return servers_[host] && commands_.is_stopped(*servers_[host]);
 }
 
+Nanos Session::common_start() const {
+  const Nanos login = fabric_.login_time();
+  if (login.count == 0) return {};
+  timespec wall{};
+  clock_gettime(CLOCK_REALTIME, &wall);
+  return seconds(wall.tv_sec) + Nanos{wall.tv_nsec} + login * 2;
+}
+
 void Session::wait(const std::vector<Commands::Id>& ids, Nanos measuring) {
-  commands_.wait(ids, measuring + params::kChildGrace, [this] {
+  commands_.wait(ids, measuring + fabric_.login_time() * 4 + params::kChildGrace, [this] {
     usleep(5'000);
     static_cast<void>(links_->look());  // a peak less; loads() reports why
     return !interrupted();

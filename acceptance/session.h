@@ -59,6 +59,9 @@ class Session {
   // returned.
   Result<std::vector<uint32_t>> start_servers();
   bool server_is_stopped(uint32_t host) const;
+  // When commands that are to begin together begin, by the wall clock; zero where they begin at
+  // once.
+  Nanos common_start() const;
   // Waits for children while it watches the links.
   void wait(const std::vector<Commands::Id>& ids, Nanos measuring);
   // Loads since the session began or links() was restarted, kept for the report's fabric.

@@ -40,4 +40,23 @@ inline constexpr size_t kLongestLine = 64 << 10;
 inline constexpr uint16_t kFirstMasterPort = 20'000;
 inline constexpr uint16_t kMasterPorts = 12'000;
 
+// Times that a remote shell logs in where it is turned away, and the wait after the first, doubled
+// each time: an sshd takes ten logins at once by default and drops some of more. Chosen. Range: 3
+// to 10; 100 ms to 1 s.
+inline constexpr int kLogins = 6;
+inline constexpr Nanos kFirstLoginWait = millis(400);
+// A warning that another machine has not answered comes after this. Chosen. Range: 5 to 30 s.
+inline constexpr Nanos kSlowLogin = seconds(10);
+// What may come before an agent's greeting: messages of the day are shorter. Chosen. Range: 64 KiB
+// to 16 MiB.
+inline constexpr size_t kLongestGreeting = 1 << 20;
+// How often a process that stands for a command on another machine sends a sign of life, and how
+// long the agent there lives without: the other end may have lost its power. Chosen. Range: 1 to 10
+// s; 15 to 120 s.
+inline constexpr Nanos kSignOfLife = seconds(5);
+inline constexpr Nanos kSilence = seconds(40);
+// The longest that an agent waits for a common start: clocks may be wrong. Chosen. Range: 1 to 10
+// s.
+inline constexpr Nanos kLongestStartWait = seconds(5);
+
 }  // namespace heddle::launch::params

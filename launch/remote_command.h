@@ -19,7 +19,13 @@ struct RemoteCommand {
   // By a variable's name: texts that are to be in no file system. The variable names a file of the
   // agent's memory that has the text.
   std::vector<std::pair<std::string, std::string>> secrets;
-  Nanos grace = params::kGrace;  // from SIGTERM to SIGKILL when this process has gone
+  Nanos grace =
+      params::kGrace;  // from a signal that ends it, or the loss of this process, to SIGKILL
+  // It runs in the folder that this process is in, where the other machine has one of that name.
+  bool same_folder = true;
+  // When it starts, by the other machine's wall clock, if that is soon; zero: at once. Commands on
+  // several machines begin together by it, however long logging in takes.
+  Nanos start_at;
 };
 
 // What a command of heddle on another machine needs of this process' environment: HEDDLE_* and
@@ -27,9 +33,8 @@ struct RemoteCommand {
 std::vector<std::string> settings_for_others();
 
 // Runs it to its end, in a process that is made for it: it takes this process' signals. The command
-// gets no standard input, and runs in this process' folder where the other machine has one of that
-// name. Returns its exit status, 128 and the number of a signal that ended it, or kOwnFailure where
-// it could not be started; why, is written to standard error.
+// gets no standard input. Returns its exit status, 128 and the number of a signal that ended it, or
+// kOwnFailure where it could not be started; why, is written to standard error.
 int run_remote(const RemoteShell& shell, const std::string& host, const RemoteCommand& command);
 
 }  // namespace heddle::launch

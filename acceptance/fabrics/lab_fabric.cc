@@ -21,13 +21,16 @@ class LabFabric final : public Fabric {
   std::vector<std::string> notes() const override { return lab_.state.notes; }
   const topology::Topology& topology() const override { return lab_.layout.topology; }
 
-  void run(const std::string& host, const std::vector<std::string>& words) const override {
+  void run(const std::string& host, const std::vector<std::string>& words,
+           Nanos /*start_at*/) const override {
     const std::string file = words.front() == "heddle" ? launch::own_file() : std::string();
     const ExecFailure failure = lab::exec_on_host(lab_, host, words, file);
     fmt::print(stderr, "heddle: {}\n", failure.error.message());
     std::fflush(stderr);
     _exit(failure.exit_status);
   }
+
+  Nanos login_time() const override { return {}; }
 
   std::string line(const std::string& host, const std::vector<std::string>& words) const override {
     return fmt::format("heddle lab exec {} --lab {} -- {}", host, name(),
@@ -61,6 +64,8 @@ class LabFabric final : public Fabric {
   Result<void> collect(Commands& /*commands*/, const std::string& /*folder*/) const override {
     return {};
   }
+
+  void clean_up(Commands& /*commands*/) const override {}
 
   Result<std::vector<PlaceFacts>> read_facts(Commands& /*commands*/) const override {
     return read_lab_facts(lab_);

@@ -1,5 +1,6 @@
 // The fabric of machines that a remote shell reaches: see fabric.h.
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,6 +36,34 @@ double wall_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+// The document of an answer, behind what a shell's start-up files may write.
+std::string last_object(const std::string& text) {
+  const size_t line = text.rfind("\n{");
+  return line == std::string::npos ? text : text.substr(line + 1);
+}
+
+bool is_whole(const Json& facts) {
+  const auto has = [&](const char* key, bool (Json::*is)() const noexcept) {
+    const auto found = facts.find(key);
+    return found != facts.end() && ((*found).*is)();
+  };
+  if (!facts.is_object() || !has("facts", &Json::is_object)) return false;
+  for (const auto& [name, value] : facts.at("facts").items()) {
+    if (!value.is_string()) return false;
+  }
+  return has("wall_seconds", &Json::is_number) && has("device", &Json::is_string) &&
+         has("links", &Json::is_string) && has("rate_bits_per_s", &Json::is_number) &&
+         has("mtu_bytes", &Json::is_number_unsigned);
+}
+
+// Two files for each command that runs.
+void allow_many_files() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 // Without the user: "root@node1" is node1.
 std::string name_of(const launch::RemoteHost& host) {
   return host.name.substr(host.name.rfind('@') + 1);
@@ -47,7 +76,9 @@ Result<std::string> address_of(const launch::RemoteHost& host) {
   const std::string todo =
       fmt::format("write {}=ADDRESS, with its address in the fabric", host.name);
   const Result<std::string> found = lab::run_tool({"getent", "ahostsv4", host.address});
-  if (!found || found->empty()) return fail(ErrorCode::kUnavailable, what, "no such name", todo);
+  if (!found || found->empty()) {
+    return fail(ErrorCode::kUnavailable, what, "`getent ahostsv4` knows no such name", todo);
+  }
   const std::string address = found->substr(0, found->find_first_of(" \t\n"));
   if (address.rfind("127.", 0) != 0 || host.address == address) return address;
   return fail(ErrorCode::kInvalid, what, fmt::format("the name is {} here", address), todo);
@@ -111,7 +142,7 @@ class MachinesWatch final : public LinkWatch {
     static_cast<void>(look());
     std::vector<uint64_t> wanted;
     for (const Port& port : ports_) wanted.push_back(port.load.lines() + 2);
-    const Nanos end = lab::meter_now() + params::kServerStart;
+    const Nanos end = lab::meter_now() + params::kFactsTime;
     for (size_t i = 0; i < ports_.size() && !interrupted_();) {
       if (ports_[i].load.lines() >= wanted[i]) {
         ++i;
@@ -153,10 +184,18 @@ class Machines final : public Fabric {
   std::vector<std::string> notes() const override { return notes_; }
   const topology::Topology& topology() const override { return topology_; }
 
-  void run(const std::string& host, const std::vector<std::string>& words) const override {
-    const launch::RemoteCommand command{words, launch::settings_for_others(), {}, seconds(1)};
+  void run(const std::string& host, const std::vector<std::string>& words,
+           Nanos start_at) const override {
+    launch::RemoteCommand command;
+    command.words = words;
+    command.settings = launch::settings_for_others();
+    command.grace = seconds(1);
+    command.same_folder = false;
+    command.start_at = start_at;
     _exit(launch::run_remote(asked_.shell, machine(host).host.name, command));
   }
+
+  Nanos login_time() const override { return login_time_; }
 
   std::string line(const std::string& host, const std::vector<std::string>& words) const override {
     return launch::shell_line(launch::remote_words(asked_.shell, machine(host).host.name, words));
@@ -178,6 +217,9 @@ class Machines final : public Fabric {
 
   std::string folder_for_ranks(const std::string& /*folder*/) const override { return folder_; }
   Result<void> collect(Commands& commands, const std::string& folder) const override;
+  void clean_up(Commands& commands) const override {
+    static_cast<void>(run_on_all(commands, "rm -rf " + folder_, params::kCleanTime, false));
+  }
   Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const override;
   Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands) const override;
 
@@ -192,7 +234,8 @@ class Machines final : public Fabric {
 
   // A document of each machine, in order.
   Result<std::vector<Json>> ask(Commands& commands) const;
-  Result<std::vector<CommandEnd>> run_on_all(Commands& commands, const std::string& script) const;
+  Result<std::vector<CommandEnd>> run_on_all(Commands& commands, const std::string& script,
+                                             Nanos limit, bool may_stop) const;
   void make_star(const std::vector<Json>& documents);
   Result<void> take_topology();
   // The link of a host's first NIC, and whether the NIC is its end a.
@@ -203,16 +246,18 @@ class Machines final : public Fabric {
   topology::Topology topology_;
   std::vector<std::string> notes_;
   std::string folder_;
+  mutable Nanos login_time_;
 };
 
 Result<std::vector<Json>> Machines::ask(Commands& commands) const {
   std::vector<Commands::Id> ids;
+  std::vector<double> asked_at;
   for (const Machine& each : machines_) {
+    asked_at.push_back(wall_seconds());
     const auto id = commands.start(each.name, {"heddle", "agent", "facts", each.host.address});
     if (!id) return fail(id.error());
     ids.push_back(*id);
   }
-  const double asked_at = wall_seconds();
   std::vector<double> answered_at(ids.size(), 0);
   commands.wait(ids, params::kFactsTime, [&] {
     usleep(2'000);
@@ -224,15 +269,19 @@ Result<std::vector<Json>> Machines::ask(Commands& commands) const {
   std::vector<Json> documents;
   for (size_t i = 0; i < ids.size(); ++i) {
     const CommandEnd end = commands.result_of(ids[i]);
-    Json document = Json::parse(end.output, nullptr, false);
-    if (!document.is_object() || !document.contains("wall_seconds")) {
-      return fail(ErrorCode::kUnavailable, "cannot test " + machines_[i].name, complaint_of(end),
-                  "all machines have to answer before anything is measured");
+    Json document = Json::parse(last_object(end.output), nullptr, false);
+    if (!is_whole(document)) {
+      return fail(
+          ErrorCode::kUnavailable, "cannot test " + machines_[i].name,
+          end.exit_status == 0 ? "its answer is of another version of heddle" : complaint_of(end),
+          "all machines have to answer before anything is measured");
     }
     // It was between the two: so far at least the clocks are apart.
     const auto wall = document["wall_seconds"].get<double>();
     const double latest = answered_at[i] == 0 ? wall_seconds() : answered_at[i];
-    document["clock_ahead_s"] = wall < asked_at ? wall - asked_at : std::max(0.0, wall - latest);
+    document["clock_ahead_s"] =
+        wall < asked_at[i] ? wall - asked_at[i] : std::max(0.0, wall - latest);
+    login_time_ = std::max(login_time_, nanos(static_cast<int64_t>((latest - asked_at[i]) * 1e9)));
     documents.push_back(std::move(document));
   }
   return documents;
@@ -345,37 +394,44 @@ Result<std::unique_ptr<LinkWatch>> Machines::watch_links(Commands& commands) con
 }
 
 // Each machine has the files of its own ranks, with the machine's name in theirs. They are removed
-// when all have been read: machines may share a disk.
+// when all have been unpacked: machines may share a disk.
 Result<void> Machines::collect(Commands& commands, const std::string& folder) const {
-  const Result<std::vector<CommandEnd>> packed =
-      run_on_all(commands, fmt::format("tar -czSf - -C {} .", folder_));
+  const std::string script = fmt::format("[ ! -d {0} ] || tar -czSf - -C {0} .", folder_);
+  const auto packed = run_on_all(commands, script, params::kReadTime, true);
   if (!packed) return fail(packed.error());
-  const auto removed = run_on_all(commands, "rm -rf " + folder_);
-  if (!removed) return fail(removed.error());
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  for (const CommandEnd& end : *packed) {
-    if (end.exit_status != 0) continue;  // no rank wrote anything there
-    const auto unpacked = lab::run_tool({"tar", "-xzf", "-", "-C", folder}, end.output);
-    if (!unpacked) {
-      return fail(ErrorCode::kSystem, "cannot unpack the recordings of the machines",
-                  unpacked.error().why, "see that there is space for them in " + folder);
+  std::error_code none;
+  std::filesystem::create_directories(folder, none);
+  for (size_t i = 0; i < packed->size(); ++i) {
+    const CommandEnd& end = (*packed)[i];
+    if (end.exit_status == 0 && end.output.empty()) continue;  // no rank wrote anything there
+    std::string why = end.exit_status == 0 ? "" : complaint_of(end);
+    if (why.empty()) {
+      const auto unpacked =
+          lab::run_tool({"tar", "-xzf", "-", "--no-same-owner", "--no-same-permissions",
+                         "--no-overwrite-dir", "-C", folder},
+                        end.output);
+      if (!unpacked) why = unpacked.error().why;
     }
+    if (why.empty() || asked_.interrupted()) continue;
+    return fail(ErrorCode::kSystem, "cannot fetch the recording of " + machines_[i].name, why,
+                fmt::format("it is in {} there, for `heddle record gather`", folder_));
   }
+  clean_up(commands);
   return {};
 }
 
-Result<std::vector<CommandEnd>> Machines::run_on_all(Commands& commands,
-                                                     const std::string& script) const {
+Result<std::vector<CommandEnd>> Machines::run_on_all(Commands& commands, const std::string& script,
+                                                     Nanos limit, bool may_stop) const {
   std::vector<Commands::Id> ids;
   for (const Machine& each : machines_) {
     const auto id = commands.start(each.name, {"sh", "-c", script});
     if (!id) return fail(id.error());
     ids.push_back(*id);
   }
-  commands.wait(ids, params::kReadTime, [this] {
+  commands.take_lines();  // no figure comes of these
+  commands.wait(ids, limit + login_time_ * 4, [&] {
     usleep(5'000);
-    return !asked_.interrupted();
+    return !may_stop || !asked_.interrupted();
   });
   std::vector<CommandEnd> ends;
   for (const Commands::Id id : ids) ends.push_back(commands.result_of(id));
@@ -385,6 +441,7 @@ Result<std::vector<CommandEnd>> Machines::run_on_all(Commands& commands,
 }  // namespace
 
 Result<std::unique_ptr<Fabric>> fabric_of_machines(MachinesAsked asked) {
+  allow_many_files();
   std::vector<Machine> machines;
   for (launch::RemoteHost host : asked.hosts) {
     Result<std::string> address = address_of(host);

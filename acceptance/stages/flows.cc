@@ -57,10 +57,11 @@ std::string message_size(Session& session, const HostPair& pair) {
 
 }  // namespace
 
-Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span) {
+Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span,
+                                Nanos start_at) {
   std::vector<std::string> words = perf_words(session, pair, "bw", span);
   words.insert(words.end(), {"-s", message_size(session, pair)});
-  return session.commands().start(session.host(pair.from), words);
+  return session.commands().start(session.host(pair.from), words, start_at);
 }
 
 FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id) {
@@ -78,8 +79,10 @@ FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id
   return figures;
 }
 
-Result<Commands::Id> start_latency(Session& session, const HostPair& pair, Nanos span) {
-  return session.commands().start(session.host(pair.from), perf_words(session, pair, "lat", span));
+Result<Commands::Id> start_latency(Session& session, const HostPair& pair, Nanos span,
+                                   Nanos start_at) {
+  return session.commands().start(session.host(pair.from), perf_words(session, pair, "lat", span),
+                                  start_at);
 }
 
 LatencyFigures latency_figures(Session& session, const HostPair& pair, Commands::Id id) {
@@ -96,8 +99,9 @@ LatencyFigures latency_figures(Session& session, const HostPair& pair, Commands:
 Result<std::vector<FlowFigures>> run_flows(Session& session, const std::vector<HostPair>& pairs,
                                            Nanos span) {
   std::vector<Commands::Id> ids;
+  const Nanos start_at = session.common_start();
   for (const HostPair& pair : pairs) {
-    const Result<Commands::Id> id = start_flow(session, pair, span);
+    const Result<Commands::Id> id = start_flow(session, pair, span, start_at);
     if (!id) return fail(id.error());
     ids.push_back(*id);
   }
@@ -111,8 +115,9 @@ Result<std::vector<FlowFigures>> run_flows(Session& session, const std::vector<H
 Result<std::vector<LatencyFigures>> run_latencies(Session& session,
                                                   const std::vector<HostPair>& pairs, Nanos span) {
   std::vector<Commands::Id> ids;
+  const Nanos start_at = session.common_start();
   for (const HostPair& pair : pairs) {
-    const Result<Commands::Id> id = start_latency(session, pair, span);
+    const Result<Commands::Id> id = start_latency(session, pair, span, start_at);
     if (!id) return fail(id.error());
     ids.push_back(*id);
   }
@@ -127,17 +132,19 @@ Result<std::vector<LatencyFigures>> run_latencies(Session& session,
 Result<std::vector<FlowFigures>> run_tcp(Session& session, const std::vector<HostPair>& pairs,
                                          Nanos span) {
   std::vector<Commands::Id> ids;  // receiver, sender, receiver, …
+  const Nanos start_at = session.common_start();
   for (const HostPair& pair : pairs) {
     const std::string address = session.fabric().address(pair.to);
     const std::string port = std::to_string(kTcpPort);
     const auto milliseconds = [](Nanos time) { return fmt::format("{}ms", time / millis(1)); };
     const auto receiver = session.commands().start(
         session.host(pair.to),
-        {"heddle", "agent", "tcp-receive", address, port, milliseconds(2 * span + seconds(5))});
+        {"heddle", "agent", "tcp-receive", address, port,
+         milliseconds(2 * span + session.fabric().login_time() * 4 + seconds(5))});
     if (!receiver) return fail(receiver.error());
     const auto sender = session.commands().start(
-        session.host(pair.from),
-        {"heddle", "agent", "tcp-send", address, port, milliseconds(span)});
+        session.host(pair.from), {"heddle", "agent", "tcp-send", address, port, milliseconds(span)},
+        start_at);
     if (!sender) return fail(sender.error());
     ids.insert(ids.end(), {*receiver, *sender});
   }

@@ -27,10 +27,11 @@ struct LatencyFigures {
   std::string complaint;
 };
 
-// Starts `heddle perf … bw` for a pair. Errors: kSystem.
-Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span);
+// Starts `heddle perf … bw` for a pair, at a time as Commands::start() takes it. Errors: kSystem.
+Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span, Nanos start_at);
 FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id);
-Result<Commands::Id> start_latency(Session& session, const HostPair& pair, Nanos span);
+Result<Commands::Id> start_latency(Session& session, const HostPair& pair, Nanos span,
+                                   Nanos start_at);
 LatencyFigures latency_figures(Session& session, const HostPair& pair, Commands::Id id);
 
 // All flows at once, to their end.

@@ -15,6 +15,7 @@ constexpr uint64_t kFactor = 8;  // from one size to the next
 
 // The largest size: one call of it takes at most about kCallTime at the bound.
 uint64_t largest_size(double bound) {
+  if (bound == 0) return params::kLargestUnbounded.count;
   const double bytes = bound / 8 * to_seconds(params::kCallTime);
   uint64_t size = params::kSmallest.count;
   while (size < params::kMostLargest.count && static_cast<double>(size * kFactor) <= bytes) {
@@ -54,8 +55,11 @@ std::string new_recording(const Session& session) {
 double bus_bound(const Session& session) {
   std::vector<HostPair> ring;
   for (uint32_t i = 0; i < session.hosts(); ++i) ring.push_back({i, (i + 1) % session.hosts()});
-  const std::vector<double> rates = session.payload_rates(ring);
-  return *std::min_element(rates.begin(), rates.end());
+  double bound = 0;
+  for (const double rate : session.payload_rates(ring)) {  // 0: that pair has no limit
+    if (rate > 0 && (bound == 0 || rate < bound)) bound = rate;
+  }
+  return bound;
 }
 
 Result<BenchResult> run_recorded_all_reduce(Session& session) {
@@ -73,7 +77,10 @@ Result<BenchResult> run_recorded_all_reduce(Session& session) {
   if (!id) return fail(id.error());
   session.wait({*id}, params::kBenchTime * (full ? 20 : 1));
   const CommandEnd end = session.commands().result_of(*id);
-  if (session.interrupted()) return result;
+  if (session.interrupted()) {
+    session.fabric().clean_up(session.commands());
+    return result;
+  }
   if (Result<void> here = session.fabric().collect(session.commands(), result.recording); !here) {
     return fail(std::move(here).error());
   }

@@ -55,14 +55,15 @@ class Stress {
     const std::vector<double> rates = session_.payload_rates(pairs);
     load.allowed = std::accumulate(rates.begin(), rates.end(), 0.0);
     std::vector<Commands::Id> ids;
+    const Nanos start_at = session_.common_start();
     for (const HostPair& pair : pairs) {
-      const auto id = start_flow(session_, pair, session_.flow_time());
+      const auto id = start_flow(session_, pair, session_.flow_time(), start_at);
       if (!id) return fail(id.error());
       ids.push_back(*id);
     }
     std::optional<Commands::Id> beside;
     if (victim) {
-      const auto id = start_latency(session_, *victim, session_.flow_time() / 2);
+      const auto id = start_latency(session_, *victim, session_.flow_time() / 2, start_at);
       if (!id) return fail(id.error());
       beside = *id;
       ids.push_back(*id);

@@ -426,8 +426,10 @@ void add_bench_command(CLI::App& root, Invocation& invocation) {
   add_ranks_option(*bench, places.ranks, "start this many ranks", launch::params::kMostLocalRanks,
                    false)
       ->default_str("with --hosts or --lab, one a host");
-  auto* const hosts = add_hosts_option(
-      *bench, places.hosts, "start the ranks on these hosts of a lab, or machines with --via");
+  auto* const hosts =
+      add_hosts_option(*bench, places.hosts,
+                       "start the ranks on these hosts of a lab, or machines with --via")
+          ->default_str("all of the lab");
   auto* const lab = add_lab_option(*bench, places.lab);
   add_via_option(*bench, places.via)->needs(hosts)->excludes(lab);
   settings->offer("--bind", "bind", kAddressListType);

@@ -100,8 +100,8 @@ int run(const RunOptions& options) {
 }  // namespace
 
 void add_run_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const command = root.add_subcommand(
-      "run", "start the ranks of a job on this machine, on other machines or in a lab");
+  CLI::App* const command =
+      root.add_subcommand("run", "start the ranks of a job here, on other machines or in a lab");
   command->footer(kExample +
                   program_status_help("0 all ranks ended with 0, or all that were left of an "
                                       "elastic job; N the exit status of the first rank that "
@@ -111,9 +111,9 @@ void add_run_command(CLI::App& root, Invocation& invocation) {
   auto* const count = add_ranks_option(*command, options->places.ranks, "number of ranks",
                                        launch::params::kMostLocalRanks);
   count->default_str("with --lab or --hosts, one a host");
-  auto* const hosts =
-      add_hosts_option(*command, options->places.hosts,
-                       "start them on these hosts of a lab, or machines with --via");
+  auto* const hosts = add_hosts_option(*command, options->places.hosts,
+                                       "start them on these hosts of a lab, or machines with --via")
+                          ->default_str("all of the lab");
   auto* const lab = add_lab_option(*command, options->places.lab);
   add_via_option(*command, options->places.via)->needs(hosts)->excludes(lab);
   command->add_flag("--tag-output", options->tag_output, "begin each line with '[rank] '");

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/document.h"
+#include "base/write_all.h"
 #include "lab/exec.h"
 #include "launch/remote_command.h"
 
@@ -80,10 +81,16 @@ void set_environment(const RunPlan& plan, const RunIdentity& identity, const Ran
 
 // In the new process, which stays and stands for the rank.
 int run_elsewhere(const RunPlan& plan, const RunIdentity& identity, const std::string& host) {
-  RemoteCommand command{.words = plan.words, .settings = {}, .secrets = {}, .grace = plan.grace};
+  RemoteCommand command;
+  command.words = plan.words;
+  command.grace = plan.grace;
   if (plan.protection) {
     const Result<std::string> key = read_text_file(identity.key_file, "see `ulimit -n`");
-    if (key) command.secrets.emplace_back("HEDDLE_KEY_FILE", *key);
+    if (!key) {
+      write_all(STDERR_FILENO, "heddle: " + key.error().message() + "\n");
+      return kOwnFailure;
+    }
+    command.secrets.emplace_back("HEDDLE_KEY_FILE", *key);
     unsetenv("HEDDLE_KEY_FILE");
   }
   command.settings = settings_for_others();
@@ -125,15 +132,6 @@ std::string start_failure(int descriptor) {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return text;
     text.append(piece.data(), static_cast<size_t>(got));
-  }
-}
-
-void write_to(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // the reader has gone
-    text.remove_prefix(static_cast<size_t>(written));
   }
 }
 
@@ -210,8 +208,8 @@ void RankProcess::pass_output() {
       const ssize_t got = read(stream.descriptor, piece.data(), piece.size());
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) break;
-      write_to(to, got > 0 ? stream.tag.feed({piece.data(), static_cast<size_t>(got)})
-                           : stream.tag.finish());
+      write_all(to, got > 0 ? stream.tag.feed({piece.data(), static_cast<size_t>(got)})
+                            : stream.tag.finish());
       if (got == 0) close_if_open(stream.descriptor);
     }
   }

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -74,7 +75,9 @@ class Agent {
     std::optional<std::string> line;
     while (!(line = orders_.next_line())) {
       if (orders_.read_more()) continue;
-      report("`heddle agent` is started by heddle on another machine; see `heddle run --via`");
+      report(
+          "standard input ended before an order came: `heddle agent` is started by heddle on "
+          "another machine, whose remote shell must pass standard input on");
       return kOwnFailure;
     }
     const Result<AgentOrder> order = parse_order(*line);
@@ -84,12 +87,14 @@ class Agent {
     }
     grace_ = order->command.grace;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    fmt::print(stderr, "{}\n", kGreeting);
+    fmt::print(stderr, "{}", kGreeting);
+    wait_for_start(order->command.start_at);
     if (!signals_.valid() || !keep_secrets(order->command) || !start(*order)) {
       report(
           fmt::format("cannot start {}: {}", order->command.words.front(), std::strerror(errno)));
       return kOwnFailure;
     }
+    take_lines();  // that came with the order
     while (!status_) look();
     end_descendants();
     return WIFSIGNALED(*status_) ? 128 + WTERMSIG(*status_) : WEXITSTATUS(*status_);
@@ -121,7 +126,9 @@ class Agent {
     restore_signals();
     const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
-    if (chdir(order.folder.c_str()) != 0) report(fmt::format("there is no {} here", order.folder));
+    if (!order.folder.empty() && chdir(order.folder.c_str()) != 0) {
+      report(fmt::format("warning: there is no folder {} here", order.folder));
+    }
     for (const std::string& setting : order.command.settings) {
       const size_t at = setting.find('=');
       if (at != std::string::npos) {
@@ -139,8 +146,14 @@ class Agent {
   void look() {
     std::array<pollfd, 2> watched = {
         {{signals_.descriptor(), POLLIN, 0}, {connected_ ? STDIN_FILENO : -1, POLLIN, 0}}};
-    poll(watched.data(), watched.size(), kill_at_ ? kPollMs : -1);
-    if (watched[1].revents != 0) take_orders();
+    poll(watched.data(), watched.size(), kill_at_ ? kPollMs : kIdlePollMs);
+    if (watched[1].revents != 0) {
+      connected_ = orders_.read_more();
+      heard_ = now();
+      take_lines();
+    }
+    if (connected_ && now() - heard_ > params::kSilence) connected_ = false;
+    if (!connected_) end(SIGTERM);
     while (const std::optional<int> number = signals_.next()) pass_on(*number);
     int status = 0;
     for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -149,25 +162,39 @@ class Agent {
     if (kill_at_ && now() >= *kill_at_) signal_all(SIGKILL);
   }
 
-  void take_orders() {
-    connected_ = orders_.read_more();
+  void take_lines() {
     while (const std::optional<std::string> line = orders_.next_line()) {
       int number = 0;
       std::from_chars(line->data(), line->data() + line->size(), number);
       if (number > 0 && number < NSIG) pass_on(number);
     }
-    if (connected_) return;
-    signal_all(SIGTERM);
-    kill_at_ = now() + grace_;
   }
 
   // As heddle run does it here: what asks to end is for all that the command has started.
   void pass_on(int number) {
     if (number == SIGCHLD) return;
-    if (is_ending(number)) {
+    if (!is_ending(number)) {
+      kill(process_, number);
+    } else if (kill_at_) {
       signal_all(number);
     } else {
-      kill(process_, number);
+      end(number);
+    }
+  }
+
+  void end(int number) {
+    if (kill_at_) return;
+    signal_all(number);
+    kill_at_ = now() + grace_;
+  }
+
+  static void wait_for_start(Nanos at) {
+    if (at.count == 0) return;
+    timespec wall{};
+    clock_gettime(CLOCK_REALTIME, &wall);
+    const Nanos left = at - (seconds(wall.tv_sec) + Nanos{wall.tv_nsec});
+    if (left > Nanos{} && left < params::kLongestStartWait) {
+      usleep(static_cast<useconds_t>(left / micros(1)));
     }
   }
 
@@ -176,6 +203,7 @@ class Agent {
   }
 
   static constexpr int kPollMs = 50;
+  static constexpr int kIdlePollMs = 1'000;
 
   SignalQueue signals_;
   Orders orders_;
@@ -183,6 +211,7 @@ class Agent {
   pid_t process_ = -1;
   std::optional<int> status_;
   bool connected_ = true;
+  Nanos heard_ = now();
   Nanos grace_ = params::kGrace;
   std::optional<Nanos> kill_at_;
 };

@@ -10,12 +10,19 @@ constexpr int kVersion = 1;
 
 }  // namespace
 
-std::string order_line(const AgentOrder& order) {
+Result<std::string> order_line(const AgentOrder& order) {
   const RemoteCommand& command = order.command;
-  const nlohmann::json document = {{"heddle_agent", kVersion},        {"words", command.words},
-                                   {"settings", command.settings},    {"secrets", command.secrets},
-                                   {"grace_ns", command.grace.count}, {"folder", order.folder}};
-  return document.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace) + '\n';
+  const nlohmann::json document = {
+      {"heddle_agent", kVersion},        {"words", command.words},
+      {"settings", command.settings},    {"secrets", command.secrets},
+      {"grace_ns", command.grace.count}, {"start_at_ns", command.start_at.count},
+      {"folder", order.folder}};
+  try {
+    return document.dump(-1, ' ', true) + '\n';
+  } catch (const nlohmann::json::exception&) {
+    return fail(ErrorCode::kInvalid, "cannot send the command to another machine",
+                "a word of it, or a HEDDLE_* variable, is no UTF-8", "write it in UTF-8");
+  }
 }
 
 Result<AgentOrder> parse_order(std::string_view line) {
@@ -36,6 +43,7 @@ Result<AgentOrder> parse_order(std::string_view line) {
     document.at("settings").get_to(order.command.settings);
     document.at("secrets").get_to(order.command.secrets);
     order.command.grace = nanos(document.at("grace_ns").get<int64_t>());
+    order.command.start_at = nanos(document.at("start_at_ns").get<int64_t>());
     document.at("folder").get_to(order.folder);
     if (order.command.words.empty()) return wrong(ErrorCode::kInvalid, "it names no command");
     return order;

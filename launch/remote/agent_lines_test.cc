@@ -12,12 +12,13 @@ AgentOrder order() {
   made.command.settings = {"HEDDLE_RANK=3", "EMPTY="};
   made.command.secrets = {{"HEDDLE_KEY_FILE", "text\n"}};
   made.command.grace = seconds(7);
+  made.command.start_at = seconds(1'800'000'000);
   made.folder = "/data/job";
   return made;
 }
 
 TEST(AgentLinesTest, AnOrderIsOneLineAndReadAsItWasWritten) {
-  const std::string line = order_line(order());
+  const std::string line = order_line(order()).value();
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto read = parse_order(std::string_view(line).substr(0, line.size() - 1));
   ASSERT_TRUE(read) << read.error().message();
@@ -25,6 +26,7 @@ TEST(AgentLinesTest, AnOrderIsOneLineAndReadAsItWasWritten) {
   EXPECT_EQ(read->command.settings, order().command.settings);
   EXPECT_EQ(read->command.secrets, order().command.secrets);
   EXPECT_EQ(read->command.grace, order().command.grace);
+  EXPECT_EQ(read->command.start_at, order().command.start_at);
   EXPECT_EQ(read->folder, order().folder);
 }
 
@@ -39,6 +41,14 @@ TEST(AgentLinesTest, WhatIsNoOrderIsRefused) {
     ASSERT_FALSE(read) << line;
     EXPECT_EQ(read.error().code, ErrorCode::kInvalid) << line;
   }
+}
+
+TEST(AgentLinesTest, WordsThatAreNoUtf8AreRefusedAndNotChanged) {
+  AgentOrder strange = order();
+  strange.command.words.push_back(
+      "a\xff"
+      "b");
+  EXPECT_FALSE(order_line(strange));
 }
 
 TEST(AgentLinesTest, AnOrderOfAnotherVersionSaysSo) {

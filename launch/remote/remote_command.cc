@@ -14,19 +14,28 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 
 #include "base/descriptor.h"
 #include "base/exec.h"
+#include "base/version.h"
+#include "base/write_all.h"
 #include "lab/tool.h"
 #include "launch/own_command.h"
+#include "launch/params.h"
 #include "launch/remote/agent_lines.h"
 #include "launch/remote/signal_queue.h"
 
 namespace heddle::launch {
 namespace {
+
+Nanos now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
 
 // The end of a pipe that is to be read, and the other one.
 struct Pipe {
@@ -42,17 +51,8 @@ struct Pipe {
   }
 };
 
-void write_whole(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = write(descriptor, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    if (wrote <= 0) return;  // the reader has gone
-    text.remove_prefix(static_cast<size_t>(wrote));
-  }
-}
-
 void report(const Error& error) {
-  write_whole(STDERR_FILENO, fmt::format("heddle: {}\n", error.message()));
+  write_all(STDERR_FILENO, fmt::format("heddle: {}\n", error.message()));
 }
 
 // The agent's command line there: a heddle that is in the PATH here is in the PATH there, another
@@ -74,35 +74,45 @@ class Relay {
   Relay(const RemoteShell& shell, std::string host) : shell_(shell), host_(std::move(host)) {}
 
   int run(const RemoteCommand& command) {
-    if (!signals_.valid() || !start()) {
-      report({ErrorCode::kSystem, "cannot run anything on " + host_, std::strerror(errno),
-              "see `ulimit -u` and `ulimit -n`"});
+    std::error_code none;  // a folder that is gone is on no other machine either
+    const std::string folder =
+        command.same_folder ? std::filesystem::current_path(none).string() : std::string();
+    const Result<std::string> order = order_line({command, folder});
+    if (!order) {
+      report(order.error());
       return kOwnFailure;
     }
-    std::error_code ignored;  // a folder that is gone is on no other machine either
-    const std::string folder = std::filesystem::current_path(ignored).string();
-    write_whole(orders_.write.number(), order_line({command, folder}));
-    while (!status_) {
-      std::array<pollfd, 2> watched = {
-          {{signals_.descriptor(), POLLIN, 0}, {errors_.read.number(), POLLIN, 0}}};
-      poll(watched.data(), watched.size(), -1);
+    for (int tries = 0; tries < params::kLogins; ++tries) {
+      if (!signals_.valid() || !start(*order)) {
+        report({ErrorCode::kSystem, "cannot run anything on " + host_, std::strerror(errno),
+                "see `ulimit -u` and `ulimit -n`"});
+        return kOwnFailure;
+      }
+      while (!status_) look();
       pass_errors();
-      take_signals();
+      if (greeted_ || signaled_ || !was_turned_away()) break;
+      usleep(static_cast<useconds_t>(wait_before_again(tries) / micros(1)));
     }
-    pass_errors();
     return finish();
   }
 
  private:
-  bool start() {
+  bool start(const std::string& order) {
+    orders_ = {};
+    errors_ = {};
+    status_.reset();
+    before_.clear();
     if (!orders_.make() || !errors_.make()) return false;
     fcntl(errors_.read.number(), F_SETFL, O_NONBLOCK);
+    fcntl(orders_.write.number(), F_SETFL, O_NONBLOCK);
+    unsent_ = order;
     const std::vector<std::string> words = remote_words(shell_, host_, agent_words("agent"));
     const pid_t parent = getpid();
     process_ = fork();
     if (process_ == 0) become(words, parent);
     orders_.read = {};
     errors_.write = {};
+    started_ = sign_ = now();
     return process_ > 0;
   }
 
@@ -116,19 +126,51 @@ class Relay {
     dup2(orders_.read.number(), STDIN_FILENO);
     dup2(errors_.write.number(), STDERR_FILENO);
     const ExecFailure failure = exec_program(words);
-    write_whole(STDERR_FILENO, failure.error.message() + "\n");
+    write_all(STDERR_FILENO, failure.error.message() + "\n");
     _exit(failure.exit_status);
+  }
+
+  void look() {
+    std::array<pollfd, 3> watched = {{{signals_.descriptor(), POLLIN, 0},
+                                      {errors_.read.number(), POLLIN, 0},
+                                      {unsent_.empty() ? -1 : orders_.write.number(), POLLOUT, 0}}};
+    poll(watched.data(), watched.size(), static_cast<int>(params::kSignOfLife / millis(1)));
+    send();
+    pass_errors();
+    take_signals();
+    if (now() - sign_ >= params::kSignOfLife) {
+      sign_ = now();
+      unsent_ += '\n';
+    }
+    if (!greeted_ && !late_ && now() - started_ > params::kSlowLogin) {
+      late_ = true;
+      write_all(STDERR_FILENO,
+                fmt::format("heddle: warning: no answer from {} yet{}{}\n", host_,
+                            before_.empty() ? "" : "; it wrote: ", last_line(before_)));
+    }
+  }
+
+  void send() {
+    while (!unsent_.empty()) {
+      const ssize_t sent = write(orders_.write.number(), unsent_.data(), unsent_.size());
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0 && errno == EAGAIN) return;
+      if (sent <= 0) unsent_.clear();  // the remote shell has gone
+      if (sent > 0) unsent_.erase(0, static_cast<size_t>(sent));
+    }
   }
 
   void take_signals() {
     while (const std::optional<int> number = signals_.next()) {
       if (*number != SIGCHLD) {
-        write_whole(orders_.write.number(), fmt::format("{}\n", *number));
+        signaled_ = true;
+        unsent_ += fmt::format("{}\n", *number);
         continue;
       }
       int status = 0;
       if (waitpid(process_, &status, WNOHANG) == process_) status_ = status;
     }
+    send();
   }
 
   void pass_errors() {
@@ -140,38 +182,59 @@ class Relay {
       if (got <= 0) return;
       const std::string_view text(piece.data(), static_cast<size_t>(got));
       if (greeted_) {
-        write_whole(STDERR_FILENO, text);
+        write_all(STDERR_FILENO, text);
       } else {
         before_ += text;
         look_for_greeting();
+        if (before_.size() > params::kLongestGreeting) kill(process_, SIGKILL);
       }
     }
   }
 
   // What the remote shell and the other machine's own shell report comes before it.
   void look_for_greeting() {
-    const std::string line = std::string(kGreeting) + "\n";
-    size_t at = before_.find(line);
-    while (at != std::string::npos && at > 0 && before_[at - 1] != '\n') {
-      at = before_.find(line, at + 1);
-    }
+    const size_t at = before_.find(kGreeting);
     if (at == std::string::npos) return;
     greeted_ = true;
-    write_whole(STDERR_FILENO, before_.erase(at, line.size()));
+    write_all(STDERR_FILENO, before_.erase(at, kGreeting.size()));
     before_.clear();
+  }
+
+  // An sshd that has many logins at once closes some connections (MaxStartups).
+  bool was_turned_away() const {
+    for (const char* const words :
+         {"kex_exchange_identification", "Connection reset by", "Connection closed by"}) {
+      if (before_.find(words) != std::string::npos) return true;
+    }
+    return false;
+  }
+
+  // Doubled each time, and not the same for those that were turned away together.
+  static Nanos wait_before_again(int tries) {
+    const Nanos most = params::kFirstLoginWait * (int64_t{1} << tries);
+    return most / 2 + Nanos{(now().count ^ (int64_t{getpid()} << 16)) % (most.count / 2)};
   }
 
   int finish() const {
     const int status = status_.value_or(0);
     const int ended = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (greeted_) return ended;
+    if (greeted_) {
+      if (ended == kSshFailed) {
+        report({ErrorCode::kUnavailable, fmt::format("{} ended with {}", host_, ended),
+                "either the command did, or the connection was lost", ""});
+      }
+      return ended;
+    }
     std::string why = last_line(before_);
     if (why.empty()) why = fmt::format("{} ended with {}", shell_.words.front(), ended);
+    if (ended == 0) why = "no agent has greeted on standard error; " + why;
     const std::string tried = shell_line(remote_words(shell_, host_, agent_words("--version")));
     report({ErrorCode::kUnavailable, "cannot start anything on " + host_, why,
-            fmt::format("this has to work: {}", tried)});
+            fmt::format("this has to work: {}; it must print {}", tried, kVersion)});
     return kOwnFailure;
   }
+
+  static constexpr int kSshFailed = 255;
 
   const RemoteShell& shell_;
   std::string host_;
@@ -180,8 +243,13 @@ class Relay {
   Pipe errors_;
   pid_t process_ = -1;
   std::optional<int> status_;
+  std::string unsent_;  // to the agent
   std::string before_;  // the greeting
   bool greeted_ = false;
+  bool signaled_ = false;
+  bool late_ = false;
+  Nanos started_;
+  Nanos sign_;  // of life, the last one
 };
 
 }  // namespace

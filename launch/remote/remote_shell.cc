@@ -10,8 +10,10 @@
 namespace heddle::launch {
 namespace {
 
-// Asks for nothing: ranks have no terminal. Ten seconds are above a slow name server's answer.
-constexpr const char* kSsh = "ssh -T -o BatchMode=yes -o ConnectTimeout=10 {host} {command}";
+// Asks for nothing: ranks have no terminal. Ten seconds are above a slow name server's answer; a
+// machine that is gone is noticed within half a minute.
+constexpr const char* kSsh =
+    "ssh -T -o BatchMode=yes -o ConnectTimeout=10 -o ServerAliveInterval=10 {host} {command}";
 constexpr std::string_view kHost = "{host}";
 constexpr std::string_view kCommand = "{command}";
 constexpr std::string_view kLetters =

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import tempfile
 import time
 import unittest
@@ -126,6 +127,44 @@ class RemoteShell(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "done\n"))
         self.assertEqual(done.stderr, "Warning: a new host key\nlater\n")
 
+    def test_what_start_up_files_write_without_a_newline_hides_no_greeting(self):
+        self.shell.write_text('#!/bin/sh\nprintf hello >&2\nshift\nexec sh -c "$*"\n')
+        done = self.run_on("sh", "-c", "echo later >&2", options=("-n", 1))
+        self.assertEqual((done.returncode, done.stderr), (0, "hellolater\n"))
+
+    def test_a_shell_that_merges_errors_into_output_is_named(self):
+        self.shell.write_text('#!/bin/sh\nshift\nexec sh -c "$*" 2>&1\n')
+        done = self.run_on("true", options=("-n", 1))
+        self.assertEqual(done.returncode, 125)
+        self.assertIn("no agent has greeted on standard error", done.stderr)
+
+    def test_a_flood_before_the_greeting_ends_the_start(self):
+        self.shell.write_text("#!/bin/sh\nexec yes >&2\n")
+        done = self.run_on("true", options=("-n", 1))
+        self.assertEqual(done.returncode, 125)
+        self.assertLess(len(done.stderr), 2000)
+
+    def test_an_order_larger_than_a_pipe_arrives_beside_early_output(self):
+        self.shell.write_text('#!/bin/sh\nhead -c 200000 /dev/zero | tr "\\0" x >&2\nshift\nexec sh -c "$*"\n')
+        done = self.run_on("sh", "-c", 'echo "${#1}"', "sh", "y" * 100_000, options=("-n", 1))
+        self.assertEqual((done.returncode, done.stdout), (0, "100000\n"), done.stderr[-500:])
+
+    def test_a_signal_before_the_agent_runs_is_not_lost(self):
+        self.shell.write_text('#!/bin/sh\nsleep 2\nshift\nexec sh -c "$*"\n')
+        begun = time.monotonic()
+        with program.started("run", "--via", self.via, "--hosts", "127.0.0.1", "--grace", "30s", "--",
+                             "sleep", "60") as run:
+            time.sleep(0.5)
+            run.signal(signal.SIGTERM)
+            self.assertEqual(run.wait(), 143)
+        self.assertLess(time.monotonic() - begun, 20)
+
+    def test_words_that_are_no_utf8_are_refused(self):
+        done = subprocess.run([program.HEDDLE, "run", "--via", self.via, "--hosts", "127.0.0.1", "--", "echo",
+                               b"a\xff"], env=program.environment(), capture_output=True, check=False)
+        self.assertEqual(done.returncode, 125)
+        self.assertIn(b"UTF-8", done.stderr)
+
     def test_bench_starts_its_own_ranks(self):
         done = program.run("bench", "allreduce", "--via", self.via, "--hosts", "127.0.0.1", "--ranks", 2, "-b", "64K",
                            "-e", "64K", "-n", 3, "--json")
@@ -171,6 +210,11 @@ class Ssh(unittest.TestCase):
         for host in ("h1", "h2", "h3"):
             self.assertIn(host, done.stdout)
         self.assertIn("each reaches all others", done.stdout)
+
+    def test_more_ranks_than_sshd_takes_logins_at_once_start(self):
+        done = self.at_h0("run", "--via", self.via, "--hosts", "h1", "-n", 16, "--", "sh", "-c", "echo $HEDDLE_RANK")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(map(int, done.stdout.split())), list(range(16)))
 
     def test_a_lost_connection_ends_the_rank_there(self):
         mark = f"7{os.getpid()}{time.monotonic_ns() % 1_000_000}"

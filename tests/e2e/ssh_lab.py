@@ -26,7 +26,7 @@ class SshLab:
             subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / key], check=True)
         (folder / "sshd_config").write_text(
             f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\nPidFile none\nUsePAM no\n"
-            "PermitRootLogin yes\nStrictModes no\nMaxStartups 100\n")
+            "PermitRootLogin yes\nStrictModes no\n")
         (folder / "ssh_config").write_text(
             f"Host *\nIdentityFile {folder}/user\nUser {getpass.getuser()}\nStrictHostKeyChecking no\n"
             "UserKnownHostsFile /dev/null\nLogLevel ERROR\nBatchMode yes\nConnectTimeout 5\n")

@@ -30,7 +30,9 @@ Result<void> write_report(const acceptance::Report& report, const std::string& f
       {"report.html", fill_page(kVerifyPage, title, document)},
       {"report.txt", acceptance::text_of(report)},
       {"report.json", document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"},
-      {"junit.xml", acceptance::junit_of(report)}};
+      {"junit.xml", acceptance::junit_of(report)},
+      {"ctrf.json",
+       acceptance::ctrf_of(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"}};
   for (const auto& [name, text] : files) {
     if (auto written = write_text_file(fmt::format("{}/{}", folder, name), text); !written) {
       return written;

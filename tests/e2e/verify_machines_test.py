@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""heddle verify of machines that ssh reaches: a clean fabric passes, what is wrong is named, and nothing stays there.
+
+Needs root, network namespaces and sshd; skipped where they are missing: exit status 77.
+"""
+
+import json
+import pathlib
+import signal
+import sys
+import tempfile
+import time
+import unittest
+
+import json_reference_test
+import program
+import ssh_lab
+import verify_test
+
+
+@unittest.skipIf(ssh_lab.MISSING, str(ssh_lab.MISSING))
+class Machines(unittest.TestCase):
+    """Hosts of a lab as machines that ssh reaches; the test itself runs on one of them."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.topology = self.folder / "plan.toml"
+        self.topology.write_text(verify_test.FABRIC, encoding="utf-8")
+
+    def start(self, text=verify_test.FABRIC):
+        machines = ssh_lab.SshLab(text, ("h0", "h1"))
+        self.addCleanup(machines.close)
+        return machines
+
+    def verify(self, machines, *words, via=None):
+        return machines.at("h0", "verify", "--quick", "--json", "--via", via or machines.via, "--hosts", "h0,h1",
+                           *words, timeout=200)
+
+    def wrapper(self, machines, change):
+        """A remote shell that changes the facts which machine h1 answers with."""
+        filtered = self.folder / "change.py"
+        filtered.write_text("import json, sys\nfor line in sys.stdin:\n    if line.startswith('{\"links\"'):\n"
+                            f"        document = json.loads(line)\n        {change}\n"
+                            "        line = json.dumps(document) + '\\n'\n    sys.stdout.write(line)\n"
+                            "    sys.stdout.flush()\n", encoding="utf-8")
+        shell = self.folder / "rsh"
+        ssh = machines.via.replace("{host} {command}", "")
+        shell.write_text('#!/bin/bash\nset -o pipefail\nhost=$1; shift\n'
+                         f'[ "$host" = h1 ] || exec {ssh} "$host" "$*"\n'
+                         f'{ssh} "$host" "$*" | {sys.executable} {filtered}\n', encoding="utf-8")
+        shell.chmod(0o755)
+        return f"{shell} {{host}} {{command}}"
+
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_clean_machines_pass_and_nothing_stays_on_them(self):
+        machines = self.start()
+        before = set(pathlib.Path("/tmp").glob("heddle-verify-*"))
+        done = self.verify(machines, "--topology", self.topology, "--report", self.folder / "report")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(verify_test.wrong_rows(report), set(), done.stdout)
+        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 6)
+        self.assertFalse(report["emulated"])
+        self.assertGreater(len(list((self.folder / "report" / "recording").glob("*.heddle"))), 1)
+        self.assertEqual(set(pathlib.Path("/tmp").glob("heddle-verify-*")), before)
+        self.wait_for_server(machines, False)
+        loads = [link["forward"]["peak_bits_per_s"] for link in report["links"] if "h0" in (link["a"], link["b"])]
+        self.assertGreater(loads[0], 5e6)
+        self.expect_diff_and_baseline(self.folder / "report")
+
+    def expect_diff_and_baseline(self, report):
+        same = program.run("verify", "diff", report, report / "report.json", "--json")
+        self.assertEqual(same.returncode, 0, same.stderr)
+        document = json.loads(same.stdout)
+        self.assertEqual((document["worse"], document["changes"]), (False, []))
+        self.assertGreater(document["figures"], 5)
+        expect = self.folder / "expect.toml"
+        made = program.run("verify", "baseline", report, "-o", expect)
+        self.assertEqual((made.returncode, made.stdout), (0, ""), made.stderr)
+        self.assertIn("pair_share = ", expect.read_text(encoding="utf-8"))
+        later = json.loads((report / "report.json").read_text(encoding="utf-8"))
+        for pair in next(stage for stage in later["stages"] if stage["name"] == "pairs")["data"]["pairs"]:
+            pair["goodput_bits_per_s"] /= 2
+        (self.folder / "later.json").write_text(json.dumps(later), encoding="utf-8")
+        worse = program.run("verify", "diff", report, self.folder / "later.json")
+        self.assertEqual(worse.returncode, 1)
+        self.assertRegex(worse.stdout, r"(?m)^worse +pairs +goodput +h0 to h1 .*\(-50%\)$")
+        known = json_reference_test.listed("heddle verify diff")
+        document = json.loads(program.run("verify", "diff", report, self.folder / "later.json", "--json").stdout)
+        self.assertEqual([field for field in json_reference_test.fields(document)
+                          if not any(each.fullmatch(field) for each in known)], [])
+        refused = program.run("verify", "diff", report, self.topology)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("cannot read a report", refused.stderr)
+
+    def test_a_port_with_another_mtu_is_named(self):
+        machines = self.start(verify_test.FABRIC + '[[override]]\nlink = ["h1", "leaf1"]\nmtu = 1400\n')
+        done = self.verify(machines, "--topology", self.topology, "--stage", "inventory")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(verify_test.wrong_rows(json.loads(done.stdout)), {("MTU", "h1")})
+
+    def test_a_slow_port_is_named(self):
+        machines = self.start(verify_test.FABRIC + '[[override]]\nlink = ["h1", "leaf1"]\nrate = "4Mbit/s"\n')
+        done = self.verify(machines, "--topology", self.topology, "--stage", "pairs")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertTrue({where for _, where in verify_test.wrong_rows(json.loads(done.stdout))} &
+                        {"h1", "h0 to h1", "h1 to h0", "h1 to leaf1", "leaf1 to h1"}, done.stdout)
+
+    def test_what_one_machine_has_otherwise_is_named(self):
+        machines = self.start()
+        via = self.wrapper(machines, 'document["wall_seconds"] += 60; document["facts"]["kernel"] = "Linux 2.4"')
+        done = self.verify(machines, "--topology", self.topology, "--stage", "inventory", via=via)
+        report = json.loads(done.stdout)
+        warned = {(row["check"], row["where"]): row["measured"] for row in report["stages"][0]["rows"]
+                  if row["grade"] == "warn"}
+        self.assertIn("kernel", {check for check, _ in warned}, done.stdout)
+        self.assertRegex(warned["clock", "h1"], r"^(59|60)\.\d s ahead$")
+
+    def test_a_machine_that_does_not_answer_is_named(self):
+        machines = ssh_lab.SshLab(verify_test.FABRIC, ("h0",))
+        self.addCleanup(machines.close)
+        done = self.verify(machines)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("cannot test h1: cannot start anything on h1", done.stderr)
+        self.assertIn("Connection refused", done.stderr)
+
+    def test_a_topology_of_other_hosts_is_refused(self):
+        machines = self.start()
+        self.topology.write_text(verify_test.FABRIC.replace("hosts_per_leaf = 1", "hosts_per_leaf = 2"), encoding="utf-8")
+        done = self.verify(machines, "--topology", self.topology)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("it has 4 hosts, of which 2 are among the 2 machines", done.stderr)
+
+    def test_interrupted_it_leaves_nothing_on_the_machines(self):
+        machines = self.start()
+        with program.started("lab", "exec", "h0", "--lab", machines.lab.name, "--", program.HEDDLE, "verify", "--via",
+                             machines.via, "--hosts", "h0,h1", "--topology", self.topology) as test:
+            self.wait_for_server(machines, True)
+            test.signal(signal.SIGINT)
+            self.assertEqual(test.wait(), 130)
+        self.wait_for_server(machines, False)
+
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_interrupted_while_ranks_record_it_leaves_no_recordings_on_the_machines(self):
+        machines = self.start()
+        with program.started("lab", "exec", "h0", "--lab", machines.lab.name, "--", program.HEDDLE, "verify",
+                             "--via", machines.via, "--hosts", "h0,h1", "--topology", self.topology, "--stage",
+                             "collectives") as test:
+            end = time.monotonic() + 30
+            while not (folders := list(pathlib.Path("/tmp").glob("heddle-verify-*-*"))):
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.05)
+            test.signal(signal.SIGINT)
+            self.assertEqual(test.wait(), 130)
+        self.assertEqual([folder for folder in folders if folder.exists()], [])
+
+    def wait_for_server(self, machines, there):
+        end = time.monotonic() + 30
+        while bool(machines.lab.exec("h1", "ss", "-Hlun", "sport = :18700").strip()) != there:
+            self.assertLess(time.monotonic(), end, f"a server on h1: {not there}")
+            time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    if ssh_lab.MISSING:
+        print(f"skipped: {ssh_lab.MISSING}")
+        sys.exit(77)
+    unittest.main()
