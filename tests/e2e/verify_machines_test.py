@@ -128,7 +128,8 @@ class Machines(unittest.TestCase):
 
     def test_a_topology_of_other_hosts_is_refused(self):
         machines = self.start()
-        self.topology.write_text(verify_test.FABRIC.replace("hosts_per_leaf = 1", "hosts_per_leaf = 2"), encoding="utf-8")
+        larger = verify_test.FABRIC.replace("hosts_per_leaf = 1", "hosts_per_leaf = 2")
+        self.topology.write_text(larger, encoding="utf-8")
         done = self.verify(machines, "--topology", self.topology)
         self.assertEqual(done.returncode, 2)
         self.assertIn("it has 4 hosts, of which 2 are among the 2 machines", done.stderr)
