@@ -218,6 +218,25 @@ class Agent {
 
 }  // namespace
 
-int run_agent() { return Agent().run(); }
+// Two processes, so that where one of them is killed the other cleans up.
+int run_agent() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  const pid_t outer = getpid();
+  const pid_t inner = fork();
+  if (inner < 0) {
+    report(fmt::format("cannot start a process: {} (see `ulimit -u`)", std::strerror(errno)));
+    return kOwnFailure;
+  }
+  if (inner == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != outer) return kOwnFailure;
+    return Agent().run();
+  }
+  close(STDIN_FILENO);
+  int status = 0;
+  while (waitpid(inner, &status, 0) < 0 && errno == EINTR) continue;
+  end_descendants();
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 }  // namespace heddle::launch

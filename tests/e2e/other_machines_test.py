@@ -114,6 +114,19 @@ class RemoteShell(unittest.TestCase):
             run.wait()
         self.assertEqual(wait_until_gone(f"sleep {mark}"), [])
 
+    def test_an_agent_that_is_killed_leaves_nothing(self):
+        for which in (0, 1):
+            mark = f"8{os.getpid()}{time.monotonic_ns() % 1_000_000}"
+            with program.started("run", "--via", self.via, "--hosts", "127.0.0.1", "--", "sh", "-c",
+                                 f"sleep {mark} & echo begun; wait") as run:
+                run.wait_for("begun")
+                agents = sorted(process for process, line in processes_with(f"{program.HEDDLE} agent")
+                                if "sh -c" not in line and "rsh" not in line)
+                self.assertEqual(len(agents), 2, processes_with("agent"))
+                os.kill(agents[which], signal.SIGKILL)
+                self.assertNotEqual(run.wait(), 0)
+            self.assertEqual(wait_until_gone(f"sleep {mark}"), [], which)
+
     def test_a_host_that_cannot_be_reached_is_named_with_the_way_to_try(self):
         self.shell.write_text("#!/bin/sh\necho 'rsh: connect to host: Connection refused' >&2\nexit 255\n")
         done = self.run_on(program.HEDDLE, "ranks", options=("-n", 1))
