@@ -47,6 +47,7 @@ constexpr const char* kExample = R"(Example:
   heddle bench allreduce --ranks 4 -b 8 -e 64M -f 2 --plot allreduce.html
   heddle bench alltoall --hosts h0,h1,h2,h3 -b 1K -e 4M -f 4
   heddle bench allreduce --via ssh --hosts node1,node2 -b 8 -e 1G -f 4
+  heddle bench allreduce --via 'srun -N1 -n1 --overlap -w {host}' --hosts node1,node2
   heddle run -n 4 -- heddle bench allreduce -b 1M -e 64M -f 4 -I 1 -J allreduce.json
   mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle bench alltoall -b 1M -e 16M -f 4
   HEDDLE_ALGORITHM=allreduce:tree heddle bench allreduce --ranks 4 -d half -o avg

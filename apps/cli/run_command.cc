@@ -26,6 +26,8 @@ constexpr const char* kExample = R"(Example:
   heddle run --lab two_leaf_four_spine --hosts h0,h3 -- heddle ranks
   heddle run --via ssh --hosts node1,node2 -- heddle ranks
   heddle run --via ssh --hosts node1=10.1.0.1,node2=10.1.0.2 -n 16 -- python3 train.py
+  heddle run --via 'ssh -p 2222 {host} {command}' --hosts node1,node2 -- heddle ranks
+  heddle run --via 'srun -N1 -n1 --overlap -w {host}' --hosts node1,node2 -- heddle ranks
   heddle run -n 4 --protect=headers -- python3 train.py
   heddle run -n 4 --elastic 2:6 -- python3 examples/elastic.py
 
@@ -34,9 +36,10 @@ HEDDLE_LOCAL_RANK, HEDDLE_STORE (where ranks meet), HEDDLE_TOKEN (the run's secr
 torchrun's variables (RANK, WORLD_SIZE, MASTER_ADDR and so on). With --protect, HEDDLE_KEY_FILE
 names a key that is made for this run and kept in memory.
 
-With --via the ranks meet at the first host's name, or at its address where `=` gives one, so that
-has to be on the network for training. heddle has to be installed on all hosts; HEDDLE_* variables
-are passed on.
+In the words of --via {host} stands for the host, and {command} for the command as one word for a
+shell there; without it the command's words are added. With --via the ranks meet at the first host's
+name, or at its address where `=` gives one, so that has to be on the network for training. heddle
+has to be installed on all hosts; HEDDLE_* variables are passed on.
 
 When a rank fails, the others get SIGTERM, and after the grace period SIGKILL. With --elastic the
 others go on while at least MIN ranks are left: the program must make a communicator of them, as

@@ -40,6 +40,7 @@ constexpr const char* kExample = R"(Example:
   heddle verify --report rack7
   heddle verify --hosts node1,node2,node3 --report rack7
   heddle verify --hosts node1=10.1.0.1,node2=10.1.0.2 --topology rack7.toml --report rack7
+  heddle verify --via 'srun -N1 -n1 --overlap -w {host}' --hosts node1,node2
   heddle verify --topology fabric.toml --expect rack7.toml --report rack7
   heddle lab up fabric.toml --lab rack7; heddle verify --lab rack7 --stage pairs
   heddle verify diff rack7-monday rack7-friday

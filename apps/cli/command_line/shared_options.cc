@@ -34,8 +34,7 @@ CLI::Option* add_via_option(CLI::App& command, std::string& shell) {
   return command
       .add_option("--via", shell,
                   "the hosts are other machines, NAME or NAME=ADDRESS, on which this starts "
-                  "commands: ssh, or words with {host}, as 'srun -N1 -n1 --overlap -w {host}'; "
-                  "{command} stands for the command as one word for a shell there")
+                  "commands: ssh, or the words of another program, as in the examples")
       ->type_name("SHELL")
       ->check(CLI::Validator(check, ""));
 }
