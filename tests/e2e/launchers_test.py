@@ -91,7 +91,8 @@ class OpenMpi(LauncherTest):
 @unittest.skipIf(NO_SLURM, NO_SLURM)
 @unittest.skipIf(NO_LAB, f"no lab: {NO_LAB}")
 class Slurm(LauncherTest):
-    def test_ranks_across_nodes_and_on_one(self):
+    def start_cluster(self):
+        """The lab, and the words that begin commands of Slurm there."""
         lab = lab_fabric.Lab(self.folder, lab_fabric.LEAF_SPINE, "slurm")
         self.addCleanup(lab.close)
         conf = os.path.join(self.folder, "slurm.conf")
@@ -110,11 +111,26 @@ class Slurm(LauncherTest):
         while "idle 4" not in lab.exec("h0", *client, "sinfo", "-h", "-o", "%t %D", check=False):
             self.assertLess(time.monotonic(), limit, self.logs())
             time.sleep(0.1)
+        return lab, client
+
+    def test_ranks_across_nodes_and_on_one(self):
+        lab, client = self.start_cluster()
         said = lab.exec("h0", *client, "srun", "-N", "2", "-n", "4", program.HEDDLE, "ranks")
         self.expect_table(said, [("h0", r"10\.0\.0\."), ("h0", r"10\.0\.0\."), ("h1", r"10\.0\.1\."),
                                  ("h1", r"10\.0\.1\.")], "Slurm")
         said = lab.exec("h0", *client, "srun", "-N", "1", "-n", "2", "-w", "h2", program.HEDDLE, "ranks")
         self.expect_table(said, [("h2", r"127\.0\.0\.1")] * 2, "Slurm")
+
+    def test_srun_as_the_remote_shell_inside_an_allocation(self):
+        lab, client = self.start_cluster()
+        via = "srun -N1 -n1 --overlap -w {host}"
+        said = lab.exec("h0", *client, "salloc", "-Q", "-N", "4", program.HEDDLE, "run", "--via", via, "--hosts",
+                        "h1,h2", "-n", "4", "--", program.HEDDLE, "ranks")
+        self.expect_table(said, [("h1", r"10\.0\.1\."), ("h1", r"10\.0\.1\."), ("h2", r"10\.0\.2\."),
+                                 ("h2", r"10\.0\.2\.")], "heddle")
+        said = lab.exec("h0", *client, "salloc", "-Q", "-N", "4", program.HEDDLE, "verify", "--via", via, "--hosts",
+                        "h1,h2,h3", "--stage", "inventory", "--stage", "reach", "--quick")
+        self.assertIn("2 of 2 stages passed", said)
 
     def logs(self):
         texts = []
