@@ -46,7 +46,7 @@ constexpr const char* kExample = R"(Example:
   heddle verify diff rack7-monday rack7-friday
 
 Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, traffic.
---hosts tests real machines, on which heddle is installed; --via tells how to start commands there.
+--hosts tests real machines, on which heddle is installed; --via names what starts commands there.
 Without --hosts and --lab a fabric of network namespaces is made for the test and removed
 afterwards. The report's folder gets report.html, report.txt, report.json, junit.xml, ctrf.json and
 the recordings.)";
