@@ -11,20 +11,14 @@
 namespace heddle::acceptance {
 namespace {
 
-double rate_between(uint64_t before, uint64_t now, Nanos span) {
-  return now < before ? 0 : static_cast<double>(now - before) * 8 / to_seconds(span);
-}
-
-// Counters of a link whose ends were made anew begin at zero.
-uint64_t since(uint64_t before, uint64_t now) { return now < before ? now : now - before; }
-
 void set_totals(const lab::DirectionCounts& before, const lab::DirectionCounts& now, LinkLoad& load,
                 uint64_t& packets) {
-  load.bytes = since(before.bytes, now.bytes);
-  load.dropped = since(before.dropped, now.dropped);
-  load.errors = since(before.lost, now.lost) + since(before.corrupted, now.corrupted) +
-                since(before.swallowed, now.swallowed);
-  packets = since(before.packets, now.packets);
+  load.bytes = counted_since(before.bytes, now.bytes);
+  load.dropped = counted_since(before.dropped, now.dropped);
+  load.errors = counted_since(before.lost, now.lost) +
+                counted_since(before.corrupted, now.corrupted) +
+                counted_since(before.swallowed, now.swallowed);
+  packets = counted_since(before.packets, now.packets);
 }
 
 class LabWatch final : public LinkWatch {
@@ -44,6 +38,12 @@ class LabWatch final : public LinkWatch {
 };
 
 }  // namespace
+
+double rate_between(uint64_t before, uint64_t now, Nanos span) {
+  return now < before ? 0 : static_cast<double>(now - before) * 8 / to_seconds(span);
+}
+
+uint64_t counted_since(uint64_t before, uint64_t now) { return now < before ? now : now - before; }
 
 void raise_peaks(const lab::MeterReading& before, const lab::MeterReading& now,
                  std::vector<CarriedLoad>& loads) {

@@ -2,6 +2,7 @@
 // highest rates over kPeakSpan, and what they dropped or damaged.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -27,6 +28,11 @@ class LinkWatch {
 
 // Of all links of a lab, from now on. `lab` must outlive it. Errors: as lab::read_counts().
 Result<std::unique_ptr<LinkWatch>> watch_lab(const lab::Lab& lab);
+
+// Of two readings of a byte counter, in bits/s; 0 where the counter began anew between them.
+double rate_between(uint64_t before, uint64_t now, Nanos span);
+// What a counter has counted since; one of a device that was made anew begins at zero.
+uint64_t counted_since(uint64_t before, uint64_t now);
 
 // Raises the highest rates in `loads` to those between two readings. Public for tests.
 void raise_peaks(const lab::MeterReading& before, const lab::MeterReading& now,

@@ -8,22 +8,16 @@
 #include <fstream>
 #include <sstream>
 
+#include "acceptance/link_watch.h"
 #include "acceptance/params.h"
 #include "lab/link_meter.h"
 
 namespace heddle::acceptance {
 namespace {
 
-double rate_between(uint64_t before, uint64_t now, Nanos span) {
-  return now < before ? 0 : static_cast<double>(now - before) * 8 / to_seconds(span);
-}
-
-// Counters of a device that was made anew begin at zero.
-uint64_t since(uint64_t before, uint64_t now) { return now < before ? now : now - before; }
-
 LinkLoad load_of(const PortDirection& before, const PortDirection& now, double peak) {
-  return {peak, since(before.bytes, now.bytes), since(before.dropped, now.dropped),
-          since(before.errors, now.errors)};
+  return {peak, counted_since(before.bytes, now.bytes), counted_since(before.dropped, now.dropped),
+          counted_since(before.errors, now.errors)};
 }
 
 }  // namespace
@@ -92,8 +86,8 @@ CarriedLoad PortLoad::load() const {
   const PortCounters& now = recent_.empty() ? start_ : recent_.back();
   return {load_of(start_.sent, now.sent, sent_peak_),
           load_of(start_.received, now.received, received_peak_),
-          since(start_.sent.packets, now.sent.packets),
-          since(start_.received.packets, now.received.packets)};
+          counted_since(start_.sent.packets, now.sent.packets),
+          counted_since(start_.received.packets, now.received.packets)};
 }
 
 }  // namespace heddle::acceptance
