@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -18,6 +17,7 @@
 #include "base/version.h"
 #include "lab/tcp_flow.h"
 #include "lab/tool.h"
+#include "launch/remote_command.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -90,10 +90,7 @@ Result<Json> facts_of_machine(const std::string& address) {
   (*facts)["facts"]["kernel"] = fmt::format("{} {}", system.sysname, system.release);
   (*facts)["facts"]["processors"] = processors();
   (*facts)["facts"]["NIC"] = nic_of(*device, rate);
-  timespec wall{};
-  clock_gettime(CLOCK_REALTIME, &wall);
-  (*facts)["wall_seconds"] =
-      static_cast<double>(wall.tv_sec) + static_cast<double>(wall.tv_nsec) * 1e-9;
+  (*facts)["wall_seconds"] = to_seconds(launch::wall_now());
   return facts;
 }
 

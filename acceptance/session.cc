@@ -2,13 +2,13 @@
 #include "acceptance/session.h"
 
 #include <fmt/format.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "acceptance/params.h"
+#include "launch/remote_command.h"
 
 namespace heddle::acceptance {
 
@@ -103,9 +103,7 @@ bool Session::server_is_stopped(uint32_t host) const {
 Nanos Session::common_start() const {
   const Nanos login = fabric_.login_time();
   if (login.count == 0) return {};
-  timespec wall{};
-  clock_gettime(CLOCK_REALTIME, &wall);
-  return seconds(wall.tv_sec) + Nanos{wall.tv_nsec} + login * 2;
+  return launch::wall_now() + login * 2;
 }
 
 void Session::wait(const std::vector<Commands::Id>& ids, Nanos measuring) {

@@ -55,8 +55,8 @@ inline constexpr size_t kLongestGreeting = 1 << 20;
 // s; 15 to 120 s.
 inline constexpr Nanos kSignOfLife = seconds(5);
 inline constexpr Nanos kSilence = seconds(40);
-// The longest that an agent waits for a common start: clocks may be wrong. Chosen. Range: 1 to 10
-// s.
-inline constexpr Nanos kLongestStartWait = seconds(5);
+// By how much an agent may wait longer for a common start than where it was ordered: clocks may be
+// apart by less than what acceptance::params::kClockApart names. Chosen. Range: 0.2 to 2 s.
+inline constexpr Nanos kStartSlack = seconds(1);
 
 }  // namespace heddle::launch::params

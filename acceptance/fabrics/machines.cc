@@ -1,25 +1,20 @@
 // The fabric of machines that a remote shell reaches: see fabric.h.
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <sstream>
 #include <utility>
 
 #include "acceptance/commands.h"
 #include "acceptance/fabric.h"
 #include "acceptance/params.h"
 #include "acceptance/port_counters.h"
-#include "base/document.h"
 #include "lab/link_meter.h"
 #include "lab/tool.h"
-#include "launch/own_command.h"
 #include "launch/remote_command.h"
-#include "topology/names.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -30,11 +25,7 @@ struct Machine {
   std::string device;       // that has the address
 };
 
-double wall_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+double wall_seconds() { return to_seconds(launch::wall_now()); }
 
 // The document of an answer, behind what a shell's start-up files may write.
 std::string last_object(const std::string& text) {
@@ -151,19 +142,15 @@ class MachinesWatch final : public LinkWatch {
       if (!commands_.is_running(ports_[i].counters) || lab::meter_now() > end) {
         return fail(ErrorCode::kUnavailable,
                     fmt::format("cannot read the counters of {}", ports_[i].machine),
-                    last_line(commands_.result_of(ports_[i].counters).errors),
+                    commands_.is_running(ports_[i].counters)
+                        ? "it does not answer"
+                        : complaint_of(commands_.result_of(ports_[i].counters)),
                     "see whether it can still be reached");
       }
       usleep(5'000);
       static_cast<void>(look());
     }
     return {};
-  }
-
-  static std::string last_line(std::string text) {
-    text.erase(text.find_last_not_of('\n') + 1);
-    text = text.substr(text.rfind('\n') + 1);
-    return text.empty() ? "it does not answer" : text;
   }
 
   Commands& commands_;

@@ -9,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -88,7 +87,7 @@ class Agent {
     grace_ = order->command.grace;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     fmt::print(stderr, "{}", kGreeting);
-    wait_for_start(order->command.start_at);
+    wait_for_start(*order);
     if (!signals_.valid() || !keep_secrets(order->command) || !start(*order)) {
       report(
           fmt::format("cannot start {}: {}", order->command.words.front(), std::strerror(errno)));
@@ -188,12 +187,9 @@ class Agent {
     kill_at_ = now() + grace_;
   }
 
-  static void wait_for_start(Nanos at) {
-    if (at.count == 0) return;
-    timespec wall{};
-    clock_gettime(CLOCK_REALTIME, &wall);
-    const Nanos left = at - (seconds(wall.tv_sec) + Nanos{wall.tv_nsec});
-    if (left > Nanos{} && left < params::kLongestStartWait) {
+  static void wait_for_start(const AgentOrder& order) {
+    const Nanos left = order.command.start_at - wall_now();
+    if (left > Nanos{} && left <= order.longest_wait) {
       usleep(static_cast<useconds_t>(left / micros(1)));
     }
   }

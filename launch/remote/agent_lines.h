@@ -19,6 +19,9 @@ inline constexpr std::string_view kGreeting = "\nheddle agent 1\n";
 struct AgentOrder {
   RemoteCommand command;
   std::string folder;  // where it should run
+  // To the common start, as seen where it was ordered: an agent that would wait longer has another
+  // clock, and begins at once.
+  Nanos longest_wait;
 };
 
 // With the newline. Errors: kInvalid for words that are no UTF-8.

@@ -14,6 +14,7 @@ AgentOrder order() {
   made.command.grace = seconds(7);
   made.command.start_at = seconds(1'800'000'000);
   made.folder = "/data/job";
+  made.longest_wait = seconds(2);
   return made;
 }
 
@@ -28,6 +29,7 @@ TEST(AgentLinesTest, AnOrderIsOneLineAndReadAsItWasWritten) {
   EXPECT_EQ(read->command.grace, order().command.grace);
   EXPECT_EQ(read->command.start_at, order().command.start_at);
   EXPECT_EQ(read->folder, order().folder);
+  EXPECT_EQ(read->longest_wait, order().longest_wait);
 }
 
 TEST(AgentLinesTest, WhatIsNoOrderIsRefused) {

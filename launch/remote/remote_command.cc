@@ -77,7 +77,8 @@ class Relay {
     std::error_code none;  // a folder that is gone is on no other machine either
     const std::string folder =
         command.same_folder ? std::filesystem::current_path(none).string() : std::string();
-    const Result<std::string> order = order_line({command, folder});
+    const Result<std::string> order =
+        order_line({command, folder, command.start_at - wall_now() + params::kStartSlack});
     if (!order) {
       report(order.error());
       return kOwnFailure;
@@ -253,6 +254,11 @@ class Relay {
 };
 
 }  // namespace
+
+Nanos wall_now() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
 
 std::vector<std::string> settings_for_others() {
   constexpr std::array<std::string_view, 6> kTorchrun = {
