@@ -60,6 +60,15 @@ inline constexpr Regression kRegressions[] = {
      "waited for ever"},
     {226981,
      "an acceptor whose answers were lost aborted, and the checker did not expect its refusal"},
+    {292297,
+     "a message held a record for each path that a write of it might still land on, and a hostile "
+     "peer names 255 paths"},
+    {299677,
+     "a lost write behind a fenced one of its path was not looked for, and its message waited for "
+     "ever"},
+    {301170,
+     "a reliable NIC failed each write just before its acknowledgement, which returned the path, "
+     "and an idle connection probed all paths in every round trip"},
 };
 
 }  // namespace heddle::vopr

@@ -3,6 +3,7 @@
 // transport/placed.h.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -15,9 +16,6 @@ namespace heddle::transport {
 
 class Fences {
  public:
-  // A number beyond every real one: only a new epoch fences such a write.
-  static constexpr uint64_t kEveryNumber = UINT64_MAX;
-
   void open(uint16_t paths) { paths_.resize(paths); }
   uint16_t paths() const { return static_cast<uint16_t>(paths_.size()); }
 
@@ -44,11 +42,23 @@ class Fences {
     requests_.push_back({0, path, (asked.epoch + 1).value()});
   }
 
+  // Asks for a new epoch of every path. Once fenced_since() the round that it gives, no write that
+  // began before can land any more.
+  uint64_t request_every() {
+    for (uint16_t path = 0; path < paths(); ++path) request(path);
+    return ++round_;
+  }
+  bool fenced_since(uint64_t round) const {
+    return std::all_of(paths_.begin(), paths_.end(),
+                       [round](const Path& path) { return path.round >= round; });
+  }
+
   // The datapath made it so; gives false for an answer to no question.
   bool on_fenced(uint16_t path, uint32_t epoch) {
     if (path >= paths_.size() || !paths_[path].requested) return false;
     paths_[path].requested = false;
     paths_[path].epoch = PathEpoch(static_cast<uint16_t>(epoch));
+    paths_[path].round = round_;
     return true;
   }
 
@@ -64,11 +74,13 @@ class Fences {
  private:
   struct Path {
     uint64_t largest = 0;
+    uint64_t round = 0;  // the newest one when it was last fenced
     PathEpoch epoch;
     bool requested = false;
   };
 
   std::vector<Path> paths_;
+  uint64_t round_ = 0;  // of request_every()
   Ring<FenceRequest> requests_;
 };
 

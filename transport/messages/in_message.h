@@ -40,8 +40,10 @@ struct InMessage {
   bool unannounced = false;  // withdrawn, which the peer does not know: it may still begin writes
   uint8_t slot = kNoSlot;    // where peers may write it remotely
   IntervalSet received;
-  std::vector<OriginalWrite>
-      writes;  // declared lost by the peer; the message ends once all are fenced
+  // Writes that the peer declared lost, and the round of fences of all paths (0: none): the message
+  // ends once all are fenced.
+  std::vector<OriginalWrite> writes;
+  uint64_t fence_round = 0;
 };
 using InPool = Pool<InMessage, 16>;  // most endpoints have few at a time
 

@@ -337,13 +337,11 @@ bool Incoming::request_fences(bool only_look) {
   for (const Channel& channel : channels_) {
     for (size_t i = 0; i < channel.messages.size(); ++i) {
       const InMessage& message = pool_[channel.messages[i]];
-      for (const OriginalWrite& write : message.writes) {
-        if (remote_.fenced(write)) continue;
-        any = true;
-        if (!over(message)) continue;
-        waits = true;
-        if (!only_look) remote_.request_fence(write);
-      }
+      if (remote_.fenced(message)) continue;
+      any = true;
+      if (!over(message)) continue;
+      waits = true;
+      if (!only_look) remote_.request_fences(message);
     }
   }
   awaits_fences_ = any;
@@ -384,7 +382,7 @@ void Incoming::release(uint32_t slot) {
   std::vector<OriginalWrite> writes = std::move(message.writes);
   memory.clear();
   memory.trim(InMessage::kIntervalsKept);
-  writes.clear();
+  writes.clear();  // its room is bounded: RemoteReceives::kMostWrites
   message = InMessage{};
   message.received = std::move(memory);
   message.writes = std::move(writes);
@@ -425,6 +423,7 @@ void Incoming::fail_all(ErrorCode error) {
     // The endpoint fences every path of a connection before it comes to this.
     for (size_t i = 0; i < channel.messages.size(); ++i) {
       pool_[channel.messages[i]].writes.clear();
+      pool_[channel.messages[i]].fence_round = 0;
       pool_[channel.messages[i]].unannounced = false;
     }
     complete_front(channel);
@@ -436,7 +435,8 @@ size_t Incoming::bytes_held() const {
   for (const Channel& channel : channels_) {
     total += channel.messages.capacity() * sizeof(uint32_t);
     for (uint32_t i = 0; i < channel.messages.size(); ++i) {
-      total += pool_[channel.messages[i]].received.bytes_held();
+      const InMessage& message = pool_[channel.messages[i]];
+      total += message.received.bytes_held() + message.writes.capacity() * sizeof(OriginalWrite);
     }
   }
   return total;

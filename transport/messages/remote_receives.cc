@@ -41,7 +41,7 @@ PlacedGrantFrame RemoteReceives::describe(ChannelId channel, Sequence sequence,
 }
 
 // Of each path the write is kept that is fenced last.
-bool RemoteReceives::await_write(InMessage& message, const OriginalWrite& write) const {
+bool RemoteReceives::await_write(InMessage& message, const OriginalWrite& write) {
   if (fences_ == nullptr || fences_->fenced(write)) return false;
   for (OriginalWrite& known : message.writes) {
     if (known.path != write.path) continue;
@@ -49,23 +49,28 @@ bool RemoteReceives::await_write(InMessage& message, const OriginalWrite& write)
                            ? write.number > known.number
                            : known.epoch.steps_to(write.epoch).value_or(0) > 0;
     if (later) known = write;
-    return false;
+    return true;
   }
-  message.writes.push_back(write);
+  if (message.writes.size() == kMostWrites) {
+    std::erase_if(message.writes,
+                  [this](const OriginalWrite& known) { return fences_->fenced(known); });
+  }
+  if (message.writes.size() < kMostWrites) {
+    message.writes.push_back(write);
+  } else {
+    message.fence_round = fences_->request_every();
+  }
   return true;
 }
 
 bool RemoteReceives::await_every_write(InMessage& message) {
   if (message.slot == kNoSlot) return false;
-  bool any = false;
-  for (uint16_t path = 0; path < fences_->paths(); ++path) {
-    any |= await_write(message, {path, fences_->epoch(path), Fences::kEveryNumber});
-    fences_->request(path);
-  }
-  return any;
+  message.fence_round = fences_->request_every();
+  return !fences_->fenced_since(message.fence_round);
 }
 
 bool RemoteReceives::fenced(const InMessage& message) const {
+  if (message.fence_round != 0 && !fences_->fenced_since(message.fence_round)) return false;
   return std::all_of(message.writes.begin(), message.writes.end(),
                      [this](const OriginalWrite& write) { return fences_->fenced(write); });
 }

@@ -38,15 +38,23 @@ class RemoteReceives {
   // What a grant says of a receive with a slot.
   PlacedGrantFrame describe(ChannelId channel, Sequence sequence, const InMessage& message) const;
 
+  // A message awaits writes of at most this many paths one by one, and then every write: a peer may
+  // name 255 paths for each of its messages.
+  static constexpr size_t kMostWrites = 16;
+
   // The message is not over before this write cannot land any more. True: it may still land.
-  bool await_write(InMessage& message, const OriginalWrite& write) const;
+  bool await_write(InMessage& message, const OriginalWrite& write);
   // The peer may have written to it on any path, and it is unknown which writes are in flight:
   // requests a fence of each. True: some may still land.
   bool await_every_write(InMessage& message);
   // Whether no write can land in it any more.
   bool fenced(const InMessage& message) const;
-  bool fenced(const OriginalWrite& write) const { return fences_->fenced(write); }
-  void request_fence(const OriginalWrite& write) { fences_->request(write.path); }
+  // Requests the fences that the message waits for and that nothing has requested yet.
+  void request_fences(const InMessage& message) {
+    for (const OriginalWrite& write : message.writes) {
+      if (!fences_->fenced(write)) fences_->request(write.path);
+    }
+  }
 
  private:
   const TokenTable* tokens_ = nullptr;  // null: nothing is written remotely

@@ -86,6 +86,7 @@ void SentList::settle(SentBurst& run, uint64_t fresh, AckOutcome& outcome,
     in_flight_bytes_ -= static_cast<uint32_t>(bytes);
     in_flight_segments_ -= count;
     outcome.acked_bytes += bytes;
+    outcome.in_time = true;
     listener.on_acked(run, first, count, false);
   });
   for_each_sequence(spurious, [&](uint32_t first, uint32_t count) {

@@ -96,7 +96,7 @@ struct AckOutcome {
   Nanos newest_sent_at;  // of the newest newly acknowledged segment; meaningless unless any
   uint64_t newest_number = 0;
   bool any = false;
-  bool newest_was_repeat = false;
+  bool in_time = false;  // any of them was not declared lost before
 };
 
 class SentList {

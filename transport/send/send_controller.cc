@@ -165,8 +165,11 @@ bool SendController::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   scheduler_.forget_losses(id, acked_from);
   measure(now, made_at, frame, outcome);
   window_.on_acked(now, outcome.newest_sent_at, held_before, paths_.round_trip().minimum());
-  path.health.answered();
-  if (!path.active()) on_path_event(now, id, PathEvent::kAcked);
+  // Where a NIC fails a write just before its acknowledgement, it fails the next write, too.
+  if (outcome.in_time || !paths_.is_chunk_path(id)) {
+    path.health.answered();
+    if (!path.active()) on_path_event(now, id, PathEvent::kAcked);
+  }
   const bool more = path.sent.in_flight_segments() > 0 || path.sent.remembers_lost();
   path.probe_at =
       more ? CoarseTime(now + probe_timeout(paths_.round_trip(), path, params::kLongestPto))
@@ -258,7 +261,14 @@ void SendController::on_path_event(Nanos now, uint16_t id, PathEvent event) {
   const PathTransition then = transition_of(from, event);
   if (then.loss) declare_lost(now, id, *then.loss);
   if (then.to != from) enter_state(now, id, then.to);
-  if (then.probe) probes_.push(paths_, id);
+  // A path on which each write fails is fenced after each: where others work it is left to its
+  // timer.
+  const bool later = event == PathEvent::kFenced && from != PathState::kActive && any_active();
+  if (then.probe && !later) probes_.push(paths_, id);
+  if (later) {
+    path.probe_at = CoarseTime(now + params::kLongestProbeInterval);
+    wake_.by(path.probe_at.near(now));
+  }
   if (from != PathState::kActive || then.to != PathState::kSuspect) return;
   observer_.step(now, connection_, id, RecoveryStep::kPathSetAside);
   // The cause may affect other paths, too: those without a sample from now on are probed before

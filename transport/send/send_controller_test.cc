@@ -105,6 +105,44 @@ TEST_F(SendControllerTest, AFencedPathIsProbedWhereItsNumbersAreTooFarAheadForAW
   }
 }
 
+// VOPR, seed 301170: a reliable NIC failed each write just before its acknowledgement came, which
+// returned the path to have the next one fail.
+TEST_F(SendControllerTest, AnAcknowledgementOfAFailedWriteDoesNotReturnItsPath) {
+  chunk_paths_ = 2;
+  open(1);
+  record(1, 1, 100);
+  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1));
+  ASSERT_FALSE(path(1).active);
+  drain_probes();
+  ASSERT_EQ(probes_[1], 1);
+  EXPECT_TRUE(ack(1, {{1, 1}}));
+  EXPECT_FALSE(path(1).active);
+  EXPECT_TRUE(ack(1, {{1, 2}}));
+  EXPECT_TRUE(path(1).active) << "the probe did not fail";
+}
+
+// Each write fails, and is fenced in every round trip.
+TEST_F(SendControllerTest, ASuspectPathThatIsFencedIsProbedAtOnceOnlyWhereNoOtherWorks) {
+  for (const bool alone : {false, true}) {
+    chunk_paths_ = 2;
+    probes_ = {};
+    open(1);
+    for (const uint16_t id : {uint16_t{1}, uint16_t{2}}) {
+      if (id == 2 && !alone) break;
+      record(id, 1, 100);
+      ASSERT_TRUE(sender_.on_write_failed(now_, id, 1));
+    }
+    drain_probes();
+    ASSERT_EQ(probes_[1], 1);
+    ASSERT_TRUE(sender_.on_fenced(now_, 1, PathEpoch(1)));
+    drain_probes();
+    EXPECT_EQ(probes_[1], alone ? 2 : 1);
+    wait(params::kLongestProbeInterval + millis(1));
+    EXPECT_GT(probes_[1], 1) << "its timer probes it";
+    sender_.close();
+  }
+}
+
 TEST_F(SendControllerTest, ClosingReturnsAllRecords) {
   open(4, kLarge);
   while (send()) continue;
