@@ -7,6 +7,7 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(pugixml REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # headers alone: Asio and Beast
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
 if(HEDDLE_TESTS)

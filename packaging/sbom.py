@@ -18,8 +18,8 @@ import subprocess
 import sys
 
 # Whose code is inside of what is built: they have headers or static libraries, and are no dependency at run time.
-COMPILED_IN = ("libcli11-dev", "libfmt-dev", "libpugixml-dev", "libspdlog-dev", "libstdc++-12-dev",
-               "libtomlplusplus-dev", "libxxhash-dev", "nlohmann-json3-dev", "pybind11-dev")
+COMPILED_IN = ("libboost1.74-dev", "libcli11-dev", "libfmt-dev", "libpugixml-dev", "libspdlog-dev",
+               "libstdc++-12-dev", "libtomlplusplus-dev", "libxxhash-dev", "nlohmann-json3-dev", "pybind11-dev")
 # dpkg's copyright files name licences in their own way.
 LICENSES = {"expat": "MIT", "mit": "MIT", "apache-2.0": "Apache-2.0", "bsd-3-clause": "BSD-3-Clause",
             "bsd-2-clause": "BSD-2-Clause", "bsl-1.0": "BSL-1.0", "lgpl-2.1+": "LGPL-2.1-or-later",

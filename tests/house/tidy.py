@@ -15,6 +15,9 @@ _EMPTY_NAME = re.compile(r"(^|_)(utils|misc|common|helpers|managers?)(_|$)|(^|_)
 _NETWORK_HEADERS = re.compile(
     r"(sys/(socket|un)\.h|netdb\.h|ifaddrs\.h|(net|netinet|netpacket|arpa|linux|infiniband"
     r"|rdma|xdp|bpf)/.*)")
+# Sockets that no datapath is for. Boost.Asio opens sockets that children inherit, so the server of metrics opens them
+# itself; its test has clients of its own.
+_NETWORK_FILES = ("metrics/server.cc", "metrics/server_test.cc")
 _MARKERS = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 _DEAD_CODE = re.compile(
     r"^\s*//\s*((return|const auto|auto|std::\w+)\b.*;|(if|for|while) \(.*[;{]"
@@ -127,7 +130,8 @@ def views(file):
 
 
 def network_headers(file):
-    if re.match(r"datapath/\w+/(testing/)?\w+\.cc$|launch/control/|lab/|bench/|tests/", file.path):
+    rooms = r"datapath/\w+/(testing/)?\w+\.cc$|launch/control/|lab/|bench/|tests/"
+    if file.path in _NETWORK_FILES or re.match(rooms, file.path):
         return []
     return [Violation("network_header", file.path, line, f"<{path}> outside a datapath's backend")
             for line, quote, path in includes(file)

@@ -101,6 +101,8 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(rules("datapath/udp/a.cc", text), set())
         self.assertEqual(rules("launch/control/a.cc", text), set())
         self.assertEqual(rules("launch/a.cc", text), {"network_header"})
+        self.assertEqual(rules("metrics/server.cc", text), set())
+        self.assertEqual(rules("metrics/exposition.cc", text), {"network_header"})
 
     def test_serial_order(self):
         raw = with_line("const bool old = static_cast<int32_t>(number - newest) < 0;")
