@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "acceptance/headlines.h"
+#include "acceptance/live_figures.h"
 #include "acceptance/params.h"
 #include "acceptance/processor_time.h"
 #include "acceptance/session.h"
@@ -73,6 +74,8 @@ Result<void> run_guarded(const Stage& stage, Session& session, StageReport& repo
 void run_stage(const Stage& stage, Session& session, StageReport& report) {
   const Nanos start = lab::meter_now();
   session.restart_processor_time();
+  LiveFigures* const live = session.options().live;
+  if (live != nullptr) live->begin_stage(stage.name);
   const Result<void> ran = run_guarded(stage, session, report);
   report.seconds = to_seconds(lab::meter_now() - start);
   report.commands = session.commands().take_lines();
@@ -88,6 +91,8 @@ void run_stage(const Stage& stage, Session& session, StageReport& report) {
     report.outcome =
         grade_of(report) == Grade::kFail ? StageOutcome::kFailed : StageOutcome::kPassed;
   }
+  session.show_loads();
+  if (live != nullptr) live->end_stage(report);
 }
 
 void run_stages(Session& session, Report& report) {
@@ -140,6 +145,14 @@ void add_fabric(const Session& session, Report& report) {
     report.links.push_back({a, b, label, static_cast<double>(link.shape.rate.count), load.forward,
                             load.backward, named});
   }
+}
+
+void begin_live(const Session& session, LiveFigures& live) {
+  std::vector<std::string> stages;
+  for (const Stage& stage : kStages) {
+    if (is_chosen(session.options(), stage.name)) stages.emplace_back(stage.name);
+  }
+  live.begin(session.topology(), stages, session.rounds(true));
 }
 
 }  // namespace
@@ -213,6 +226,7 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
   {
     Result<std::unique_ptr<Session>> session = Session::open(fabric, options);
     if (!session) return fail(std::move(session).error());
+    if (options.live != nullptr) begin_live(**session, *options.live);
     run_stages(**session, report);
     static_cast<void>((*session)->take_loads());  // the last stage's; without them fewer figures
     add_fabric(**session, report);

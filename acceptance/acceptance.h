@@ -16,6 +16,8 @@
 
 namespace heddle::acceptance {
 
+class LiveFigures;
+
 enum class Depth : uint8_t { kQuick, kNormal, kFull };
 
 struct AcceptanceOptions {
@@ -26,6 +28,7 @@ struct AcceptanceOptions {
   std::string folder;                      // for recordings; exists
   std::function<bool()> interrupted = [] { return false; };
   std::function<void(const std::string&)> progress = [](const std::string&) {};
+  LiveFigures* live = nullptr;  // kept up to date if there is one
 };
 
 // Names of the stages, in order.

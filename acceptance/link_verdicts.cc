@@ -19,24 +19,6 @@ namespace {
 
 using topology::Topology;
 
-// The most that a round brings to each direction of a link, if every link has its rate. A queue may
-// be full for a moment, of a burst that a slower link behind it has already made shorter.
-std::map<LinkUse, double> offered_by(const Topology& topology,
-                                     const std::vector<std::vector<HostPair>>& rounds) {
-  std::map<LinkUse, double> most;
-  for (const std::vector<HostPair>& round : rounds) {
-    std::map<LinkUse, double> now;
-    const std::vector<double> rates = fluid_rates(topology, round);
-    for (size_t i = 0; i < round.size(); ++i) {
-      for (const auto& [use, share] : links_between(topology, round[i])) {
-        now[use] += rates[i] * share;
-      }
-    }
-    for (const auto& [use, rate] : now) most[use] = std::max(most[use], rate);
-  }
-  return most;
-}
-
 // Links that should carry alike: between the same tiers, in the same direction, of the same rate.
 using PeerGroup = std::tuple<uint32_t, uint32_t, uint64_t>;
 
@@ -202,6 +184,22 @@ class Judge {
 };
 
 }  // namespace
+
+std::map<LinkUse, double> offered_by(const Topology& topology,
+                                     const std::vector<std::vector<HostPair>>& rounds) {
+  std::map<LinkUse, double> most;
+  for (const std::vector<HostPair>& round : rounds) {
+    std::map<LinkUse, double> now;
+    const std::vector<double> rates = fluid_rates(topology, round);
+    for (size_t i = 0; i < round.size(); ++i) {
+      for (const auto& [use, share] : links_between(topology, round[i])) {
+        now[use] += rates[i] * share;
+      }
+    }
+    for (const auto& [use, rate] : now) most[use] = std::max(most[use], rate);
+  }
+  return most;
+}
 
 LinkVerdicts judge_links(const Topology& topology, const std::vector<CarriedLoad>& loads,
                          const Expectations& expectations,

@@ -2,6 +2,7 @@
 // load: their highest rates, drops by full queues, and errors. A pure function.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "acceptance/expectations.h"
@@ -24,6 +25,12 @@ struct LinkVerdicts {
   std::vector<uint32_t> named;     // links, ascending
   uint32_t judged_directions = 0;  // had enough load to judge their rate
 };
+
+// The most that a round brings to each direction of a link, in bits/s, if every link has its rate.
+// A queue may be full for a moment, of a burst that a slower link behind it has already made
+// shorter. A direction that no flow takes is not there.
+std::map<LinkUse, double> offered_by(const topology::Topology& topology,
+                                     const std::vector<std::vector<HostPair>>& rounds);
 
 // `loads` by link index, of flows in these rounds. A direction is slow if its highest rate stayed
 // below the expected share of its rate, or of what the flows can bring to it where that is less,

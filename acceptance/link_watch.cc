@@ -26,12 +26,16 @@ class LabWatch final : public LinkWatch {
   LabWatch(const lab::Lab& lab, lab::LinkMeter meter) : lab_(lab), meter_(std::move(meter)) {}
 
   Result<void> look() override;
-  Result<std::vector<CarriedLoad>> loads() override;
+  Result<std::vector<CarriedLoad>> loads() override { return loads_since(start_); }
   Result<void> restart() override;
+  Result<std::vector<CarriedLoad>> totals() override { return loads_since(first_); }
 
  private:
+  Result<std::vector<CarriedLoad>> loads_since(const lab::Counts& start) const;
+
   const lab::Lab& lab_;
   lab::LinkMeter meter_;
+  lab::Counts first_;  // when the watch began
   lab::Counts start_;
   std::deque<lab::MeterReading> readings_;  // of the last kPeakSpan
   std::vector<CarriedLoad> loads_;          // with the highest rates so far
@@ -70,6 +74,7 @@ Result<void> LabWatch::restart() {
   Result<lab::Counts> counts = lab::read_counts(lab_.layout);
   if (!counts) return fail(std::move(counts).error());
   start_ = std::move(*counts);
+  if (first_.links.empty()) first_ = start_;
   readings_.clear();
   loads_.assign(lab_.layout.topology.links.size(), {});
   return look();
@@ -91,16 +96,17 @@ Result<void> LabWatch::look() {
   return {};
 }
 
-Result<std::vector<CarriedLoad>> LabWatch::loads() {
+Result<std::vector<CarriedLoad>> LabWatch::loads_since(const lab::Counts& start) const {
   const Result<lab::Counts> now = lab::read_counts(lab_.layout);
   if (!now) return fail(now.error());
-  for (size_t i = 0; i < loads_.size(); ++i) {
-    set_totals(start_.links[i].forward, now->links[i].forward, loads_[i].forward,
-               loads_[i].forward_packets);
-    set_totals(start_.links[i].backward, now->links[i].backward, loads_[i].backward,
-               loads_[i].backward_packets);
+  std::vector<CarriedLoad> loads = loads_;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    set_totals(start.links[i].forward, now->links[i].forward, loads[i].forward,
+               loads[i].forward_packets);
+    set_totals(start.links[i].backward, now->links[i].backward, loads[i].backward,
+               loads[i].backward_packets);
   }
-  return loads_;
+  return loads;
 }
 
 }  // namespace heddle::acceptance

@@ -24,6 +24,9 @@ class LinkWatch {
   virtual Result<std::vector<CarriedLoad>> loads() = 0;
   // Counts from now on.
   virtual Result<void> restart() = 0;
+  // The same as loads() since the watch began, whatever was restarted; but for the highest rates,
+  // and without waiting for other machines. Errors: as lab::read_counts().
+  virtual Result<std::vector<CarriedLoad>> totals() = 0;
 };
 
 // Of all links of a lab, from now on. `lab` must outlive it. Errors: as lab::read_counts().

@@ -51,6 +51,11 @@ inline constexpr double kClockApart = 1;
 // of the token buckets' bursts. Chosen. Range: 20 to 200 ms; 100 ms to 1 s.
 inline constexpr Nanos kMeterInterval = millis(50);
 inline constexpr Nanos kPeakSpan = millis(200);
+// How often live figures are renewed at most, and how many times as long as it took to read the
+// counters: on a lab it runs programs in each namespace, 35 ms for six of them (`heddle lab
+// status`). Range: 1 to 5 s; 20 to 100.
+inline constexpr Nanos kLiveInterval = seconds(2);
+inline constexpr int kLivePause = 50;
 // Most time of one call of the largest all-reduce at the fabric's bound, and the smallest and the
 // largest of all sizes. Chosen: long against a round trip, short for a quick test. Range: 50 ms to
 // 1 s; 1 to 64 KiB; 32 MiB to 1 GiB.

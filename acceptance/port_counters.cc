@@ -61,7 +61,7 @@ std::optional<PortCounters> parse_port_counters(std::string_view line) {
 }
 
 void PortLoad::add(const PortCounters& counters) {
-  if (lines_ == 0) start_ = counters;
+  if (lines_ == 0) first_ = start_ = counters;
   ++lines_;
   const auto age = [&](const PortCounters& each) { return counters.at - each.at; };
   while (recent_.size() > 1 && age(recent_[1]) >= params::kPeakSpan) recent_.pop_front();
@@ -82,12 +82,12 @@ void PortLoad::restart() {
   recent_.push_back(start_);
 }
 
-CarriedLoad PortLoad::load() const {
-  const PortCounters& now = recent_.empty() ? start_ : recent_.back();
-  return {load_of(start_.sent, now.sent, sent_peak_),
-          load_of(start_.received, now.received, received_peak_),
-          counted_since(start_.sent.packets, now.sent.packets),
-          counted_since(start_.received.packets, now.received.packets)};
+CarriedLoad PortLoad::load_since(const PortCounters& start) const {
+  const PortCounters& now = recent_.empty() ? start : recent_.back();
+  return {load_of(start.sent, now.sent, sent_peak_),
+          load_of(start.received, now.received, received_peak_),
+          counted_since(start.sent.packets, now.sent.packets),
+          counted_since(start.received.packets, now.received.packets)};
 }
 
 }  // namespace heddle::acceptance

@@ -47,10 +47,15 @@ class PortLoad {
   void restart();
 
   uint64_t lines() const { return lines_; }
-  CarriedLoad load() const;
+  CarriedLoad load() const { return load_since(start_); }
+  // Since the first counters, but for the highest rates.
+  CarriedLoad total() const { return load_since(first_); }
 
  private:
+  CarriedLoad load_since(const PortCounters& start) const;
+
   uint64_t lines_ = 0;
+  PortCounters first_;
   PortCounters start_;
   std::deque<PortCounters> recent_;  // of the last kPeakSpan
   double sent_peak_ = 0;             // bits/s

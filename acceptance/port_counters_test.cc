@@ -48,6 +48,7 @@ TEST(PortLoad, CountsFromTheRestartOn) {
   EXPECT_DOUBLE_EQ(port.load().forward.peak_bits_per_s, 0);
   port.add(at(550, 510'000, 9));
   EXPECT_EQ(port.load().forward.bytes, 10'000u);
+  EXPECT_EQ(port.total().forward.bytes, 510'000u);
 }
 
 TEST(PortLoad, CountersThatBeginAnewAreNoRate) {

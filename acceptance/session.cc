@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "acceptance/live_figures.h"
 #include "acceptance/params.h"
 #include "launch/remote_command.h"
 
@@ -110,6 +111,7 @@ void Session::wait(const std::vector<Commands::Id>& ids, Nanos measuring) {
   commands_.wait(ids, measuring + fabric_.login_time() * 4 + params::kChildGrace, [this] {
     usleep(5'000);
     static_cast<void>(links_->look());  // a peak less; loads() reports why
+    if (lab::meter_now() >= next_show_) show_loads();
     return !interrupted();
   });
 }
@@ -129,6 +131,16 @@ Result<std::vector<CarriedLoad>> Session::take_loads() {
   }
   if (Result<void> again = links_->restart(); !again) return fail(again.error());
   return loads;
+}
+
+void Session::show_loads() {
+  if (options_.live == nullptr) return;
+  const Nanos start = lab::meter_now();
+  const Result<std::vector<CarriedLoad>> totals = links_->totals();
+  options_.live->set_loads(totals ? *totals : std::vector<CarriedLoad>(),
+                           processors_.others_share(commands_.running_seconds()));
+  const Nanos end = lab::meter_now();
+  next_show_ = end + std::max(params::kLiveInterval, (end - start) * params::kLivePause);
 }
 
 std::optional<Json> document_of(const CommandEnd& end) {

@@ -67,6 +67,8 @@ class Session {
   // Loads since the session began or links() was restarted, kept for the report's fabric.
   Result<std::vector<CarriedLoad>> take_loads();
   const std::vector<CarriedLoad>& seen_loads() const { return seen_; }
+  // Reads what links have carried for the options' live figures, if there are any.
+  void show_loads();
 
   // Folder for recordings of this session.
   const std::string& folder() const { return options_.folder; }
@@ -86,6 +88,7 @@ class Session {
   std::vector<CarriedLoad> seen_;
   ProcessorTime processors_;
   Nanos start_ = lab::meter_now();
+  Nanos next_show_;  // when show_loads() is due
 };
 
 // A document that a command printed; nothing if it printed none.

@@ -32,8 +32,8 @@ class LinkMeter {
   // `layout` must outlive the meter. Errors: kUnavailable, kSystem.
   static Result<LinkMeter> open(const Layout& layout);
 
-  // To be called by a process with one thread: it is in other namespaces meanwhile. Errors:
-  // kPermission, kSystem.
+  // The thread that calls it is in other network namespaces meanwhile; threads beside it are not.
+  // Errors: kPermission, kSystem.
   Result<MeterReading> read() const;
 
  private:

@@ -109,16 +109,12 @@ class MachinesWatch final : public LinkWatch {
 
   Result<std::vector<CarriedLoad>> loads() override {
     if (Result<void> caught = catch_up(); !caught) return fail(caught.error());
-    std::vector<CarriedLoad> loads(links_);
-    for (const Port& port : ports_) {
-      CarriedLoad load = port.load.load();
-      if (!port.forward) {
-        std::swap(load.forward, load.backward);
-        std::swap(load.forward_packets, load.backward_packets);
-      }
-      loads[port.link] = load;
-    }
-    return loads;
+    return by_link([](const Port& port) { return port.load.load(); });
+  }
+
+  Result<std::vector<CarriedLoad>> totals() override {
+    static_cast<void>(look());
+    return by_link([](const Port& port) { return port.load.total(); });
   }
 
   Result<void> restart() override {
@@ -128,6 +124,20 @@ class MachinesWatch final : public LinkWatch {
   }
 
  private:
+  template <typename LoadOf>
+  std::vector<CarriedLoad> by_link(const LoadOf& load_of) const {
+    std::vector<CarriedLoad> loads(links_);
+    for (const Port& port : ports_) {
+      CarriedLoad load = load_of(port);
+      if (!port.forward) {
+        std::swap(load.forward, load.backward);
+        std::swap(load.forward_packets, load.backward_packets);
+      }
+      loads[port.link] = load;
+    }
+    return loads;
+  }
+
   // Until each machine has written two more lines: the second was read after this call.
   Result<void> catch_up() {
     static_cast<void>(look());

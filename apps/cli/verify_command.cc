@@ -22,6 +22,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/json.h"
 #include "apps/cli/terminal.h"
+#include "apps/cli/verify/live_metrics.h"
 #include "apps/cli/verify/report_commands.h"
 #include "apps/cli/verify/report_files.h"
 #include "base/document.h"
@@ -43,6 +44,7 @@ constexpr const char* kExample = R"(Example:
   heddle verify --via 'srun -N1 -n1 --overlap -w {host}' --hosts node1,node2
   heddle verify --topology fabric.toml --expect rack7.toml --report rack7
   heddle lab up fabric.toml --lab rack7; heddle verify --lab rack7 --stage pairs
+  heddle verify --hosts node1,node2,node3 --metrics 0.0.0.0:18704
   heddle verify diff rack7-monday rack7-friday
 
 Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, traffic.
@@ -59,6 +61,7 @@ struct VerifyOptions {
   std::vector<std::string> stages;
   std::string expect;
   std::string report;
+  std::string metrics;
   bool quick = false;
   bool full = false;
   bool json = false;
@@ -142,8 +145,27 @@ int exit_status(const acceptance::Report& report) {
   return grade_of(report) == Grade::kFail ? kFoundWrong : kDone;
 }
 
-Result<acceptance::Report> test(const acceptance::Fabric& fabric,
-                                acceptance::AcceptanceOptions& options) {
+// The label of metrics: the same for each test of the fabric.
+std::string label_of(const VerifyOptions& options, const acceptance::Fabric& fabric) {
+  if (!options.lab.empty()) return options.lab;
+  if (!options.topology.empty()) return lab::name_after(options.topology);
+  return options.hosts.empty() ? "emulated" : fabric.name();
+}
+
+struct Test {
+  const VerifyOptions& options;
+  acceptance::AcceptanceOptions& acceptance;
+  LiveMetrics* live;  // none: they are not asked for
+};
+
+Result<acceptance::Report> run_test(const Test& test, const acceptance::Fabric& fabric) {
+  acceptance::AcceptanceOptions& options = test.acceptance;
+  if (test.live != nullptr) {
+    if (auto served = test.live->serve(label_of(test.options, fabric)); !served) {
+      return fail(std::move(served).error());
+    }
+    options.live = &test.live->figures();
+  }
   ProgressLine line;
   options.progress = [&line](const std::string& text) { line.show(text); };
   Result<acceptance::Report> report = acceptance::run_acceptance(fabric, options);
@@ -152,8 +174,8 @@ Result<acceptance::Report> test(const acceptance::Fabric& fabric,
   return report;
 }
 
-Result<acceptance::Report> test_machines(const VerifyOptions& options,
-                                         acceptance::AcceptanceOptions& made) {
+Result<acceptance::Report> test_machines(const Test& test) {
+  const VerifyOptions& options = test.options;
   const Result<launch::RemoteShell> shell = launch::parse_remote_shell(options.via);
   if (!shell) return fail(shell.error());
   Result<std::vector<launch::RemoteHost>> hosts = launch::parse_remote_hosts(options.hosts);
@@ -171,7 +193,7 @@ Result<acceptance::Report> test_machines(const VerifyOptions& options,
   Result<std::unique_ptr<acceptance::Fabric>> fabric =
       acceptance::fabric_of_machines(std::move(asked));
   if (!fabric) return fail(std::move(fabric).error());
-  Result<acceptance::Report> report = test(**fabric, made);
+  Result<acceptance::Report> report = run_test(test, **fabric);
   if (report) {
     report->topology =
         options.topology.empty() ? "ports as the machines have them" : options.topology;
@@ -180,15 +202,15 @@ Result<acceptance::Report> test_machines(const VerifyOptions& options,
 }
 
 // Runs the test and takes the lab down, whatever happened.
-Result<acceptance::Report> test_lab(const VerifyOptions& options,
-                                    acceptance::AcceptanceOptions& made) {
-  Result<TestedLab> tested = TestedLab::open(options, made.folder);
+Result<acceptance::Report> test_lab(const Test& test) {
+  const VerifyOptions& options = test.options;
+  Result<TestedLab> tested = TestedLab::open(options, test.acceptance.folder);
   if (!tested) return fail(std::move(tested).error());
   Result<std::optional<topology::Topology>> plan = plan_of(options, tested->lab());
   if (!plan) return fail(std::move(plan).error());
-  made.plan = std::move(*plan);
+  test.acceptance.plan = std::move(*plan);
   const auto fabric = acceptance::fabric_of_lab(tested->lab());
-  Result<acceptance::Report> report = test(*fabric, made);
+  Result<acceptance::Report> report = run_test(test, *fabric);
   if (!report) return report;
   if (options.lab.empty()) {
     report->fabric = options.topology.empty() ? "an emulated leaf-spine fabric"
@@ -203,6 +225,13 @@ Result<acceptance::Report> test_lab(const VerifyOptions& options,
 
 int run_verify(const VerifyOptions& options) {
   lab::note_signals();
+  std::unique_ptr<LiveMetrics> live;
+  if (!options.metrics.empty()) {
+    Result<std::unique_ptr<LiveMetrics>> opened = LiveMetrics::open(options.metrics);
+    if (!opened) return could_not(opened.error());
+    live = std::move(*opened);
+    print_progress(fmt::format("metrics are at {}", live->url()));
+  }
   std::optional<TemporaryFolder> passing;
   std::string folder = options.report;
   if (folder.empty()) {
@@ -217,8 +246,9 @@ int run_verify(const VerifyOptions& options) {
   Result<acceptance::AcceptanceOptions> made = acceptance_options(options);
   if (!made) return could_not(made.error());
   made->folder = folder;
+  const Test test{options, *made, live.get()};
   const Result<acceptance::Report> report =
-      options.hosts.empty() ? test_lab(options, *made) : test_machines(options, *made);
+      options.hosts.empty() ? test_lab(test) : test_machines(test);
   if (!report) return could_not(report.error());
   print(options.json
             ? acceptance::json_of(*report).dump(2, ' ', false, Json::error_handler_t::replace) +
@@ -229,6 +259,14 @@ int run_verify(const VerifyOptions& options) {
     if (!options.json) print(fmt::format("report: {}/report.html\n", options.report));
   }
   return exit_status(*report);
+}
+
+CLI::Validator listen_address() {
+  return {[](const std::string& text) -> std::string {
+            const auto at = metrics::parse_listen_address(text);
+            return at ? "" : at.error().what + ": " + at.error().todo;
+          },
+          ""};
 }
 
 }  // namespace
@@ -258,6 +296,12 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
       ->default_str("shares of the links' rates");
   command->add_option("--report", options->report, "write the report to this new folder")
       ->type_name("FOLDER");
+  command
+      ->add_option("--metrics", options->metrics,
+                   "serve live metrics to Prometheus, on 127.0.0.1; for other hosts give an "
+                   "address, as 0.0.0.0:18704")
+      ->type_name("[ADDRESS:]PORT")
+      ->check(listen_address());
   add_json_option(*command, options->json);
   add_report_commands(*command, invocation);
   command->callback([options, command, &invocation] {
