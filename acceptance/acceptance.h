@@ -20,10 +20,19 @@ class LiveFigures;
 
 enum class Depth : uint8_t { kQuick, kNormal, kFull };
 
+// Training in PyTorch.
+struct TrainingOptions {
+  bool wanted = false;  // not only by a full test
+  std::string python = "python3";
+  std::string cifar;    // folder with CIFAR-10's files on each host; empty: images are made
+  std::string weights;  // file of ResNet-18's weights on each host; empty: random ones
+};
+
 struct AcceptanceOptions {
   Depth depth = Depth::kNormal;
   std::vector<std::string> stages;  // by name; empty: all
   Expectations expectations;
+  TrainingOptions training;
   std::optional<topology::Topology> plan;  // as it should be; none: the fabric's own
   std::string folder;                      // for recordings; exists
   std::function<bool()> interrupted = [] { return false; };

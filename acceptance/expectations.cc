@@ -13,8 +13,8 @@ namespace heddle::acceptance {
 namespace {
 
 constexpr const char* kKeys =
-    "version, pair_share, link_share, collective_share, incast_share, errors, retransmitted, "
-    "victim_latency, mtu and routes";
+    "version, pair_share, link_share, collective_share, training_share, incast_share, errors, "
+    "retransmitted, victim_latency, mtu and routes";
 
 class Reader {
  public:
@@ -69,10 +69,11 @@ class Reader {
 
   Result<void> take(const DocumentValue& value, Expectations& made) {
     if (value.key == "version") return {};
-    const std::array<std::pair<const char*, double*>, 4> shares = {
+    const std::array<std::pair<const char*, double*>, 5> shares = {
         {{"pair_share", &made.pair_share},
          {"link_share", &made.link_share},
          {"collective_share", &made.collective_share},
+         {"training_share", &made.training_share},
          {"incast_share", &made.incast_share}}};
     for (const auto& [key, into] : shares) {
       if (value.key == key) return share(value, *into);

@@ -17,6 +17,7 @@ struct Expectations {
   double pair_share = 0.70;        // goodput of a pair, of the payload that its links can carry
   double link_share = 0.65;        // highest rate of a link under load, of its rate
   double collective_share = 0.50;  // bus bandwidth of the largest all-reduce, of the fabric's bound
+  double training_share = 0.60;    // speed of a training step, of the formula's
   double incast_share = 0.60;      // goodput into one host from all others, of its link
   uint32_t errors_per_million = 100;            // packets lost or damaged on a link
   uint32_t retransmitted_per_million = 50'000;  // segments of a flow, of all it sent

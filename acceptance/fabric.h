@@ -43,11 +43,13 @@ class Fabric {
   // The same as a user may type it.
   virtual std::string line(const std::string& host,
                            const std::vector<std::string>& words) const = 0;
-  // Options of `heddle bench` that start one rank on each host.
-  virtual std::vector<std::string> options_for_ranks() const = 0;
+  // Options of `heddle run` and `heddle bench` that start one rank on each of these hosts.
+  virtual std::vector<std::string> options_for_ranks(const std::vector<uint32_t>& hosts) const = 0;
   // Where the other hosts reach it, in digits (IPv4), and as commands name it.
   virtual std::string address(uint32_t host) const = 0;
   virtual std::string target(uint32_t host) const = 0;
+  // The name of its port that has the address.
+  virtual std::string device(uint32_t host) const = 0;
   // The switch that has this address.
   virtual std::optional<uint32_t> switch_at(const std::string& address) const = 0;
 
@@ -55,7 +57,11 @@ class Fabric {
   // machine. Errors: kUnavailable, kSystem.
   virtual std::string folder_for_ranks(const std::string& folder) const = 0;
   virtual Result<void> collect(Commands& commands, const std::string& folder) const = 0;
-  // Removes what ranks have left on hosts that collect() was not called for.
+  // Writes a file for ranks, at `path` where they have this machine's files: the path by which they
+  // read it. Errors: kUnavailable, kSystem.
+  virtual Result<std::string> place_file(Commands& commands, const std::string& path,
+                                         const std::string& text) const = 0;
+  // Removes what ranks have left, and what was placed, on hosts that collect() was not called for.
   virtual void clean_up(Commands& commands) const = 0;
 
   // Of hosts, and of switches that can be asked. Errors: kPermission, kUnavailable, kSystem.

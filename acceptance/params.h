@@ -68,6 +68,34 @@ inline constexpr Bytes kLargestUnbounded = mebibytes(32);
 // s to 2 min.
 inline constexpr Nanos kBenchTime = seconds(30);
 inline constexpr Nanos kReadTime = seconds(30);
+// Communication of a training step at the fabric's bound, by depth: ResNet-18's gradients are cut
+// to what it carries in that time. Chosen. Range: 50 ms to 10 s.
+inline constexpr Nanos kQuickCommunication = millis(250);
+inline constexpr Nanos kNormalCommunication = millis(800);
+inline constexpr Nanos kFullCommunication = seconds(4);
+// The same where no rate is known, for the computation beside it. Chosen. Range: 1 to 500 ms.
+inline constexpr Nanos kUnknownCommunication = millis(50);
+// Communication, of the backward pass that it runs beside: three quarters can be hidden with some
+// reserve. Chosen. Range: 0.5 to 0.9.
+inline constexpr double kCommunicationShare = 0.75;
+// Time and number of the timed steps. Chosen. Range: 1 to 30 s; 2 to 10; 10 to 1,000.
+inline constexpr Nanos kTrainingTime = seconds(2);
+inline constexpr uint32_t kLeastTrainingSteps = 3;
+inline constexpr uint32_t kMostTrainingSteps = 50;
+// Images a host and step of ResNet-18, and the time that they shall take to compute, of that which
+// the fabric takes to sum the gradients. Chosen: batches that people train with; a healthy fabric
+// hides most. Range: 8 to 1,024; 1 to 2.
+inline constexpr size_t kLeastTrainingBatch = 16;
+inline constexpr size_t kMostTrainingBatch = 256;
+inline constexpr double kComputingBeside = 1.3;
+// How long PyTorch may take to be imported, and to train. Chosen. Range: 10 to 120 s; 1 to 10 min.
+inline constexpr Nanos kImportTime = seconds(60);
+inline constexpr Nanos kTorchTime = seconds(180);
+// A step may take this much longer than computing and communicating one after the other: noise of
+// single steps. Chosen. Range: 1 to 1.3.
+inline constexpr double kTrainingTolerance = 1.1;
+// Losses of two backends may differ by the order of sums. Measured: below 0.01. Range: 0.01 to 0.2.
+inline constexpr double kLossTolerance = 0.05;
 // Hosts up to which quick tests measure every pair. Chosen. Range: 4 to 16.
 inline constexpr size_t kQuickHosts = 8;
 // Partners of each host where not every pair is measured. Chosen. Range: 2 to 8.

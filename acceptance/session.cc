@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "acceptance/live_figures.h"
@@ -29,6 +30,12 @@ Session::Session(const Fabric& fabric, const AcceptanceOptions& options)
       commands_(fabric),
       servers_(expected_.hosts.size()),
       seen_(expected_.links.size()) {}
+
+std::vector<uint32_t> Session::all_hosts() const {
+  std::vector<uint32_t> all(hosts());
+  std::iota(all.begin(), all.end(), 0U);
+  return all;
+}
 
 std::string Session::pair_name(const HostPair& pair) const {
   return fmt::format("{} to {}", host(pair.from), host(pair.to));

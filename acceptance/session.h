@@ -33,6 +33,7 @@ class Session {
 
   uint32_t hosts() const { return static_cast<uint32_t>(expected_.hosts.size()); }
   const std::string& host(uint32_t index) const { return expected_.hosts[index].name; }
+  std::vector<uint32_t> all_hosts() const;
   std::string pair_name(const HostPair& pair) const;  // "h0 to h2"
   // Pairs that this depth measures, in rounds.
   std::vector<std::vector<HostPair>> rounds(bool both) const;
@@ -72,9 +73,14 @@ class Session {
 
   // Folder for recordings of this session.
   const std::string& folder() const { return options_.folder; }
-  // The recording of the collectives; empty: there is none.
-  std::string recording;
-  bool recording_disturbed = false;  // see disturbed(), when it was made
+  // What stages recorded, for the stage traffic.
+  struct Recording {
+    std::string name;  // "all-reduces"
+    std::string folder;
+    bool disturbed = false;  // see disturbed(), when it was made
+    bool overlaps = false;   // it has computation beside calls
+  };
+  std::vector<Recording> recordings;
 
  private:
   Session(const Fabric& fabric, const AcceptanceOptions& options);

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "acceptance/fabric.h"
+#include "base/document.h"
 #include "base/exec.h"
 #include "lab/exec.h"
 #include "launch/own_command.h"
@@ -37,12 +38,12 @@ class LabFabric final : public Fabric {
                        launch::shell_line(words));
   }
 
-  std::vector<std::string> options_for_ranks() const override {
-    std::string hosts;
-    for (const topology::Host& host : topology().hosts) {
-      hosts += (hosts.empty() ? "" : ",") + host.name;
+  std::vector<std::string> options_for_ranks(const std::vector<uint32_t>& hosts) const override {
+    std::string names;
+    for (const uint32_t host : hosts) {
+      names += (names.empty() ? "" : ",") + topology().hosts[host].name;
     }
-    return {"--lab", name(), "--hosts", hosts};
+    return {"--lab", name(), "--hosts", names};
   }
 
   std::string address(uint32_t host) const override {
@@ -51,6 +52,11 @@ class LabFabric final : public Fabric {
   }
 
   std::string target(uint32_t host) const override { return topology().hosts[host].name; }
+
+  std::string device(uint32_t host) const override {
+    const lab::Layout& layout = lab_.layout;
+    return layout.ports[layout.places[host].ports.front()].device;
+  }
 
   std::optional<uint32_t> switch_at(const std::string& address) const override {
     for (uint32_t i = 0; i < topology().switches.size(); ++i) {
@@ -65,6 +71,11 @@ class LabFabric final : public Fabric {
     return {};
   }
 
+  Result<std::string> place_file(Commands& /*commands*/, const std::string& path,
+                                 const std::string& text) const override {
+    if (Result<void> written = write_text_file(path, text); !written) return fail(written.error());
+    return path;
+  }
   void clean_up(Commands& /*commands*/) const override {}
 
   Result<std::vector<PlaceFacts>> read_facts(Commands& /*commands*/) const override {

@@ -10,8 +10,8 @@
 
 #include "acceptance/commands.h"
 #include "acceptance/fabric.h"
+#include "acceptance/fabrics/machines_watch.h"
 #include "acceptance/params.h"
-#include "acceptance/port_counters.h"
 #include "lab/link_meter.h"
 #include "lab/tool.h"
 #include "launch/remote_command.h"
@@ -75,100 +75,6 @@ Result<std::string> address_of(const launch::RemoteHost& host) {
   return fail(ErrorCode::kInvalid, what, fmt::format("the name is {} here", address), todo);
 }
 
-// What the counters of all machines say.
-class MachinesWatch final : public LinkWatch {
- public:
-  struct Port {
-    Commands::Id counters = 0;
-    std::string machine;
-    uint32_t link = 0;
-    bool forward = true;  // the machine is the link's end a
-    size_t read = 0;      // bytes of the output
-    PortLoad load{};
-  };
-
-  MachinesWatch(Commands& commands, std::vector<Port> ports, size_t links,
-                std::function<bool()> interrupted)
-      : commands_(commands),
-        ports_(std::move(ports)),
-        links_(links),
-        interrupted_(std::move(interrupted)) {}
-
-  Result<void> look() override {
-    for (Port& port : ports_) {
-      const std::string text = commands_.output_of(port.counters, port.read);
-      size_t from = 0;
-      for (size_t end = 0; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
-        const auto counters = parse_port_counters(std::string_view(text).substr(from, end - from));
-        if (counters) port.load.add(*counters);
-      }
-      port.read += from;
-    }
-    return {};
-  }
-
-  Result<std::vector<CarriedLoad>> loads() override {
-    if (Result<void> caught = catch_up(); !caught) return fail(caught.error());
-    return by_link([](const Port& port) { return port.load.load(); });
-  }
-
-  Result<std::vector<CarriedLoad>> totals() override {
-    static_cast<void>(look());
-    return by_link([](const Port& port) { return port.load.total(); });
-  }
-
-  Result<void> restart() override {
-    if (Result<void> caught = catch_up(); !caught) return caught;
-    for (Port& port : ports_) port.load.restart();
-    return {};
-  }
-
- private:
-  template <typename LoadOf>
-  std::vector<CarriedLoad> by_link(const LoadOf& load_of) const {
-    std::vector<CarriedLoad> loads(links_);
-    for (const Port& port : ports_) {
-      CarriedLoad load = load_of(port);
-      if (!port.forward) {
-        std::swap(load.forward, load.backward);
-        std::swap(load.forward_packets, load.backward_packets);
-      }
-      loads[port.link] = load;
-    }
-    return loads;
-  }
-
-  // Until each machine has written two more lines: the second was read after this call.
-  Result<void> catch_up() {
-    static_cast<void>(look());
-    std::vector<uint64_t> wanted;
-    for (const Port& port : ports_) wanted.push_back(port.load.lines() + 2);
-    const Nanos end = lab::meter_now() + params::kFactsTime;
-    for (size_t i = 0; i < ports_.size() && !interrupted_();) {
-      if (ports_[i].load.lines() >= wanted[i]) {
-        ++i;
-        continue;
-      }
-      if (!commands_.is_running(ports_[i].counters) || lab::meter_now() > end) {
-        return fail(ErrorCode::kUnavailable,
-                    fmt::format("cannot read the counters of {}", ports_[i].machine),
-                    commands_.is_running(ports_[i].counters)
-                        ? "it does not answer"
-                        : complaint_of(commands_.result_of(ports_[i].counters)),
-                    "see whether it can still be reached");
-      }
-      usleep(5'000);
-      static_cast<void>(look());
-    }
-    return {};
-  }
-
-  Commands& commands_;
-  std::vector<Port> ports_;
-  size_t links_;
-  std::function<bool()> interrupted_;
-};
-
 class Machines final : public Fabric {
  public:
   Machines(MachinesAsked asked, std::vector<Machine> machines)
@@ -198,22 +104,26 @@ class Machines final : public Fabric {
     return launch::shell_line(launch::remote_words(asked_.shell, machine(host).host.name, words));
   }
 
-  std::vector<std::string> options_for_ranks() const override {
-    std::string hosts;
-    for (const Machine& each : machines_) {
-      hosts += fmt::format("{}{}={}", hosts.empty() ? "" : ",", each.host.name, each.host.address);
+  std::vector<std::string> options_for_ranks(const std::vector<uint32_t>& hosts) const override {
+    std::string names;
+    for (const uint32_t host : hosts) {
+      const launch::RemoteHost& each = machines_[host].host;
+      names += fmt::format("{}{}={}", names.empty() ? "" : ",", each.name, each.address);
     }
-    return {"--via", asked_.via, "--hosts", hosts};
+    return {"--via", asked_.via, "--hosts", names};
   }
 
   std::string address(uint32_t host) const override { return machines_[host].host.address; }
   std::string target(uint32_t host) const override { return address(host); }
+  std::string device(uint32_t host) const override { return machines_[host].device; }
   std::optional<uint32_t> switch_at(const std::string& /*address*/) const override {
     return std::nullopt;
   }
 
   std::string folder_for_ranks(const std::string& /*folder*/) const override { return folder_; }
   Result<void> collect(Commands& commands, const std::string& folder) const override;
+  Result<std::string> place_file(Commands& commands, const std::string& path,
+                                 const std::string& text) const override;
   void clean_up(Commands& commands) const override {
     static_cast<void>(run_on_all(commands, "rm -rf " + folder_, params::kCleanTime, false));
   }
@@ -415,6 +325,22 @@ Result<void> Machines::collect(Commands& commands, const std::string& folder) co
   }
   clean_up(commands);
   return {};
+}
+
+Result<std::string> Machines::place_file(Commands& commands, const std::string& path,
+                                         const std::string& text) const {
+  const std::string there = folder_ + path.substr(path.rfind('/'));
+  const auto written = run_on_all(commands,
+                                  fmt::format("mkdir -p -m 700 {} && printf %s {} > {}", folder_,
+                                              launch::shell_line({text}), there),
+                                  params::kFactsTime, true);
+  if (!written) return fail(written.error());
+  for (size_t i = 0; i < written->size(); ++i) {
+    if ((*written)[i].exit_status == 0 || asked_.interrupted()) continue;
+    return fail(ErrorCode::kSystem, "cannot write a file on " + machines_[i].name,
+                complaint_of((*written)[i]), "make room in its /tmp");
+  }
+  return there;
 }
 
 Result<std::vector<CommandEnd>> Machines::run_on_all(Commands& commands, const std::string& script,

@@ -46,7 +46,7 @@ bool is_below(const Session& session, const BenchResult& result, double bound) {
 }  // namespace
 
 Result<void> run_collectives(Session& session, StageReport& report) {
-  const double bound = bus_bound(session);
+  const double bound = bus_bound(session, session.all_hosts());
   Result<BenchResult> best = run_recorded_all_reduce(session);
   for (int again = 0; best && is_below(session, *best, bound) && session.may_repeat(again);
        ++again) {
@@ -66,8 +66,7 @@ Result<void> run_collectives(Session& session, StageReport& report) {
     return {};
   }
   add_rows(session, *best, bound, report);
-  session.recording = best->recording;
-  session.recording_disturbed = session.disturbed();
+  session.recordings.push_back({"all-reduces", best->recording, session.disturbed()});
   Json sizes = Json::array();
   for (const BenchSize& size : best->sizes) {
     sizes.push_back({{"bytes", size.bytes},

@@ -2,11 +2,11 @@
 #include "acceptance/stages/recorded_all_reduce.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 
 #include "acceptance/params.h"
+#include "acceptance/stages/recorded_run.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -41,20 +41,13 @@ std::vector<BenchSize> sizes_of(const Json& document) {
   return sizes;
 }
 
-// A folder that does not exist yet.
-std::string new_recording(const Session& session) {
-  std::string path = session.folder() + "/recording";
-  for (int number = 2; access(path.c_str(), F_OK) == 0; ++number) {
-    path = fmt::format("{}/recording-{}", session.folder(), number);
-  }
-  return path;
-}
-
 }  // namespace
 
-double bus_bound(const Session& session) {
+double bus_bound(const Session& session, const std::vector<uint32_t>& hosts) {
   std::vector<HostPair> ring;
-  for (uint32_t i = 0; i < session.hosts(); ++i) ring.push_back({i, (i + 1) % session.hosts()});
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    ring.push_back({hosts[i], hosts[(i + 1) % hosts.size()]});
+  }
   double bound = 0;
   for (const double rate : session.payload_rates(ring)) {  // 0: that pair has no limit
     if (rate > 0 && (bound == 0 || rate < bound)) bound = rate;
@@ -63,34 +56,27 @@ double bus_bound(const Session& session) {
 }
 
 Result<BenchResult> run_recorded_all_reduce(Session& session) {
-  BenchResult result{.recording = new_recording(session)};
-  const uint64_t largest = largest_size(bus_bound(session));
+  BenchResult result;
+  const uint64_t largest = largest_size(bus_bound(session, session.all_hosts()));
   const bool full = session.options().depth == Depth::kFull;
   std::vector<std::string> words = {"heddle", "bench", "allreduce"};
-  const std::vector<std::string> ranks = session.fabric().options_for_ranks();
+  const auto ranks = session.fabric().options_for_ranks(session.all_hosts());
   words.insert(words.end(), ranks.begin(), ranks.end());
   words.insert(words.end(),
                {"-b", std::to_string(params::kSmallest.count), "-e", std::to_string(largest), "-f",
                 full ? "2" : std::to_string(kFactor), "-n", full ? "20" : "5", "--json"});
-  const std::string folder = session.fabric().folder_for_ranks(result.recording);
-  const auto id = session.commands().start_here(words, {"HEDDLE_RECORD=" + folder});
-  if (!id) return fail(id.error());
-  session.wait({*id}, params::kBenchTime * (full ? 20 : 1));
-  const CommandEnd end = session.commands().result_of(*id);
-  if (session.interrupted()) {
-    session.fabric().clean_up(session.commands());
-    return result;
-  }
-  if (Result<void> here = session.fabric().collect(session.commands(), result.recording); !here) {
-    return fail(std::move(here).error());
-  }
-  const std::optional<Json> document = document_of(end);
+  Result<RecordedRun> run =
+      run_recorded(session, "recording", words, params::kBenchTime * (full ? 20 : 1));
+  if (!run) return fail(std::move(run).error());
+  result.recording = run->recording;
+  if (session.interrupted()) return result;
+  const std::optional<Json> document = document_of(run->end);
   try {
     if (document) result.sizes = sizes_of(*document);
   } catch (const Json::exception& error) {
     result.complaint = error.what();
   }
-  if (result.sizes.empty() && result.complaint.empty()) result.complaint = complaint_of(end);
+  if (result.sizes.empty() && result.complaint.empty()) result.complaint = complaint_of(run->end);
   return result;
 }
 

@@ -25,9 +25,9 @@ struct BenchResult {
   std::string complaint;         // why there are no sizes
 };
 
-// The bus bandwidth that the fabric allows: of a ring in the order of hosts, payload, in bits/s; 0:
+// The bus bandwidth that the fabric allows: of a ring over these hosts, payload, in bits/s; 0:
 // no limit.
-double bus_bound(const Session& session);
+double bus_bound(const Session& session, const std::vector<uint32_t>& hosts);
 
 // Errors: kSystem.
 Result<BenchResult> run_recorded_all_reduce(Session& session);

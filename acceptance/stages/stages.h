@@ -18,6 +18,9 @@ Result<void> run_pairs(Session& session, StageReport& report);
 Result<void> run_collectives(Session& session, StageReport& report);
 // Hosts that all send at once: to one another, and to one; a bystander's latency meanwhile.
 Result<void> run_stress(Session& session, StageReport& report);
+// Steps of training on all hosts beside what the fabric allows, and ResNet-18 in PyTorch where it
+// is there. Records them.
+Result<void> run_training(Session& session, StageReport& report);
 // The recorded collectives: the communication matrix beside the expected one, and a diagnosis.
 Result<void> run_traffic(Session& session, StageReport& report);
 

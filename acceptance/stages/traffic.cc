@@ -1,5 +1,5 @@
-// Stage traffic: how much each rank sent to each other in the recorded all-reduces, beside the
-// formulas of their algorithms, and the diagnosis of the same recording.
+// Stage traffic: what the recorded all-reduces and training sent from each rank to each other,
+// beside the formulas of their algorithms; how much of it was hidden; and what diagnosis says.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,25 +53,27 @@ Difference difference_of(const Json& matrix) {
   return found;
 }
 
-void judge_matrix(const CommandEnd& end, StageReport& report) {
+void judge_matrix(const CommandEnd& end, const std::string& name, StageReport& report) {
   const std::optional<Json> matrix = document_of(end);
   const std::string todo = "run `heddle matrix --expected` on the recording and compare by rank";
   if (!matrix || !matrix->contains("expected")) {
-    report.rows.push_back(
-        {"matrix", "all-reduces", complaint_of(end), "a matrix", Grade::kFail, todo});
+    report.rows.push_back({"matrix", name, complaint_of(end), "a matrix", Grade::kFail, todo});
     return;
   }
   const Difference found = difference_of(*matrix);
   const bool fine = found.share <= params::kMatrixShare;
   report.rows.push_back(
-      {"matrix", fine ? fmt::format("{} ranks", matrix->value("ranks", 0)) : found.worst_pair,
+      {"matrix",
+       fmt::format("{}, {}", name,
+                   fine ? fmt::format("{} ranks", matrix->value("ranks", 0)) : found.worst_pair),
        fmt::format("{:.4g} MB delivered, {:.2g}% other than the formulas say",
                    matrix->at("totals").value("measured", 0.0) / 1e6, found.share * 100),
        fmt::format("at most {:g}%", params::kMatrixShare * 100), fine ? Grade::kOk : Grade::kFail,
        fine ? "" : todo});
-  report.data["matrix"] = {{"parties", matrix->at("parties")},
-                           {"measured", matrix->at("measured")},
-                           {"expected", matrix->at("expected")}};
+  report.data["matrices"].push_back({{"name", name},
+                                     {"parties", matrix->at("parties")},
+                                     {"measured", matrix->at("measured")},
+                                     {"expected", matrix->at("expected")}});
 }
 
 // Hangs and mismatches are wrong anywhere; a slow rank of a disturbed machine is not the fabric's.
@@ -81,32 +83,73 @@ Grade grade_of_verdict(const Json& verdict, bool disturbed) {
   return speed && disturbed ? Grade::kWarn : Grade::kFail;
 }
 
-void judge_diagnosis(const CommandEnd& end, bool disturbed, StageReport& report) {
+void judge_diagnosis(const CommandEnd& end, const Session::Recording& recording,
+                     StageReport& report) {
   const std::optional<Json> document = document_of(end);
   if (!document) {
-    report.rows.push_back({"diagnosis", "all-reduces", complaint_of(end), "a diagnosis",
+    report.rows.push_back({"diagnosis", recording.name, complaint_of(end), "a diagnosis",
                            Grade::kFail, "run `heddle diagnose` on the recording"});
     return;
   }
   const Json verdicts = document->value("verdicts", Json::array());
   for (const Json& verdict : verdicts) {
-    report.rows.push_back({"diagnosis", verdict.value("place_text", "all-reduces"),
+    report.rows.push_back({"diagnosis", verdict.value("place_text", recording.name),
                            verdict.value("summary", ""), "no verdict",
-                           grade_of_verdict(verdict, disturbed),
+                           grade_of_verdict(verdict, recording.disturbed),
                            verdict.value("try", "run `heddle diagnose` on the recording")});
   }
-  report.data["diagnosis"] = *document;
+  report.data["diagnoses"].push_back({{"name", recording.name}, {"diagnosis", *document}});
   if (!verdicts.empty()) return;
   const bool enough = document->value("enough_evidence", false);
   report.rows.push_back(
-      {"diagnosis", fmt::format("{} operations", document->value("operations", 0)),
+      {"diagnosis",
+       fmt::format("{}, {} operations", recording.name, document->value("operations", 0)),
        enough ? "nothing hangs or is slow" : "too few operations to judge", "no verdict"});
+}
+
+// How much of the communication ran beside computation, over all ranks.
+void judge_overlap(const CommandEnd& end, const std::string& name, StageReport& report) {
+  const std::optional<Json> summary = document_of(end);
+  if (!summary) {
+    report.rows.push_back({"overlap", name, complaint_of(end), "a summary", Grade::kFail,
+                           "run `heddle summary` on the recording"});
+    return;
+  }
+  double exposed = 0;
+  double hidden = 0;
+  for (const Json& process : summary->value("processes", Json::array())) {
+    exposed += number_of(process, "exposed_ns");
+    hidden += number_of(process, "hidden_ns");
+  }
+  const double all = exposed + hidden;
+  if (all == 0) return;
+  report.rows.push_back(
+      {"overlap", name,
+       fmt::format("{:.0f}% of the communication ran beside computation", hidden / all * 100), ""});
+  report.data["overlaps"].push_back(
+      {{"name", name}, {"exposed_share", exposed / all}, {"hidden_share", hidden / all}});
+}
+
+Result<void> read_recording(Session& session, const Session::Recording& recording,
+                            StageReport& report) {
+  const std::string& folder = recording.folder;
+  const auto matrix = run_here(session, {"heddle", "matrix", folder, "--expected", "--json"});
+  if (!matrix) return fail(matrix.error());
+  const auto summary = run_here(session, {"heddle", "summary", folder, "--json"});
+  if (!summary) return fail(summary.error());
+  const auto diagnosis = run_here(session, {"heddle", "diagnose", folder, "--json"});
+  if (!diagnosis) return fail(diagnosis.error());
+  if (session.interrupted()) return {};
+  judge_matrix(*matrix, recording.name, report);
+  if (recording.overlaps) judge_overlap(*summary, recording.name, report);
+  judge_diagnosis(*diagnosis, recording, report);
+  return {};
 }
 
 }  // namespace
 
 Result<void> run_traffic(Session& session, StageReport& report) {
-  if (session.recording.empty()) {
+  if (session.recordings.empty()) {
     Result<BenchResult> bench = run_recorded_all_reduce(session);
     if (!bench) return fail(std::move(bench).error());
     if (session.interrupted()) return {};
@@ -115,18 +158,12 @@ Result<void> run_traffic(Session& session, StageReport& report) {
                              "see the stage collectives"});
       return {};
     }
-    session.recording = bench->recording;
-    session.recording_disturbed = session.disturbed();
+    session.recordings.push_back({"all-reduces", bench->recording, session.disturbed()});
   }
-  const auto matrix =
-      run_here(session, {"heddle", "matrix", session.recording, "--expected", "--json"});
-  if (!matrix) return fail(matrix.error());
-  if (session.interrupted()) return {};
-  const auto diagnosis = run_here(session, {"heddle", "diagnose", session.recording, "--json"});
-  if (!diagnosis) return fail(diagnosis.error());
-  if (session.interrupted()) return {};
-  judge_matrix(*matrix, report);
-  judge_diagnosis(*diagnosis, session.recording_disturbed, report);
+  for (const Session::Recording& recording : session.recordings) {
+    if (Result<void> read = read_recording(session, recording, report); !read) return read;
+    if (session.interrupted()) return {};
+  }
   return {};
 }
 

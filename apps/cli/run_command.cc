@@ -14,6 +14,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/terminal.h"
 #include "base/quantity.h"
+#include "launch/own_command.h"
 #include "launch/plan.h"
 #include "launch/supervisor.h"
 
@@ -70,6 +71,7 @@ Result<launch::RunPlan> plan_of(const RunOptions& options) {
   if (!placed) return placed;
   launch::RunPlan plan = std::move(*placed);
   plan.words = options.words;
+  if (!plan.words.empty() && plan.words.front() == "heddle") plan.file = launch::own_file();
   plan.tag_output = options.tag_output;
   const Result<Nanos> grace = parse_duration(options.grace);
   if (!grace) return fail(grace.error());

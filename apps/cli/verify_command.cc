@@ -47,7 +47,9 @@ constexpr const char* kExample = R"(Example:
   heddle verify --hosts node1,node2,node3 --metrics 0.0.0.0:18704
   heddle verify diff rack7-monday rack7-friday
 
-Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, traffic.
+Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, training,
+traffic. Training is of a built-in job; with --full, --python, --cifar or --weights also of ResNet-18
+where the hosts have PyTorch and heddle_torch.
 --hosts tests real machines, on which heddle is installed; --via names what starts commands there.
 Without --hosts and --lab a fabric of network namespaces is made for the test and removed
 afterwards. The report's folder gets report.html, report.txt, report.json, junit.xml, ctrf.json and
@@ -62,6 +64,7 @@ struct VerifyOptions {
   std::string expect;
   std::string report;
   std::string metrics;
+  acceptance::TrainingOptions training;
   bool quick = false;
   bool full = false;
   bool json = false;
@@ -116,7 +119,8 @@ class TestedLab {
 };
 
 Result<acceptance::AcceptanceOptions> acceptance_options(const VerifyOptions& options) {
-  acceptance::AcceptanceOptions made{.stages = options.stages, .interrupted = stopped};
+  acceptance::AcceptanceOptions made{
+      .stages = options.stages, .training = options.training, .interrupted = stopped};
   if (options.quick) made.depth = acceptance::Depth::kQuick;
   if (options.full) made.depth = acceptance::Depth::kFull;
   if (!options.expect.empty()) {
@@ -269,6 +273,23 @@ CLI::Validator listen_address() {
           ""};
 }
 
+void add_training_options(CLI::App& command, acceptance::TrainingOptions& training) {
+  const auto add = [&](const char* name, std::string& value, const char* help) {
+    return command.add_option(name, value, help)->each([&training](const std::string& /*value*/) {
+      training.wanted = true;
+    });
+  };
+  add("--python", training.python, "train ResNet-18 too, with this Python on the hosts")
+      ->type_name("PROGRAM")
+      ->capture_default_str();
+  add("--cifar", training.cifar, "train with CIFAR-10's binary files in this folder of the hosts")
+      ->type_name("FOLDER")
+      ->default_str("images made there");
+  add("--weights", training.weights, "train from these weights of ResNet-18, a file on the hosts")
+      ->type_name("FILE")
+      ->default_str("random ones");
+}
+
 }  // namespace
 
 void add_verify_command(CLI::App& root, Invocation& invocation) {
@@ -294,6 +315,7 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
   command->add_option("--expect", options->expect, "read what the fabric must reach from this file")
       ->type_name("FILE")
       ->default_str("shares of the links' rates");
+  add_training_options(*command, options->training);
   command->add_option("--report", options->report, "write the report to this new folder")
       ->type_name("FOLDER");
   command

@@ -3,16 +3,18 @@
 of a step goes: computing alone, communicating alone, and both overlapped as in training.
 
     heddle run -n 2 -- python3 train.py --backend heddle --model resnet18 --steps 20
-    heddle run -n 4 -- python3 train.py --cifar cifar-10-batches-bin --json
+    heddle run -n 4 -- python3 -m heddle_torch.train --cifar cifar-10-batches-bin --json
 
 Images are CIFAR-10's binary files where --cifar names their folder, and otherwise made here: ten classes of
 coloured stripes with noise, which a small network learns in some steps. The same seed gives the same
-losses with either backend, within what the order of sums makes of floats.
+losses with either backend, within what the order of sums makes of floats. Weights are random unless --weights
+names a file of them, as torchvision's pretrained ones: its last layer is left out where it has other classes.
 """
 
 import argparse
 import json
 import pathlib
+import pickle
 import sys
 import time
 
@@ -45,6 +47,20 @@ def cifar_images(folder):
     raw = torch.cat([torch.frombuffer(bytearray(file.read_bytes()), dtype=torch.uint8) for file in files])
     rows = raw.view(-1, 3073)
     return rows[:, 1:].view(-1, 3, 32, 32).float() / 127.5 - 1, rows[:, 0].long()
+
+
+def load_weights(model, path):
+    """All layers of the file that the model has in this shape."""
+    own = model.state_dict()
+    try:
+        weights = torch.load(path, map_location="cpu")
+        fitting = {name: each for name, each in weights.items() if name in own and each.shape == own[name].shape}
+    except (OSError, RuntimeError, AttributeError, ValueError, pickle.UnpicklingError) as failure:
+        sys.exit(f"error: cannot read weights from {path}: {failure} (give a file that torch.save made of a "
+                 "state_dict)")
+    if not fitting:
+        sys.exit(f"error: {path} has no layer of this model (give weights of the same model)")
+    model.load_state_dict(fitting, strict=False)
 
 
 def make_model(name):
@@ -105,6 +121,8 @@ class Training:
         self.rank, self.size = dist.get_rank(), dist.get_world_size()
         torch.manual_seed(options.seed)
         self.plain = make_model(options.model)
+        if options.weights:
+            load_weights(self.plain, options.weights)
         self.waits = Waits()
         self.model = nn.parallel.DistributedDataParallel(self.plain, bucket_cap_mb=options.bucket_mb)
         self.model.register_comm_hook(None, self.waits.sum)
@@ -170,6 +188,7 @@ def parse(arguments):
     parser.add_argument("--backend", choices=["heddle", "gloo"], default="heddle")
     parser.add_argument("--model", default="resnet18", help="small, or a model of torchvision [resnet18]")
     parser.add_argument("--cifar", metavar="DIR", help="folder with CIFAR-10's data_batch_*.bin")
+    parser.add_argument("--weights", metavar="FILE", help="begin with these weights, as torch.save wrote them")
     parser.add_argument("--steps", type=int, default=20, help="steps of training [20]")
     parser.add_argument("--warm-up", type=int, default=2, help="steps before them that are not timed [2]")
     parser.add_argument("--measure", type=int, default=5, help="steps of each part of the split, 0: none [5]")
@@ -206,7 +225,8 @@ def main(arguments):
         print("no --cifar: training on images made here", file=sys.stderr)
     taken, losses = training.train()
     result = {"backend": options.backend, "model": options.model, "ranks": training.size,
-              "data": "CIFAR-10" if options.cifar else "made images", "batch_per_rank": options.batch,
+              "data": "CIFAR-10" if options.cifar else "made images", "weights": options.weights or "",
+              "batch_per_rank": options.batch,
               "losses": losses, "step_s": taken,
               "images_per_s": options.batch * training.size / taken,
               "parameters": sum(each.numel() for each in training.plain.parameters())}

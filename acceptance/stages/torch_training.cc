@@ -1,0 +1,286 @@
+// See torch_training.h.
+#include "acceptance/stages/torch_training.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "acceptance/params.h"
+#include "acceptance/stages/recorded_all_reduce.h"
+#include "acceptance/stages/recorded_run.h"
+#include "acceptance/training_job.h"
+#include "base/quantity.h"
+
+namespace heddle::acceptance {
+namespace {
+
+std::string time_text(double value) {
+  return duration_text(nanos(static_cast<int64_t>(value * 1e9)));
+}
+
+struct Trained {
+  std::string backend;
+  uint32_t ranks = 0;
+  double step_s = 0;
+  double images_per_s = 0;
+  std::vector<double> losses;
+  // Of a step: computing alone, communicating alone, both overlapped.
+  double compute_s = 0;
+  double communicate_s = 0;
+  double overlapped_s = 0;
+  std::string data;
+  std::string weights;
+  std::string complaint;  // why there are no figures
+};
+
+Trained trained_of(const Json& document) {
+  Trained made;
+  made.backend = document.at("backend").get<std::string>();
+  made.ranks = document.at("ranks").get<uint32_t>();
+  made.step_s = document.at("step_s").get<double>();
+  made.images_per_s = document.at("images_per_s").get<double>();
+  made.losses = document.at("losses").get<std::vector<double>>();
+  made.data = document.at("data").get<std::string>();
+  made.weights = document.at("weights").get<std::string>();
+  const Json split = document.value("split", Json::object());
+  made.compute_s = number_of(split, "compute_s");
+  made.communicate_s = number_of(split, "communicate_s");
+  made.overlapped_s = number_of(split, "overlapped_s");
+  return made;
+}
+
+double furthest(const std::vector<double>& a, const std::vector<double>& b) {
+  double most = a.size() == b.size() ? 0 : HUGE_VAL;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    const double apart = std::abs(a[i] - b[i]);
+    most = std::isfinite(apart) ? std::max(most, apart) : HUGE_VAL;
+  }
+  return most;
+}
+
+class TorchTraining {
+ public:
+  TorchTraining(Session& session, StageReport& report) : session_(session), report_(report) {
+    choose_hosts();
+  }
+
+  Result<void> run() {
+    if (!options().wanted && session_.options().depth != Depth::kFull) {
+      add_reason("not tried: --full tries it, or --python");
+      return {};
+    }
+    const Result<std::string> missing = what_is_missing();
+    if (!missing) return fail(missing.error());
+    if (session_.interrupted()) return {};
+    if (!missing->empty()) {
+      add_reason(*missing);
+      return {};
+    }
+    return compare();
+  }
+
+ private:
+  const TrainingOptions& options() const { return session_.options().training; }
+
+  // All; of an emulated fabric as many as this machine has processors, from all leaves.
+  void choose_hosts() {
+    const uint32_t all = session_.hosts();
+    uint32_t count = all;
+    if (session_.fabric().is_emulated()) {
+      const auto processors = std::max(2L, sysconf(_SC_NPROCESSORS_ONLN));
+      count = std::min(all, static_cast<uint32_t>(processors));
+    }
+    for (uint32_t i = 0; i < count; ++i) hosts_.push_back(i * all / count);
+  }
+
+  std::string where(size_t count) const {
+    return count == 1 ? session_.host(hosts_.front()) : fmt::format("{} hosts", count);
+  }
+
+  void add_reason(const std::string& why) {
+    report_.rows.push_back({"PyTorch", where(hosts_.size()), why, ""});
+  }
+
+  Result<std::string> what_is_missing() {
+    std::vector<Commands::Id> ids;
+    const size_t asked = session_.fabric().is_emulated() ? 1 : hosts_.size();
+    for (size_t i = 0; i < asked; ++i) {
+      const auto id = session_.commands().start(
+          session_.host(hosts_[i]),
+          {options().python, "-c", "import torch, torchvision, heddle_torch.train"});
+      if (!id) return fail(id.error());
+      ids.push_back(*id);
+    }
+    session_.wait(ids, params::kImportTime);
+    for (size_t i = 0; i < ids.size(); ++i) {
+      const CommandEnd end = session_.commands().result_of(ids[i]);
+      if (end.exit_status == 0) continue;
+      return fmt::format("not tried: {} of {}: {}", options().python, session_.host(hosts_[i]),
+                         complaint_of(end));
+    }
+    return std::string();
+  }
+
+  Result<void> compare() {
+    const std::vector<uint32_t> first = {hosts_.front()};
+    const Result<Trained> probe = train("heddle", first);
+    if (!probe) return fail(probe.error());
+    if (probe->complaint.empty()) choose_batch(probe->images_per_s);
+    const Result<Trained> alone = train("heddle", first);
+    if (!alone) return fail(alone.error());
+    const Result<Trained> gloo = train("gloo", hosts_);
+    if (!gloo) return fail(gloo.error());
+    const Result<Trained> all = train("heddle", hosts_);
+    if (!all) return fail(all.error());
+    if (!session_.interrupted()) judge(*alone, *all, *gloo);
+    return {};
+  }
+
+  // A number of images with which a step's computation can hide its communication at the bound.
+  void choose_batch(double images_per_s) {
+    const double bound = bus_bound(session_, hosts_);
+    if (bound == 0) return;
+    const auto ranks = static_cast<double>(hosts_.size());
+    const double bits = static_cast<double>(resnet18_gradient_bytes()) * 8;
+    const double communication = 2 * (ranks - 1) / ranks * bits / bound;
+    const double images = images_per_s * communication * params::kComputingBeside;
+    while (static_cast<double>(batch_) < images && batch_ < params::kMostTrainingBatch) batch_ *= 2;
+  }
+
+  // The same images in each step: with one host all of them are there.
+  std::vector<std::string> words_of(const std::string& backend,
+                                    const std::vector<uint32_t>& hosts) const {
+    const bool full = session_.options().depth == Depth::kFull;
+    std::vector<std::string> words = {"heddle", "run"};
+    const auto add = [&words](const std::vector<std::string>& more) {
+      words.insert(words.end(), more.begin(), more.end());
+    };
+    add(session_.fabric().options_for_ranks(hosts));
+    add({"--"});
+    if (backend == "gloo") add({"env", "GLOO_SOCKET_IFNAME=" + session_.fabric().device(hosts[0])});
+    add({options().python, "-m", "heddle_torch.train", "--backend", backend, "--model",
+         "resnet18"});
+    add({"--steps", full ? "10" : "3", "--warm-up", "1", "--json"});
+    add({"--measure", hosts.size() == 1 ? "0" : full ? "3" : "1"});
+    add({"--batch", std::to_string(batch_ * hosts_.size() / hosts.size())});
+    if (!options().cifar.empty()) add({"--cifar", options().cifar});
+    if (!options().weights.empty()) add({"--weights", options().weights});
+    return words;
+  }
+
+  Result<Trained> train(const std::string& backend, const std::vector<uint32_t>& hosts) {
+    Trained none{.backend = backend, .ranks = static_cast<uint32_t>(hosts.size())};
+    if (session_.interrupted()) return none;
+    session_.progress(
+        fmt::format("training: ResNet-18 over {} on {}", backend, where(hosts.size())));
+    const bool full = session_.options().depth == Depth::kFull;
+    const std::string name = fmt::format("resnet18-{}-{}", backend, where(hosts.size()));
+    Result<RecordedRun> run =
+        run_recorded(session_, name.substr(0, name.find(' ')), words_of(backend, hosts),
+                     params::kTorchTime * (full ? 5 : 1));
+    if (!run) return fail(std::move(run).error());
+    const size_t begin = run->end.output.find('{');
+    const Json document = Json::parse(
+        begin == std::string::npos ? "" : run->end.output.substr(begin), nullptr, false);
+    if (document.is_object()) {
+      if (hosts.size() > 1 && backend == "heddle") {
+        session_.recordings.push_back({"ResNet-18", run->recording, session_.disturbed(), true});
+      }
+      return trained_of(document);
+    }
+    none.complaint = complaint_of(run->end);
+    return none;
+  }
+
+  void judge(const Trained& alone, const Trained& all, const Trained& gloo) {
+    for (const Trained* const each : {&alone, &all}) {
+      if (each->complaint.empty()) continue;
+      report_.rows.push_back({"ResNet-18", where(each->ranks), each->complaint, "results",
+                              Grade::kFail, "run the stage's command by hand"});
+    }
+    if (!alone.complaint.empty() || !all.complaint.empty()) return;
+    report_.rows.push_back(
+        {"ResNet-18", where(1),
+         fmt::format("{} ({}, {})", epoch_text(alone), all.data,
+                     all.weights.empty() ? "from random weights" : "from " + all.weights),
+         ""});
+    const double speedup = all.images_per_s / alone.images_per_s;
+    report_.rows.push_back(
+        {"ResNet-18", where(all.ranks),
+         fmt::format("{}: {:.2f} times one host with the same images, {:.0f}% efficiency",
+                     epoch_text(all), speedup, speedup / all.ranks * 100),
+         ""});
+    judge_overlap(all);
+    judge_beside_gloo(all, gloo);
+    report_.data["torch"] = Json::array({json_of(alone), json_of(all), json_of(gloo)});
+  }
+
+  void judge_overlap(const Trained& all) {
+    const double both = all.compute_s + all.communicate_s;
+    const double most = both * params::kTrainingTolerance;
+    const double hidden = std::max(0.0, both - all.overlapped_s);
+    const Grade grade = session_.grade_of_speed(most / all.overlapped_s, 1);
+    report_.rows.push_back(
+        {"ResNet-18, a step", where(all.ranks),
+         fmt::format("{}: {} computing and {} communicating, of which {:.0f}% is hidden",
+                     time_text(all.overlapped_s), time_text(all.compute_s),
+                     time_text(all.communicate_s), std::min(1.0, hidden / all.communicate_s) * 100),
+         fmt::format("at most {}: one after the other", time_text(most)), grade,
+         grade == Grade::kOk ? "" : "look at `heddle summary` of the recording"});
+  }
+
+  void judge_beside_gloo(const Trained& all, const Trained& gloo) {
+    if (!gloo.complaint.empty()) {
+      report_.rows.push_back(
+          {"ResNet-18 over Gloo", where(gloo.ranks), "did not run: " + gloo.complaint, ""});
+      return;
+    }
+    const double apart = furthest(all.losses, gloo.losses);
+    const bool same = apart <= params::kLossTolerance;
+    report_.rows.push_back(
+        {"ResNet-18 over Gloo", where(gloo.ranks),
+         fmt::format("{}; heddle is {:.2f} times as fast, its losses differ by at most {:.2g}",
+                     epoch_text(gloo), all.images_per_s / gloo.images_per_s, apart),
+         fmt::format("losses that differ by at most {:g}", params::kLossTolerance),
+         same ? Grade::kOk : Grade::kFail,
+         same ? "" : "sums are wrong on one of them: test the hosts' memory, then report it"});
+  }
+
+  // CIFAR-10 has 50,000 images.
+  static std::string epoch_text(const Trained& trained) {
+    return fmt::format("{:.1f} images/s, 50,000 in {:.1f} min", trained.images_per_s,
+                       50'000 / trained.images_per_s / 60);
+  }
+
+  static Json json_of(const Trained& trained) {
+    return {{"backend", trained.backend},
+            {"ranks", trained.ranks},
+            {"complaint", trained.complaint},
+            {"images_per_s", trained.images_per_s},
+            {"step_s", trained.step_s},
+            {"compute_s", trained.compute_s},
+            {"communicate_s", trained.communicate_s},
+            {"overlapped_s", trained.overlapped_s},
+            {"losses", trained.losses},
+            {"data", trained.data},
+            {"weights", trained.weights}};
+  }
+
+  Session& session_;
+  StageReport& report_;
+  std::vector<uint32_t> hosts_;
+  size_t batch_ = params::kLeastTrainingBatch;
+};
+
+}  // namespace
+
+Result<void> run_torch_training(Session& session, StageReport& report) {
+  return TorchTraining(session, report).run();
+}
+
+}  // namespace heddle::acceptance
