@@ -15,6 +15,7 @@
 #include "acceptance/params.h"
 #include "acceptance/processor_time.h"
 #include "acceptance/session.h"
+#include "acceptance/stages/rest.h"
 #include "acceptance/stages/stages.h"
 #include "base/version.h"
 #include "lab/link_meter.h"
@@ -72,15 +73,9 @@ Result<void> run_guarded(const Stage& stage, Session& session, StageReport& repo
   }
 }
 
-void run_stage(const Stage& stage, Session& session, StageReport& report) {
-  const Nanos start = lab::meter_now();
-  session.restart_processor_time();
-  LiveFigures* const live = session.options().live;
-  if (live != nullptr) live->begin_stage(stage.name);
-  const Result<void> ran = run_guarded(stage, session, report);
-  report.seconds = to_seconds(lab::meter_now() - start);
-  report.commands = session.commands().take_lines();
-  if (session.interrupted()) {
+// How the stage ended, of what it returned.
+void conclude(const Result<void>& ran, bool interrupted, StageReport& report) {
+  if (interrupted) {
     report.outcome = StageOutcome::kInterrupted;
   } else if (!ran) {
     report.outcome = StageOutcome::kBroken;
@@ -92,6 +87,17 @@ void run_stage(const Stage& stage, Session& session, StageReport& report) {
     report.outcome =
         grade_of(report) == Grade::kFail ? StageOutcome::kFailed : StageOutcome::kPassed;
   }
+}
+
+void run_stage(const Stage& stage, Session& session, StageReport& report) {
+  const Nanos start = lab::meter_now();
+  session.restart_processor_time();
+  LiveFigures* const live = session.options().live;
+  if (live != nullptr) live->begin_stage(stage.name);
+  const Result<void> ran = run_guarded(stage, session, report);
+  report.seconds = to_seconds(lab::meter_now() - start);
+  report.commands = session.commands().take_lines();
+  conclude(ran, session.interrupted(), report);
   session.show_loads();
   if (live != nullptr) live->end_stage(report);
 }
@@ -114,6 +120,37 @@ void run_stages(Session& session, Report& report) {
       stopped_by = fmt::format("stage '{}' did not pass", stage.name);
     }
   }
+}
+
+// After a failure of a test of all stages: what is left without the places that failed.
+void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& report) {
+  std::vector<Row> rows;
+  bool failed = false;
+  for (const StageReport& stage : report.stages) {
+    rows.insert(rows.end(), stage.rows.begin(), stage.rows.end());
+    failed = failed || stage.outcome == StageOutcome::kFailed;
+  }
+  if (!options.stages.empty() || !failed || options.interrupted()) return;
+  StageReport made;
+  made.name = "rest";
+  made.title = "The rest, without what failed";
+  const GoodGroup group = good_group(options.plan ? *options.plan : fabric.topology(), rows);
+  if (group.left_out.empty()) {
+    made.reason = "no failed check names a host or a link that could be left out";
+  } else {
+    options.progress("rest: " + made.title);
+    const Nanos start = lab::meter_now();
+    Result<void> ran;
+    try {
+      ran = run_rest(fabric, options, group, made);
+    } catch (const Json::exception& error) {
+      ran = fail(ErrorCode::kVersion, "stage 'rest' cannot read a result", error.what(),
+                 "run its commands by hand and look at what they print");
+    }
+    made.seconds = to_seconds(lab::meter_now() - start);
+    conclude(ran, options.interrupted(), made);
+  }
+  report.stages.push_back(std::move(made));
 }
 
 // Whether a row that is not fine is about a place of this name.
@@ -233,6 +270,7 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
     add_fabric(**session, report);
     add_headlines(report);
   }  // its servers have ended: their processor time is known
+  test_rest(fabric, options, report);
   report.seconds = to_seconds(lab::meter_now() - start);
   report.others_busy_share = processors.others_share();
   if (report.emulated && report.others_busy_share > params::kDisturbed) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "acceptance/good_group.h"
 #include "acceptance/host_facts.h"
 #include "acceptance/link_watch.h"
 #include "base/result.h"
@@ -53,25 +54,32 @@ class Fabric {
   // The switch that has this address.
   virtual std::optional<uint32_t> switch_at(const std::string& address) const = 0;
 
-  // The folder that ranks are to record in, and the recording when they have, in a folder of this
-  // machine. Errors: kUnavailable, kSystem.
+  // The folder that ranks are to record in, and the recording when those of these hosts have, in a
+  // folder of this machine. Errors: kUnavailable, kSystem.
   virtual std::string folder_for_ranks(const std::string& folder) const = 0;
-  virtual Result<void> collect(Commands& commands, const std::string& folder) const = 0;
-  // Writes a file for ranks, at `path` where they have this machine's files: the path by which they
-  // read it. Errors: kUnavailable, kSystem.
+  virtual Result<void> collect(Commands& commands, const std::string& folder,
+                               const std::vector<uint32_t>& hosts) const = 0;
+  // Writes a file for the ranks of these hosts, at `path` where they have this machine's files: the
+  // path by which they read it. Errors: kUnavailable, kSystem.
   virtual Result<std::string> place_file(Commands& commands, const std::string& path,
-                                         const std::string& text) const = 0;
+                                         const std::string& text,
+                                         const std::vector<uint32_t>& hosts) const = 0;
   // Removes what ranks have left, and what was placed, on hosts that collect() was not called for.
-  virtual void clean_up(Commands& commands) const = 0;
+  virtual void clean_up(Commands& commands, const std::vector<uint32_t>& hosts) const = 0;
 
   // Of hosts, and of switches that can be asked. Errors: kPermission, kUnavailable, kSystem.
   virtual Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const = 0;
-  // Errors: as read_facts().
-  virtual Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands) const = 0;
+  // Of the links of these hosts, and of others that can be read. Errors: as read_facts().
+  virtual Result<std::unique_ptr<LinkWatch>> watch_links(
+      Commands& commands, const std::vector<uint32_t>& hosts) const = 0;
 };
 
 // `lab` must outlive it.
 std::unique_ptr<Fabric> fabric_of_lab(const lab::Lab& lab);
+
+// What is left of a fabric without the hosts and links that are left out: hosts and links are
+// numbered as in the part. `whole` must outlive it.
+std::unique_ptr<Fabric> part_of_fabric(const Fabric& whole, PartOfTopology part);
 
 struct MachinesAsked {
   launch::RemoteShell shell;

@@ -17,7 +17,8 @@ namespace heddle::acceptance {
 Result<std::unique_ptr<Session>> Session::open(const Fabric& fabric,
                                                const AcceptanceOptions& options) {
   std::unique_ptr<Session> session(new Session(fabric, options));
-  Result<std::unique_ptr<LinkWatch>> links = fabric.watch_links(session->commands_);
+  Result<std::unique_ptr<LinkWatch>> links =
+      fabric.watch_links(session->commands_, session->all_hosts());
   if (!links) return fail(std::move(links).error());
   session->links_ = std::move(*links);
   return session;

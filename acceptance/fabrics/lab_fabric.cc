@@ -67,21 +67,24 @@ class LabFabric final : public Fabric {
 
   // Ranks have this machine's files.
   std::string folder_for_ranks(const std::string& folder) const override { return folder; }
-  Result<void> collect(Commands& /*commands*/, const std::string& /*folder*/) const override {
+  Result<void> collect(Commands& /*commands*/, const std::string& /*folder*/,
+                       const std::vector<uint32_t>& /*hosts*/) const override {
     return {};
   }
 
   Result<std::string> place_file(Commands& /*commands*/, const std::string& path,
-                                 const std::string& text) const override {
+                                 const std::string& text,
+                                 const std::vector<uint32_t>& /*hosts*/) const override {
     if (Result<void> written = write_text_file(path, text); !written) return fail(written.error());
     return path;
   }
-  void clean_up(Commands& /*commands*/) const override {}
+  void clean_up(Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {}
 
   Result<std::vector<PlaceFacts>> read_facts(Commands& /*commands*/) const override {
     return read_lab_facts(lab_);
   }
-  Result<std::unique_ptr<LinkWatch>> watch_links(Commands& /*commands*/) const override {
+  Result<std::unique_ptr<LinkWatch>> watch_links(
+      Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {
     return watch_lab(lab_);
   }
 

@@ -121,14 +121,17 @@ class Machines final : public Fabric {
   }
 
   std::string folder_for_ranks(const std::string& /*folder*/) const override { return folder_; }
-  Result<void> collect(Commands& commands, const std::string& folder) const override;
+  Result<void> collect(Commands& commands, const std::string& folder,
+                       const std::vector<uint32_t>& hosts) const override;
   Result<std::string> place_file(Commands& commands, const std::string& path,
-                                 const std::string& text) const override;
-  void clean_up(Commands& commands) const override {
-    static_cast<void>(run_on_all(commands, "rm -rf " + folder_, params::kCleanTime, false));
+                                 const std::string& text,
+                                 const std::vector<uint32_t>& hosts) const override;
+  void clean_up(Commands& commands, const std::vector<uint32_t>& hosts) const override {
+    static_cast<void>(run_on(hosts, commands, {"rm -rf " + folder_, params::kCleanTime, false}));
   }
   Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const override;
-  Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands) const override;
+  Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands,
+                                                 const std::vector<uint32_t>& hosts) const override;
 
   // Asks all machines, and makes the topology of what they say where none was given.
   Result<void> look();
@@ -141,8 +144,14 @@ class Machines final : public Fabric {
 
   // A document of each machine, in order.
   Result<std::vector<Json>> ask(Commands& commands) const;
-  Result<std::vector<CommandEnd>> run_on_all(Commands& commands, const std::string& script,
-                                             Nanos limit, bool may_stop) const;
+  struct Script {
+    std::string text;
+    Nanos limit;
+    bool may_stop = true;  // when the test is interrupted
+  };
+  // How it ended on each of these hosts.
+  Result<std::vector<CommandEnd>> run_on(const std::vector<uint32_t>& hosts, Commands& commands,
+                                         const Script& script) const;
   void make_star(const std::vector<Json>& documents);
   Result<void> take_topology();
   // The link of a host's first NIC, and whether the NIC is its end a.
@@ -284,14 +293,15 @@ Result<std::vector<PlaceFacts>> Machines::read_facts(Commands& commands) const {
   return places;
 }
 
-Result<std::unique_ptr<LinkWatch>> Machines::watch_links(Commands& commands) const {
+Result<std::unique_ptr<LinkWatch>> Machines::watch_links(Commands& commands,
+                                                         const std::vector<uint32_t>& hosts) const {
   std::vector<MachinesWatch::Port> ports;
-  for (uint32_t i = 0; i < machines_.size(); ++i) {
-    const auto id =
-        commands.start(machines_[i].name, {"heddle", "agent", "counters", machines_[i].device});
+  for (const uint32_t host : hosts) {
+    const Machine& each = machines_[host];
+    const auto id = commands.start(each.name, {"heddle", "agent", "counters", each.device});
     if (!id) return fail(id.error());
-    const auto [link, forward] = link_of(i);
-    ports.push_back({*id, machines_[i].name, link, forward});
+    const auto [link, forward] = link_of(host);
+    ports.push_back({*id, each.name, link, forward});
   }
   commands.take_lines();  // no figure comes of these
   auto watch = std::make_unique<MachinesWatch>(commands, std::move(ports), topology_.links.size(),
@@ -302,9 +312,10 @@ Result<std::unique_ptr<LinkWatch>> Machines::watch_links(Commands& commands) con
 
 // Each machine has the files of its own ranks, with the machine's name in theirs. They are removed
 // when all have been unpacked: machines may share a disk.
-Result<void> Machines::collect(Commands& commands, const std::string& folder) const {
+Result<void> Machines::collect(Commands& commands, const std::string& folder,
+                               const std::vector<uint32_t>& hosts) const {
   const std::string script = fmt::format("[ ! -d {0} ] || tar -czSf - -C {0} .", folder_);
-  const auto packed = run_on_all(commands, script, params::kReadTime, true);
+  const auto packed = run_on(hosts, commands, {script, params::kReadTime});
   if (!packed) return fail(packed.error());
   std::error_code none;
   std::filesystem::create_directories(folder, none);
@@ -320,41 +331,41 @@ Result<void> Machines::collect(Commands& commands, const std::string& folder) co
       if (!unpacked) why = unpacked.error().why;
     }
     if (why.empty() || asked_.interrupted()) continue;
-    return fail(ErrorCode::kSystem, "cannot fetch the recording of " + machines_[i].name, why,
-                fmt::format("it is in {} there, for `heddle record gather`", folder_));
+    return fail(ErrorCode::kSystem, "cannot fetch the recording of " + machines_[hosts[i]].name,
+                why, fmt::format("it is in {} there, for `heddle record gather`", folder_));
   }
-  clean_up(commands);
+  clean_up(commands, hosts);
   return {};
 }
 
 Result<std::string> Machines::place_file(Commands& commands, const std::string& path,
-                                         const std::string& text) const {
+                                         const std::string& text,
+                                         const std::vector<uint32_t>& hosts) const {
   const std::string there = folder_ + path.substr(path.rfind('/'));
-  const auto written = run_on_all(commands,
-                                  fmt::format("mkdir -p -m 700 {} && printf %s {} > {}", folder_,
-                                              launch::shell_line({text}), there),
-                                  params::kFactsTime, true);
+  const std::string script = fmt::format("mkdir -p -m 700 {} && printf %s {} > {}", folder_,
+                                         launch::shell_line({text}), there);
+  const auto written = run_on(hosts, commands, {script, params::kFactsTime});
   if (!written) return fail(written.error());
-  for (size_t i = 0; i < written->size(); ++i) {
+  for (size_t i = 0; i < hosts.size(); ++i) {
     if ((*written)[i].exit_status == 0 || asked_.interrupted()) continue;
-    return fail(ErrorCode::kSystem, "cannot write a file on " + machines_[i].name,
+    return fail(ErrorCode::kSystem, "cannot write a file on " + machines_[hosts[i]].name,
                 complaint_of((*written)[i]), "make room in its /tmp");
   }
   return there;
 }
 
-Result<std::vector<CommandEnd>> Machines::run_on_all(Commands& commands, const std::string& script,
-                                                     Nanos limit, bool may_stop) const {
+Result<std::vector<CommandEnd>> Machines::run_on(const std::vector<uint32_t>& hosts,
+                                                 Commands& commands, const Script& script) const {
   std::vector<Commands::Id> ids;
-  for (const Machine& each : machines_) {
-    const auto id = commands.start(each.name, {"sh", "-c", script});
+  for (const uint32_t host : hosts) {
+    const auto id = commands.start(machines_[host].name, {"sh", "-c", script.text});
     if (!id) return fail(id.error());
     ids.push_back(*id);
   }
   commands.take_lines();  // no figure comes of these
-  commands.wait(ids, limit + login_time_ * 4, [&] {
+  commands.wait(ids, script.limit + login_time_ * 4, [&] {
     usleep(5'000);
-    return !may_stop || !asked_.interrupted();
+    return !script.may_stop || !asked_.interrupted();
   });
   std::vector<CommandEnd> ends;
   for (const Commands::Id id : ids) ends.push_back(commands.result_of(id));

@@ -65,8 +65,8 @@ Result<BenchResult> run_recorded_all_reduce(Session& session) {
   words.insert(words.end(),
                {"-b", std::to_string(params::kSmallest.count), "-e", std::to_string(largest), "-f",
                 full ? "2" : std::to_string(kFactor), "-n", full ? "20" : "5", "--json"});
-  Result<RecordedRun> run =
-      run_recorded(session, "recording", words, params::kBenchTime * (full ? 20 : 1));
+  Result<RecordedRun> run = run_recorded(
+      session, "recording", {words, session.all_hosts(), params::kBenchTime * (full ? 20 : 1)});
   if (!run) return fail(std::move(run).error());
   result.recording = run->recording;
   if (session.interrupted()) return result;

@@ -19,19 +19,19 @@ std::string new_folder(const Session& session, const std::string& name) {
 }  // namespace
 
 Result<RecordedRun> run_recorded(Session& session, const std::string& name,
-                                 const std::vector<std::string>& words, Nanos limit) {
+                                 const RankedCommand& command) {
   RecordedRun run{.end = {}, .recording = new_folder(session, name)};
   const Fabric& fabric = session.fabric();
   const std::string folder = fabric.folder_for_ranks(run.recording);
-  const auto id = session.commands().start_here(words, {"HEDDLE_RECORD=" + folder});
+  const auto id = session.commands().start_here(command.words, {"HEDDLE_RECORD=" + folder});
   if (!id) return fail(id.error());
-  session.wait({*id}, limit);
+  session.wait({*id}, command.limit);
   run.end = session.commands().result_of(*id);
   if (session.interrupted()) {
-    fabric.clean_up(session.commands());
+    fabric.clean_up(session.commands(), command.hosts);
     return run;
   }
-  if (Result<void> here = fabric.collect(session.commands(), run.recording); !here) {
+  if (Result<void> here = fabric.collect(session.commands(), run.recording, command.hosts); !here) {
     return fail(std::move(here).error());
   }
   return run;

@@ -3,6 +3,7 @@
 // traffic reads them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,12 @@
 #include "base/result.h"
 
 namespace heddle::acceptance {
+
+struct RankedCommand {
+  std::vector<std::string> words;
+  std::vector<uint32_t> hosts;  // that have a rank
+  Nanos limit;
+};
 
 struct RecordedRun {
   CommandEnd end;
@@ -19,6 +26,6 @@ struct RecordedRun {
 // `name` is that of the folder, with a number behind it if there is such a folder. Of an
 // interrupted run nothing is fetched. Errors: kSystem, kUnavailable.
 Result<RecordedRun> run_recorded(Session& session, const std::string& name,
-                                 const std::vector<std::string>& words, Nanos limit);
+                                 const RankedCommand& command);
 
 }  // namespace heddle::acceptance

@@ -181,8 +181,8 @@ class TorchTraining {
     const bool full = session_.options().depth == Depth::kFull;
     const std::string name = fmt::format("resnet18-{}-{}", backend, where(hosts.size()));
     Result<RecordedRun> run =
-        run_recorded(session_, name.substr(0, name.find(' ')), words_of(backend, hosts),
-                     params::kTorchTime * (full ? 5 : 1));
+        run_recorded(session_, name.substr(0, name.find(' ')),
+                     {words_of(backend, hosts), hosts, params::kTorchTime * (full ? 5 : 1)});
     if (!run) return fail(std::move(run).error());
     const size_t begin = run->end.output.find('{');
     const Json document = Json::parse(

@@ -95,8 +95,9 @@ class BuiltInTraining {
 
   Result<Measured> measure() {
     const Fabric& fabric = session_.fabric();
-    const Result<std::string> file = fabric.place_file(
-        session_.commands(), session_.folder() + "/training.toml", workload_of(job_));
+    const Result<std::string> file =
+        fabric.place_file(session_.commands(), session_.folder() + "/training.toml",
+                          workload_of(job_), session_.all_hosts());
     if (!file) return fail(file.error());
     std::vector<std::string> words = {"heddle", "run"};
     const auto ranks = fabric.options_for_ranks(session_.all_hosts());
@@ -105,7 +106,8 @@ class BuiltInTraining {
                                std::to_string(job_.ranks), "--json"});
     // Ten times the computation: then it is slow enough to be named.
     const Nanos limit = (job_.forward + job_.backward) * (10 * job_.steps) + params::kBenchTime;
-    Result<RecordedRun> run = run_recorded(session_, "training", words, limit);
+    Result<RecordedRun> run =
+        run_recorded(session_, "training", {words, session_.all_hosts(), limit});
     if (!run) return fail(std::move(run).error());
     Measured measured{.figures = {}, .recording = run->recording, .complaint = {}};
     if (session_.interrupted()) return measured;
