@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <tuple>
 #include <utility>
 
 #include "acceptance/params.h"
-#include "base/document.h"
+#include "acceptance/report_document.h"
 #include "base/printable.h"
 #include "base/quantity.h"
 
@@ -28,13 +27,6 @@ struct Figure {
 using FigureKey = std::tuple<std::string, std::string, std::string>;  // stage, what, where
 using Figures = std::map<FigureKey, Figure>;
 
-const Json* data_of(const Json& report, const std::string& stage, const char* key) {
-  for (const Json& each : report.at("stages")) {
-    if (each.at("name") == stage && each.at("data").contains(key)) return &each["data"].at(key);
-  }
-  return nullptr;
-}
-
 std::string pair_of(const Json& pair) {
   return pair.at("from").get<std::string>() + " to " + pair.at("to").get<std::string>();
 }
@@ -49,7 +41,7 @@ void add_latency(Figures& figures, const FigureKey& key, double us) {
 
 Figures figures_of(const Json& report) {
   Figures figures;
-  if (const Json* const pairs = data_of(report, "pairs", "pairs")) {
+  if (const Json* const pairs = stage_data(report, "pairs", "pairs")) {
     for (const Json& pair : *pairs) {
       const std::string where = pair_of(pair);
       add_rate(figures, {"pairs", "goodput", where}, pair.value("goodput_bits_per_s", 0.0));
@@ -58,15 +50,22 @@ Figures figures_of(const Json& report) {
                   pair.value("half_round_trip_us_p50", 0.0));
     }
   }
-  if (const Json* const sizes = data_of(report, "collectives", "sizes")) {
+  if (const Json* const sizes = stage_data(report, "collectives", "sizes")) {
     for (const Json& size : *sizes) {
       add_rate(figures, {"collectives", "all-reduce, bus bandwidth", size_text(size.at("bytes"))},
                size.value("bus_bits_per_s", 0.0));
     }
   }
   for (const char* const load : {"permutation", "incast"}) {
-    if (const Json* const found = data_of(report, "stress", load)) {
+    if (const Json* const found = stage_data(report, "stress", load)) {
       add_rate(figures, {"stress", load, "all hosts"}, found->value("goodput_bits_per_s", 0.0));
+    }
+  }
+  if (const Json* const trained = stage_data(report, "training", "built_in")) {
+    const double step_s = trained->value("step_s", 0.0);
+    if (step_s > 0) {
+      figures[{"training", "training step", "all hosts"}] = {
+          step_s, false, duration_text(nanos(std::llround(step_s * 1e9)))};
     }
   }
   return figures;
@@ -75,7 +74,7 @@ Figures figures_of(const Json& report) {
 // By host and name.
 std::map<std::pair<std::string, std::string>, std::string> facts_of(const Json& report) {
   std::map<std::pair<std::string, std::string>, std::string> facts;
-  const Json* const places = data_of(report, "inventory", "places");
+  const Json* const places = stage_data(report, "inventory", "places");
   if (places == nullptr) return facts;
   for (const Json& place : *places) {
     const auto name = place.at("name").get<std::string>();
@@ -241,69 +240,7 @@ const char* word_of(ChangeKind kind) {
   return kind == ChangeKind::kBetter ? "better" : "other";
 }
 
-Error no_report(const std::string& why) {
-  return {ErrorCode::kInvalid, "cannot read a report of `heddle verify`", why,
-          "give the folder of --report, or its report.json"};
-}
-
-// The worst shares of what was allowed; 2: none was measured.
-struct Worst {
-  double pair = 2;
-  double collective = 2;
-  double incast = 2;
-  double victim_us = 0;
-  double retransmitted = 0;  // share of the segments of a load
-};
-
-void take_worst(const Json& report, Worst& worst) {
-  const auto share = [](const Json& from, const char* reached, const char* allowed) {
-    const double most = from.value(allowed, 0.0);
-    return most > 0 ? from.value(reached, 0.0) / most : 2;
-  };
-  if (const Json* const pairs = data_of(report, "pairs", "pairs")) {
-    for (const Json& pair : *pairs) {
-      worst.pair = std::min(worst.pair, share(pair, "goodput_bits_per_s", "allowed_bits_per_s"));
-    }
-  }
-  if (const Json* const sizes = data_of(report, "collectives", "sizes");
-      sizes != nullptr && !sizes->empty()) {
-    worst.collective =
-        std::min(worst.collective, share(sizes->back(), "bus_bits_per_s", "bound_bits_per_s"));
-  }
-  for (const char* const load : {"permutation", "incast"}) {
-    const Json* const found = data_of(report, "stress", load);
-    if (found == nullptr) continue;
-    if (std::string_view(load) == "incast") {
-      worst.incast =
-          std::min(worst.incast, share(*found, "goodput_bits_per_s", "allowed_bits_per_s"));
-    }
-    double segments = 0;
-    double again = 0;
-    for (const Json& flow : found->at("flows")) {
-      segments += flow.value("segments", 0.0);
-      again += flow.value("retransmitted", 0.0);
-    }
-    if (segments > 0) worst.retransmitted = std::max(worst.retransmitted, again / segments);
-  }
-  if (const Json* const victim = data_of(report, "stress", "victim")) {
-    worst.victim_us = std::max(worst.victim_us, victim->value("half_round_trip_us_p99", 0.0));
-  }
-}
-
 }  // namespace
-
-Result<Json> read_report(const std::string& path) {
-  std::error_code none;
-  const bool folder = std::filesystem::is_directory(path, none);
-  const std::string file = folder ? path + "/report.json" : path;
-  const Result<std::string> text = read_text_file(file, "give the folder of --report");
-  if (!text) return fail(text.error());
-  Json document = Json::parse(*text, nullptr, false);
-  if (document.is_object() && document.contains("verdict") && document.contains("stages")) {
-    return document;
-  }
-  return fail(no_report(file + " is none"));
-}
 
 Result<ReportDiff> compare_reports(const Json& before, const Json& after, double tolerance) {
   try {
@@ -358,43 +295,6 @@ Json json_of(const ReportDiff& diff) {
           {"figures", diff.figures},
           {"notes", diff.notes},
           {"changes", changes}};
-}
-
-Result<std::string> baseline_of(const std::vector<Json>& reports, double margin) {
-  Worst worst;
-  try {
-    for (const Json& report : reports) {
-      if (report.at("verdict") != "PASS" && report.at("verdict") != "WARN") {
-        return fail(ErrorCode::kInvalid, "cannot take this report as a baseline",
-                    fmt::format("its verdict is {}", report.at("verdict").get<std::string>()),
-                    "give reports of a fabric that is as it should be");
-      }
-      take_worst(report, worst);
-    }
-  } catch (const Json::exception& error) {
-    return fail(no_report(error.what()));
-  }
-  if (worst.pair > 1.9 && worst.collective > 1.9) {
-    return fail(ErrorCode::kInvalid, "cannot make a baseline", "these reports measured no speed",
-                "give reports of whole tests, of links whose rates are known");
-  }
-  std::string text =
-      fmt::format("# What {} earlier {} of this fabric reached, less {:.0f}%.\nversion = 1\n",
-                  reports.size(), reports.size() == 1 ? "test" : "tests", margin * 100);
-  const auto add = [&](const char* key, double share) {
-    if (share > 1.9) return;
-    text += fmt::format("{} = \"{:.1f}%\"\n", key, std::min(1.0, share) * (1 - margin) * 100);
-  };
-  add("pair_share", worst.pair);
-  add("collective_share", worst.collective);
-  add("incast_share", worst.incast);
-  const double again = std::max(0.001, worst.retransmitted * (1 + margin));  // a few are chance
-  text += fmt::format("retransmitted = \"{:.2f}%\"\n", std::min(1.0, again) * 100);
-  if (worst.victim_us > 0) {
-    text +=
-        fmt::format("victim_latency = \"{:.0f}us\"\n", std::ceil(worst.victim_us * (1 + margin)));
-  }
-  return text;
 }
 
 }  // namespace heddle::acceptance

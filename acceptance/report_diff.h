@@ -30,10 +30,6 @@ struct ReportDiff {
   uint32_t figures = 0;               // that both reports have
 };
 
-// The document of a report: a file, or the folder of --report. Errors: kUnavailable; kInvalid for
-// another file.
-Result<Json> read_report(const std::string& path);
-
 // A figure changed if it is more than `tolerance` (0.1: a tenth) of the earlier one away from it.
 // Errors: kInvalid for documents that are no whole reports.
 Result<ReportDiff> compare_reports(const Json& before, const Json& after, double tolerance);
@@ -41,10 +37,5 @@ Result<ReportDiff> compare_reports(const Json& before, const Json& after, double
 bool is_worse(const ReportDiff& diff);
 std::string text_of(const ReportDiff& diff);
 Json json_of(const ReportDiff& diff);
-
-// Expectations that all these reports meet, with `margin` (0.1: a tenth) to the worst figure of
-// each kind, as the text of a file for --expect. Errors: kInvalid for reports that have no figures
-// or failed.
-Result<std::string> baseline_of(const std::vector<Json>& reports, double margin);
 
 }  // namespace heddle::acceptance

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "acceptance/expectations.h"
+#include "acceptance/report_baseline.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -58,6 +59,25 @@ TEST(ReportDiff, AFigureThatFellByMoreThanTheToleranceIsWorse) {
   EXPECT_THAT(diff->changes[0].after, HasSubstr("(-11%)"));
   EXPECT_FALSE(is_worse(*compare_reports(report(9e9), report(8e9), 0.2)));
   EXPECT_FALSE(is_worse(*compare_reports(report(8e9), report(9e9), 0.1)));
+}
+
+// With a training stage.
+Json trained(double step_s) {
+  Json made = report(9e9);
+  made["stages"].push_back({{"name", "training"},
+                            {"outcome", "passed"},
+                            {"rows", Json::array()},
+                            {"data", {{"built_in", {{"step_s", step_s}, {"ideal_step_s", 0.4}}}}}});
+  return made;
+}
+
+TEST(ReportDiff, ALongerTrainingStepIsWorse) {
+  const auto diff = compare_reports(trained(0.5), trained(0.6), 0.1);
+  ASSERT_TRUE(diff) << diff.error().message();
+  ASSERT_EQ(diff->changes.size(), 1u);
+  EXPECT_EQ(diff->changes[0].kind, ChangeKind::kWorse);
+  EXPECT_EQ(diff->changes[0].what, "training step");
+  EXPECT_EQ(diff->figures, 3u);
 }
 
 TEST(ReportDiff, AMoreLatentPairIsWorse) {
@@ -120,6 +140,14 @@ TEST(Baseline, IsTheWorstOfAllReportsLessTheMargin) {
   ASSERT_TRUE(read) << *text << read.error().message();
   EXPECT_NEAR(read->pair_share, 0.72, 0.001);
   EXPECT_EQ(read->collective_share, Expectations().collective_share) << "it was not measured";
+}
+
+TEST(Baseline, HasTheSpeedOfATrainingStepBesideTheFormula) {
+  const auto text = baseline_of({trained(0.5), trained(0.8)}, 0.1);
+  ASSERT_TRUE(text) << text.error().message();
+  const auto read = parse_expectations(*text, "baseline");
+  ASSERT_TRUE(read) << *text << read.error().message();
+  EXPECT_NEAR(read->training_share, 0.45, 0.001);
 }
 
 TEST(Baseline, IsNotMadeOfAFabricThatFailed) {

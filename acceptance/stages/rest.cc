@@ -47,12 +47,6 @@ Result<void> run_rest(const Fabric& fabric, const AcceptanceOptions& options,
   const std::string where = fmt::format("{} of {} hosts", group.hosts.size(), whole.hosts.size());
   report.data["hosts"] = Json::array();
   for (const uint32_t host : group.hosts) report.data["hosts"].push_back(whole.hosts[host].name);
-  if (group.hosts.size() < 2) {
-    report.rows.push_back({"largest good group", where, "fewer than two hosts are left",
-                           "two hosts or more", Grade::kFail,
-                           "mend what is left out, then test the fabric again"});
-    return {};
-  }
   const auto part = part_of_fabric(fabric, part_of(whole, group));
   AcceptanceOptions of_part = options;
   of_part.depth = Depth::kQuick;

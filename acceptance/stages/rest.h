@@ -9,8 +9,9 @@
 
 namespace heddle::acceptance {
 
-// Adds a row for what is left out, one for the group, and those of the stages reach, pairs and
-// collectives on the group. `fabric` must have no session. Errors: as run_acceptance().
+// Of a group of two hosts or more: adds a row for what is left out, one for the group, and those of
+// the stages reach, pairs and collectives on the group. `fabric` must have no session. Errors: as
+// run_acceptance().
 Result<void> run_rest(const Fabric& fabric, const AcceptanceOptions& options,
                       const GoodGroup& group, StageReport& report);
 

@@ -48,8 +48,8 @@ constexpr const char* kExample = R"(Example:
   heddle verify diff rack7-monday rack7-friday
 
 Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, training,
-traffic. Training is of a built-in job; with --full, --python, --cifar or --weights also of ResNet-18
-where the hosts have PyTorch and heddle_torch.
+traffic. Training is of a built-in job; with --full, --python, --cifar or --weights of ResNet-18
+too, where the hosts have PyTorch and heddle_torch. After a failure the rest is tested alone.
 --hosts tests real machines, on which heddle is installed; --via names what starts commands there.
 Without --hosts and --lab a fabric of network namespaces is made for the test and removed
 afterwards. The report's folder gets report.html, report.txt, report.json, junit.xml, ctrf.json and

@@ -136,6 +136,23 @@ class Backend(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("no data_batch_*.bin", done.stderr)
 
+    def test_training_begins_with_given_weights(self):
+        weights = pathlib.Path(self.folder()) / "weights.pt"
+        made = subprocess.run([PYTHON, "-c", "import sys, torch, train; torch.manual_seed(5); "
+                               "torch.save(train.make_model('small').state_dict(), sys.argv[1])", weights],
+                              env={**os.environ, "PYTHONPATH": str(HERE / "examples")}, capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        words = ("heddle", "--steps", 1, "--measure", 0)
+        given = self.train(*words, "--weights", weights)
+        self.assertEqual(given["weights"], str(weights))
+        self.assertNotEqual(given["losses"], self.train(*words)["losses"])
+        self.assertEqual(given["losses"], self.train(*words, "--weights", weights)["losses"])
+        weights.write_text("none", encoding="utf-8")
+        done = run_ranks(1, HERE / "examples" / "train.py", "--model", "small", "--weights", weights)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("cannot read weights from", done.stderr)
+
     def recorded_training(self, ranks, *words):
         """With the ring, whose bytes the formula counts: (what the example says, the folder of its recording)."""
         job = os.path.join(self.folder(), "job")

@@ -61,9 +61,10 @@ class Machines(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         report = json.loads(done.stdout)
         self.assertEqual(verify_test.wrong_rows(report), set(), done.stdout)
-        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 6)
+        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
         self.assertFalse(report["emulated"])
-        self.assertGreater(len(list((self.folder / "report" / "recording").glob("*.heddle"))), 1)
+        for recording in ("recording", "training"):
+            self.assertGreater(len(list((self.folder / "report" / recording).glob("*.heddle"))), 1, recording)
         self.assertEqual(set(pathlib.Path("/tmp").glob("heddle-verify-*")), before)
         self.wait_for_server(machines, False)
         loads = [link["forward"]["peak_bits_per_s"] for link in report["links"] if "h0" in (link["a"], link["b"])]

@@ -59,7 +59,7 @@ class Clean(unittest.TestCase):
             report = json.loads(done.stdout)
             self.assertEqual(wrong_rows(report), set(), done.stdout)
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 6)
+            self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
             known = json_reference_test.listed("heddle verify")
             self.assertEqual([field for field in sorted(json_reference_test.fields(report))
                               if not any(each.fullmatch(field) for each in known)], [])
@@ -68,7 +68,61 @@ class Clean(unittest.TestCase):
             suites = xml.etree.ElementTree.parse(target / "junit.xml").getroot()
             self.assertEqual(suites.get("failures"), "0")
             self.assertIn(report["summary"], (target / "report.txt").read_text(encoding="utf-8"))
+            self.expect_training(report, target)
         self.assertEqual([name for name in os.listdir("/run/heddle/labs") if name.startswith("verify-")], [])
+
+
+    def expect_training(self, report, target):
+        trained = next(stage for stage in report["stages"] if stage["name"] == "training")["data"]["built_in"]
+        self.assertEqual(trained["ranks"], 2)
+        self.assertGreater(trained["step_s"], trained["computing_s"])
+        self.assertGreater(trained["step_s"] * 1.02, trained["ideal_step_s"], "no step beats the formula")
+        read = next(stage for stage in report["stages"] if stage["name"] == "traffic")["data"]
+        self.assertEqual([each["name"] for each in read["matrices"]], ["all-reduces", "training"])
+        self.assertEqual([each["name"] for each in read["overlaps"]], ["training"])
+        self.assertEqual(len(list((target / "training").glob("*.heddle"))), 2)
+
+
+# In place of a Python that has PyTorch: prints what heddle_torch.train does.
+TRAINER = '''#!/bin/bash
+[ "$1" = -c ] && exit "${MISSING:-0}"
+[ "$RANK" = 0 ] || exit 0
+while [ $# -gt 0 ]; do
+  case "$1" in --backend) backend=$2;; --batch) batch=$2;; --weights) weights=$2;; esac; shift
+done
+[ "$backend" = heddle ] && loss=${LOSS:-2.0} || loss=2.0
+printf '{"backend": "%s", "model": "resnet18", "ranks": %d, "data": "made images", "weights": "%s",
+ "losses": [2.5, %s], "step_s": %d, "images_per_s": %d.5, "batch_per_rank": %d, "parameters": 11181642,
+ "split": {"compute_s": 2, "communicate_s": 1, "overlapped_s": 2.25, "exposed_s": 0.25}}\n' \
+ "$backend" "$WORLD_SIZE" "$weights" "$loss" 1 $((8 * WORLD_SIZE)) "$batch"
+'''
+
+
+class PyTorch(unittest.TestCase):
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_resnet18_on_one_host_and_on_all_beside_gloo(self):
+        for settings, failed in (({"LOSS": "2.2"}, {("ResNet-18 over Gloo", "2 hosts")}), ({"MISSING": "1"}, set())):
+            with self.subTest(**settings), tempfile.TemporaryDirectory() as folder:
+                topology = pathlib.Path(folder, "clean.toml")
+                topology.write_text(FABRIC, encoding="utf-8")
+                python = pathlib.Path(folder, "python")
+                python.write_text(TRAINER, encoding="utf-8")
+                python.chmod(0o755)
+                done = program.run("verify", "--topology", topology, "--stage", "training", "--python", python,
+                                   "--weights", "w.pt", "--json", timeout=200, settings=settings)
+                self.assertEqual(done.returncode, 1 if failed else 0, done.stderr)
+                report = json.loads(done.stdout)
+                self.assertEqual(wrong_rows(report), failed)
+                rows = {(row["check"], row["where"]): row["measured"] for row in report["stages"][0]["rows"]}
+                if "MISSING" in settings:
+                    self.assertRegex(rows["PyTorch", "2 hosts"], "^not tried: .*python of h0: exit status 1$")
+                    continue
+                self.assertIn("8.5 images/s, 50,000 in 98.0 min (made images, from w.pt)", rows["ResNet-18", "h0"])
+                self.assertIn("1.94 times one host", rows["ResNet-18", "2 hosts"])
+                self.assertIn("75% is hidden", rows["ResNet-18, a step", "2 hosts"])
+                batches = [line.split("--batch ")[1].split()[0] for line in report["stages"][0]["commands"]
+                           if "--batch" in line]
+                self.assertEqual(int(batches[1]), 2 * int(batches[2]), "as many images in a step on one host")
 
 
 class Faults(unittest.TestCase):
@@ -88,7 +142,10 @@ class Faults(unittest.TestCase):
         heddle("lab", "fault", "--lab", self.lab.name, "down", "leaf0", "spine1")
         report = self.report_of()
         self.assertEqual(wrong_rows(report), {("MTU", "h1"), ("link state", "leaf0 - spine1")})
-        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["failed"] + ["not run"] * 5)
+        outcomes = [stage["outcome"] for stage in report["stages"]]
+        self.assertEqual(outcomes[:-1], ["failed"] + ["not run"] * 6)
+        self.assertEqual((report["stages"][-1]["name"], outcomes[-1]), ("rest", "not run"))
+        self.assertIn("fewer than two hosts are left", report["stages"][-1]["reason"])
 
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_a_slow_link_is_named_with_its_direction(self):
@@ -96,6 +153,19 @@ class Faults(unittest.TestCase):
         report = self.report_of("--stage", "pairs")
         self.assertIn(("link rate", "leaf0 to spine1"), wrong_rows(report))
         self.assertEqual({link["label"] for link in report["links"] if link["named"]}, {"leaf0 - spine1"})
+        self.assertEqual([stage["name"] for stage in report["stages"]], ["pairs"])
+
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_the_rest_without_a_link_that_is_down_is_tested_and_works(self):
+        heddle("lab", "fault", "--lab", self.lab.name, "down", "leaf0", "spine1")
+        report = self.report_of()
+        rest = report["stages"][-1]
+        self.assertEqual((rest["name"], rest["outcome"]), ("rest", "passed"), rest)
+        self.assertEqual(rest["data"]["hosts"], ["h0", "h1"])
+        rows = {row["check"]: row for row in rest["rows"]}
+        self.assertEqual(rows["left out"]["where"], "leaf0 - spine1")
+        self.assertIn("h0, h1 work together", rows["largest good group"]["measured"])
+        self.assertIn("all-reduce", rows)
 
 
 class Refusals(unittest.TestCase):
@@ -109,7 +179,7 @@ class Refusals(unittest.TestCase):
         done = verify(settings={"TMPDIR": "/nonexistent"})
         self.assertEqual(done.returncode, 2)
         self.assertIn("set TMPDIR to a folder where you may write", done.stderr)
-        self.assertEqual(verify("--stage", "training").returncode, 2)
+        self.assertEqual(verify("--stage", "no-such-stage").returncode, 2)
 
     def test_ctrl_c_takes_the_fabric_down_and_keeps_what_there_is(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "acceptance/report_baseline.h"
 #include "acceptance/report_diff.h"
+#include "acceptance/report_document.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/output.h"
