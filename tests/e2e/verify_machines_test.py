@@ -56,7 +56,7 @@ class Machines(unittest.TestCase):
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_clean_machines_pass_and_nothing_stays_on_them(self):
         machines = self.start()
-        before = set(pathlib.Path("/tmp").glob("heddle-verify-*"))
+        before = set(pathlib.Path("/tmp").glob("heddle-verify-*-*"))
         done = self.verify(machines, "--topology", self.topology, "--report", self.folder / "report")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         report = json.loads(done.stdout)
@@ -65,7 +65,7 @@ class Machines(unittest.TestCase):
         self.assertFalse(report["emulated"])
         for recording in ("recording", "training"):
             self.assertGreater(len(list((self.folder / "report" / recording).glob("*.heddle"))), 1, recording)
-        self.assertEqual(set(pathlib.Path("/tmp").glob("heddle-verify-*")), before)
+        self.assertEqual(set(pathlib.Path("/tmp").glob("heddle-verify-*-*")), before)
         self.wait_for_server(machines, False)
         loads = [link["forward"]["peak_bits_per_s"] for link in report["links"] if "h0" in (link["a"], link["b"])]
         self.assertGreater(loads[0], 5e6)
