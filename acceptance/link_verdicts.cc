@@ -103,13 +103,32 @@ class Judge {
            load_of(link, forward).peak_bits_per_s * params::kBelowPeers < median;
   }
 
+  bool are_neighbors(uint32_t link, uint32_t other) const {
+    const topology::Link& a = topology_.links[link];
+    const topology::Link& b = topology_.links[other];
+    return link != other && (a.a == b.a || a.a == b.b || a.b == b.a || a.b == b.b);
+  }
+
   // What a saturated link lets through is all that the links behind and before it carry.
   bool is_beside_saturated(uint32_t link) const {
-    const topology::Link& own = topology_.links[link];
     for (uint32_t i = 0; i < topology_.links.size(); ++i) {
-      if (i == link || !(is_saturated(i, true) || is_saturated(i, false))) continue;
-      const topology::Link& other = topology_.links[i];
-      if (own.a == other.a || own.a == other.b || own.b == other.a || own.b == other.b) return true;
+      if (are_neighbors(link, i) && (is_saturated(i, true) || is_saturated(i, false))) return true;
+    }
+    return false;
+  }
+
+  // Senders that find the rate of a slow link drop some packets before it, too.
+  bool is_before_slower(uint32_t link, bool forward) const {
+    const LinkLoad& own = load_of(link, forward);
+    for (uint32_t i = 0; i < topology_.links.size(); ++i) {
+      for (const bool way : {true, false}) {
+        const LinkLoad& other = load_of(i, way);
+        if (are_neighbors(link, i) && is_saturated(i, way) &&
+            other.peak_bits_per_s <= own.peak_bits_per_s &&
+            own.dropped * params::kDropsBefore < other.dropped) {
+          return true;
+        }
+      }
     }
     return false;
   }
@@ -123,7 +142,7 @@ class Judge {
       add("link rate", from_to(link, forward), rate_text(peak), "at most " + rate_text(rate),
           "it has another rate than the plan says: compare the port's speed and the cable with the "
           "plan; another link may have this one's");
-    } else if (is_saturated(link, forward) ||
+    } else if ((is_saturated(link, forward) && !is_before_slower(link, forward)) ||
                (is_below(link, forward) && is_below_peers(link, forward) &&
                 !is_beside_saturated(link))) {
       add("link rate", from_to(link, forward), rate_text(peak),

@@ -90,6 +90,18 @@ TEST_F(LinkVerdictsTest, LinksThatASlowOneFeedsAreNotNamed) {
   EXPECT_THAT(judge().named, ElementsAre(uplink_));
 }
 
+// Seen: leaf1 to spine1 with 12.0 Mb/s and 20 drops before spine1 to leaf0 with 10.8 and 91.
+TEST_F(LinkVerdictsTest, ALinkThatDropsALittleBeforeASlowOneIsNotNamed) {
+  LinkLoad& slow = loads_[uplink_].backward;
+  slow.peak_bits_per_s = 10.8e6;
+  slow.dropped = 91;
+  const uint32_t before = topology::leaf_spine_link(kShape, 1, 1);
+  loads_[before].forward.peak_bits_per_s = 12.0e6;
+  EXPECT_THAT(judge().named, ElementsAre(uplink_));
+  loads_[before].forward.dropped = 60;
+  EXPECT_THAT(judge().named, ElementsAre(uplink_, before)) << "both are slow";
+}
+
 TEST_F(LinkVerdictsTest, ALinkAboveItsRateIsNamed) {
   loads_[0].forward.peak_bits_per_s = 390e6;
   const LinkVerdicts verdicts = judge();

@@ -42,7 +42,8 @@ Result<void> run_rest(const Fabric& fabric, const AcceptanceOptions& options,
                       const GoodGroup& group, StageReport& report) {
   const topology::Topology& whole = options.plan ? *options.plan : fabric.topology();
   for (const LeftOut& each : group.left_out) {
-    report.rows.push_back({"left out", each.place, each.why, ""});
+    report.rows.push_back({"left out", each.place, each.why, "", Grade::kWarn,
+                           "mend it, then test the fabric again"});
   }
   const std::string where = fmt::format("{} of {} hosts", group.hosts.size(), whole.hosts.size());
   report.data["hosts"] = Json::array();

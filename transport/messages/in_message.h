@@ -44,6 +44,7 @@ struct InMessage {
   // ends once all are fenced.
   std::vector<OriginalWrite> writes;
   uint64_t fence_round = 0;
+  bool every_write = false;  // may still land, and no round is requested yet
 };
 using InPool = Pool<InMessage, 16>;  // most endpoints have few at a time
 

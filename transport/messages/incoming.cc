@@ -207,7 +207,8 @@ BurstVerdict Incoming::accept(const DataBurst& burst) {
   } else if (message.message_bytes != burst.header.message_bytes) {
     return {false, DropReason::kBadField, 0};
   }
-  if (burst.original.number != 0) awaits_fences_ |= remote_.await_write(message, burst.original);
+  const bool may_be_written = burst.original.number != 0 && message.slot != kNoSlot;
+  if (may_be_written) awaits_fences_ |= remote_.await_write(message, burst.original);
   if (!message.failed) {
     const uint64_t from = burst.header.offset;
     const uint64_t to = from + burst.bytes();
@@ -336,7 +337,7 @@ bool Incoming::request_fences(bool only_look) {
   bool any = false;
   for (const Channel& channel : channels_) {
     for (size_t i = 0; i < channel.messages.size(); ++i) {
-      const InMessage& message = pool_[channel.messages[i]];
+      InMessage& message = pool_[channel.messages[i]];
       if (remote_.fenced(message)) continue;
       any = true;
       if (!over(message)) continue;
@@ -424,6 +425,7 @@ void Incoming::fail_all(ErrorCode error) {
     for (size_t i = 0; i < channel.messages.size(); ++i) {
       pool_[channel.messages[i]].writes.clear();
       pool_[channel.messages[i]].fence_round = 0;
+      pool_[channel.messages[i]].every_write = false;
       pool_[channel.messages[i]].unannounced = false;
     }
     complete_front(channel);

@@ -2,6 +2,7 @@
 #include "transport/messages/remote_receives.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::transport {
 
@@ -58,9 +59,16 @@ bool RemoteReceives::await_write(InMessage& message, const OriginalWrite& write)
   if (message.writes.size() < kMostWrites) {
     message.writes.push_back(write);
   } else {
-    message.fence_round = fences_->request_every();
+    message.every_write = true;
   }
   return true;
+}
+
+void RemoteReceives::request_fences(InMessage& message) {
+  if (std::exchange(message.every_write, false)) message.fence_round = fences_->request_every();
+  for (const OriginalWrite& write : message.writes) {
+    if (!fences_->fenced(write)) fences_->request(write.path);
+  }
 }
 
 bool RemoteReceives::await_every_write(InMessage& message) {
@@ -70,6 +78,7 @@ bool RemoteReceives::await_every_write(InMessage& message) {
 }
 
 bool RemoteReceives::fenced(const InMessage& message) const {
+  if (message.every_write) return false;
   if (message.fence_round != 0 && !fences_->fenced_since(message.fence_round)) return false;
   return std::all_of(message.writes.begin(), message.writes.end(),
                      [this](const OriginalWrite& write) { return fences_->fenced(write); });

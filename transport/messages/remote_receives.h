@@ -50,11 +50,7 @@ class RemoteReceives {
   // Whether no write can land in it any more.
   bool fenced(const InMessage& message) const;
   // Requests the fences that the message waits for and that nothing has requested yet.
-  void request_fences(const InMessage& message) {
-    for (const OriginalWrite& write : message.writes) {
-      if (!fences_->fenced(write)) fences_->request(write.path);
-    }
-  }
+  void request_fences(InMessage& message);
 
  private:
   const TokenTable* tokens_ = nullptr;  // null: nothing is written remotely

@@ -108,6 +108,9 @@ TEST(RemoteReceives, LostWritesOfManyPathsAreAwaitedWithinABound) {
     EXPECT_TRUE(remote.await_write(message, {path, fences.epoch(path), 7}));
   }
   EXPECT_LE(message.writes.capacity(), RemoteReceives::kMostWrites);
+  FenceRequest request;
+  EXPECT_FALSE(fences.poll(request)) << "none is requested before the message is over";
+  remote.request_fences(message);
   for (uint16_t path = 0; path < kPaths; ++path) {
     EXPECT_FALSE(remote.fenced(message)) << path;
     EXPECT_TRUE(fences.on_fenced(path, (fences.epoch(path) + 1).value()));

@@ -166,14 +166,15 @@ bool SendController::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   measure(now, made_at, frame, outcome);
   window_.on_acked(now, outcome.newest_sent_at, held_before, paths_.round_trip().minimum());
   // Where a NIC fails a write just before its acknowledgement, it fails the next write, too.
-  if (outcome.in_time || !paths_.is_chunk_path(id)) {
+  const bool answers = path.active() || outcome.in_time || !paths_.is_chunk_path(id);
+  if (answers) {
     path.health.answered();
     if (!path.active()) on_path_event(now, id, PathEvent::kAcked);
+    const bool more = path.sent.in_flight_segments() > 0 || path.sent.remembers_lost();
+    path.probe_at =
+        more ? CoarseTime(now + probe_timeout(paths_.round_trip(), path, params::kLongestPto))
+             : CoarseTime();
   }
-  const bool more = path.sent.in_flight_segments() > 0 || path.sent.remembers_lost();
-  path.probe_at =
-      more ? CoarseTime(now + probe_timeout(paths_.round_trip(), path, params::kLongestPto))
-           : CoarseTime();
   wake_.by(path.probe_at.near(now));
   liveness_.on_acked(id, outcome.newest_sent_at);
   feed_controller(now, frame, outcome, before);
@@ -261,12 +262,14 @@ void SendController::on_path_event(Nanos now, uint16_t id, PathEvent event) {
   const PathTransition then = transition_of(from, event);
   if (then.loss) declare_lost(now, id, *then.loss);
   if (then.to != from) enter_state(now, id, then.to);
-  // A path on which each write fails is fenced after each: where others work it is left to its
-  // timer.
-  const bool later = event == PathEvent::kFenced && from != PathState::kActive && any_active();
+  // A path on which each write fails is fenced after each: it is left to its timer, which backs
+  // off, where others work or some probes went unanswered.
+  const bool tried = any_active() || path.health.unanswered_probes() >= params::kTailProbes;
+  const bool later = event == PathEvent::kFenced && from != PathState::kActive && tried;
   if (then.probe && !later) probes_.push(paths_, id);
   if (later) {
-    path.probe_at = CoarseTime(now + params::kLongestProbeInterval);
+    path.probe_at =
+        CoarseTime(std::min(path.probe_at.near(now), now + params::kLongestProbeInterval));
     wake_.by(path.probe_at.near(now));
   }
   if (from != PathState::kActive || then.to != PathState::kSuspect) return;

@@ -143,6 +143,45 @@ TEST_F(SendControllerTest, ASuspectPathThatIsFencedIsProbedAtOnceOnlyWhereNoOthe
   }
 }
 
+// Its timer was stopped by an acknowledgement that did not return it.
+TEST_F(SendControllerTest, ASuspectPathIsProbedByItsTimerWhateverIsAcknowledgedLate) {
+  chunk_paths_ = 2;
+  open(1);
+  record(1, 1, 100);
+  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1));
+  drain_probes();
+  ASSERT_TRUE(sender_.on_fenced(now_, 1, PathEpoch(1)));
+  EXPECT_TRUE(ack(1, {{1, 1}}));
+  const int before = probes_[1];
+  wait(params::kLongestProbeInterval + millis(1));
+  EXPECT_GT(probes_[1], before);
+}
+
+TEST_F(SendControllerTest, FencesDoNotDeferTheProbeOfASuspectPath) {
+  chunk_paths_ = 2;
+  open(1);
+  record(1, 1, 100);
+  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1));
+  drain_probes();
+  const int before = probes_[1];
+  for (uint16_t epoch = 1; epoch <= 20; ++epoch) {
+    ASSERT_TRUE(sender_.on_fenced(now_, 1, PathEpoch(epoch)));
+    wait(params::kLongestProbeInterval / 10);
+  }
+  EXPECT_GT(probes_[1], before);
+}
+
+TEST_F(SendControllerTest, AFailedProbeIsLostSoThatItsAcknowledgementIsLate) {
+  chunk_paths_ = 2;
+  open(1);
+  record(1, 1, 100);
+  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1));
+  drain_probes();
+  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 2));
+  EXPECT_TRUE(ack(1, {{1, 2}}));
+  EXPECT_FALSE(path(1).active);
+}
+
 TEST_F(SendControllerTest, ClosingReturnsAllRecords) {
   open(4, kLarge);
   while (send()) continue;
