@@ -17,6 +17,7 @@
 #include "acceptance/session.h"
 #include "acceptance/stages/rest.h"
 #include "acceptance/stages/stages.h"
+#include "base/quantity.h"
 #include "base/version.h"
 #include "lab/link_meter.h"
 #include "topology/names.h"
@@ -129,10 +130,18 @@ void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& r
   for (const StageReport& stage : report.stages) {
     rows.insert(rows.end(), stage.rows.begin(), stage.rows.end());
     failed = failed || stage.outcome == StageOutcome::kFailed;
+    // Of many slow pairs only some have a row.
+    for (const Json& pair : stage.data.value("pairs", Json::array())) {
+      const bool reached = pair.value("reached", true);
+      if (reached && !pair.value("failed", false)) continue;
+      rows.push_back({"pair", pair.value("from", "") + " to " + pair.value("to", ""),
+                      reached ? rate_text(pair.value("goodput_bits_per_s", 0.0)) : "not reached",
+                      "", Grade::kFail});
+    }
   }
   if (!options.stages.empty() || !failed || options.interrupted()) return;
   StageReport made;
-  made.name = "rest";
+  made.name = kRestStage;
   made.title = "The rest, without what failed";
   const GoodGroup group = good_group(options.plan ? *options.plan : fabric.topology(), rows);
   if (group.left_out.empty()) {
@@ -141,6 +150,7 @@ void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& r
     made.reason = "fewer than two hosts are left without those that failed";
   } else {
     options.progress("rest: " + made.title);
+    if (options.live != nullptr) options.live->begin_stage(made.name);
     const Nanos start = lab::meter_now();
     Result<void> ran;
     try {
@@ -151,6 +161,7 @@ void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& r
     }
     made.seconds = to_seconds(lab::meter_now() - start);
     conclude(ran, options.interrupted(), made);
+    if (options.live != nullptr) options.live->end_stage(made);
   }
   report.stages.push_back(std::move(made));
 }

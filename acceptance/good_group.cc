@@ -88,9 +88,10 @@ class Search {
         leave_host_out(*host, why);
       } else if (links_out_.insert(*link).second) {
         group_.left_out.push_back({topology::link_label(topology_, *link), why});
+        group_.links_carry |= row.check != "link state";  // of one that is down nothing is carried
       }
     } else if (const auto pair = names_.pair(row.where)) {
-      bad_pairs_.emplace_back(*pair, why);
+      if (row.check != "routes") bad_pairs_.emplace_back(*pair, why);
     } else if (const auto host = topology::find_host(topology_, row.where)) {
       leave_host_out(*host, why);
     }

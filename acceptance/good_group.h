@@ -19,11 +19,12 @@ struct LeftOut {
 struct GoodGroup {
   std::vector<uint32_t> hosts;  // by index, ascending
   std::vector<uint32_t> links;  // between switches, that are left out
+  bool links_carry = false;     // some of them still carry packets
   std::vector<LeftOut> left_out;
 };
 
 // A host's own link counts as the host. Of pairs that failed, the host in most of them is left out
-// first; hosts without a route to each other are such pairs.
+// first. Pairs with missing routes stand for their leaves, and leave no host out.
 GoodGroup good_group(const topology::Topology& topology, const std::vector<Row>& rows);
 
 // What is left of a topology: these hosts, all switches, and the links that are not left out.

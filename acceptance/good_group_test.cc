@@ -60,6 +60,20 @@ TEST(GoodGroup, OfPairsTheHostInMostOfThemIsLeftOut) {
   EXPECT_THAT(places_of(group), ElementsAre("h0"));
 }
 
+TEST(GoodGroup, MissingRoutesOfAPairLeaveNoHostOut) {
+  Row routes = failed("h0 to h2");
+  routes.check = "routes";
+  EXPECT_THAT(good_group(small_fabric(), {routes}).left_out, IsEmpty());
+}
+
+TEST(GoodGroup, KnowsWhetherLinksThatAreLeftOutStillCarryPackets) {
+  Row down = failed("leaf0 - spine1");
+  down.check = "link state";
+  EXPECT_FALSE(good_group(small_fabric(), {down}).links_carry);
+  EXPECT_TRUE(good_group(small_fabric(), {failed("leaf0 - spine1")}).links_carry);
+  EXPECT_FALSE(good_group(small_fabric(), {failed("h0")}).links_carry);
+}
+
 TEST(GoodGroup, HostsThatAreCutOffAreLeftOutToo) {
   const GoodGroup group = good_group(
       small_fabric(), {failed("h3"), failed("leaf1 - spine0"), failed("leaf1 - spine1")});

@@ -73,7 +73,9 @@ void LiveFigures::begin(const topology::Topology& fabric, const std::vector<std:
 void LiveFigures::begin_stage(const std::string& name) {
   const std::lock_guard lock(mutex_);
   stage_start_ = lab::meter_now();
-  if (LiveStage* const stage = find(now_.stages, name)) stage->running = true;
+  LiveStage* stage = find(now_.stages, name);
+  if (stage == nullptr) stage = &now_.stages.emplace_back(LiveStage{.name = name});
+  stage->running = true;
 }
 
 void LiveFigures::end_stage(const StageReport& report) {

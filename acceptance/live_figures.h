@@ -73,6 +73,7 @@ class LiveFigures {
   // `rounds` are those of the stage pairs.
   void begin(const topology::Topology& fabric, const std::vector<std::string>& stages,
              const std::vector<std::vector<HostPair>>& rounds);
+  // One that was not chosen is added: the stage that runs after a failure.
   void begin_stage(const std::string& name);
   // Keeps what its data has, as documents.h writes it.
   void end_stage(const StageReport& report);

@@ -36,7 +36,7 @@ Grade grade_of(const Report& report) {
 
 bool is_broken(const Report& report) {
   return std::any_of(report.stages.begin(), report.stages.end(), [](const StageReport& stage) {
-    return stage.outcome == StageOutcome::kBroken;
+    return stage.outcome == StageOutcome::kBroken && stage.name != kRestStage;
   });
 }
 

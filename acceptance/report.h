@@ -96,7 +96,10 @@ struct Report {
 Grade grade_of(const StageReport& stage);
 // Of all stages that ran.
 Grade grade_of(const Report& report);
-// Whether any stage could not measure.
+// The stage that runs only after a failed check.
+inline constexpr const char* kRestStage = "rest";
+
+// Whether any stage but the rest could not measure.
 bool is_broken(const Report& report);
 size_t count_rows(const Report& report, Grade grade);
 

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -85,6 +86,9 @@ Page metrics_page(const Server::Source& source) {
 Page page_of(http::verb method, std::string_view target, const Server::Source& source) {
   if (method != http::verb::get && method != http::verb::head) {
     return {.status = http::status::method_not_allowed, .text = "only GET and HEAD\n"};
+  }
+  if (target.starts_with("http://")) {  // the absolute form, as proxies are asked
+    target.remove_prefix(std::min(target.find('/', 7), target.size()));
   }
   const std::string_view path = target.substr(0, target.find('?'));
   if (path == "/metrics") return metrics_page(source);

@@ -98,6 +98,12 @@ TEST(Server, AnswersHeadWithoutBody) {
   EXPECT_EQ(answer.substr(answer.size() - 4), "\r\n\r\n");
 }
 
+TEST(Server, TakesTheAbsoluteFormOfItsPath) {
+  const auto server = serving();
+  EXPECT_TRUE(begins(get(server->port(), "http://node1:18704/metrics"), "HTTP/1.1 200 OK"));
+  EXPECT_TRUE(begins(get(server->port(), "http://node1"), "HTTP/1.1 404"));
+}
+
 TEST(Server, RefusesOtherPathsMethodsAndWhatIsNoRequest) {
   const auto server = serving();
   const auto status = [&](const std::string& request) {

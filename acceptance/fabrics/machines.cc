@@ -348,6 +348,7 @@ Result<std::string> Machines::place_file(Commands& commands, const std::string& 
   if (!written) return fail(written.error());
   for (size_t i = 0; i < hosts.size(); ++i) {
     if ((*written)[i].exit_status == 0 || asked_.interrupted()) continue;
+    clean_up(commands, hosts);
     return fail(ErrorCode::kSystem, "cannot write a file on " + machines_[hosts[i]].name,
                 complaint_of((*written)[i]), "make room in its /tmp");
   }

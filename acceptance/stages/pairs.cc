@@ -289,6 +289,7 @@ class Pairs {
                        {"to", session_.host(each.pair.to)},
                        {"goodput_bits_per_s", each.flow.bits_per_s},
                        {"allowed_bits_per_s", each.allowed},
+                       {"failed", grade_of_pair(each) == Grade::kFail},
                        {"tcp_bits_per_s", each.tcp.bits_per_s},
                        {"segments", each.flow.segments},
                        {"retransmitted", each.flow.retransmitted},

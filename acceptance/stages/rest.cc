@@ -24,6 +24,26 @@ std::string names_of(const topology::Topology& topology, const std::vector<uint3
   return hosts.size() > kMost ? names + ", ..." : names;
 }
 
+Row group_row(const topology::Topology& whole, const GoodGroup& group, bool works) {
+  Row row{"largest good group",
+          fmt::format("{} of {} hosts", group.hosts.size(), whole.hosts.size()),
+          names_of(whole, group.hosts), "the rest works"};
+  if (!works) {
+    row.measured += " do not work together";
+    row.grade = Grade::kFail;
+    row.todo = "what is left out is not the only fault: see the rows below";
+  } else if (group.links_carry) {
+    row.measured += " work together, by paths that avoid the links that are left out";
+    row.grade = Grade::kWarn;
+    row.todo =
+        "take these links out of service: they still carry packets, and programs that keep to one "
+        "path, as TCP, may be on them";
+  } else {
+    row.measured += " work together";
+  }
+  return row;
+}
+
 // Each stage only if the one before passed.
 Result<void> test_part(Session& session, StageReport& report) {
   for (auto* const run : {run_reach, run_pairs, run_collectives}) {
@@ -45,7 +65,6 @@ Result<void> run_rest(const Fabric& fabric, const AcceptanceOptions& options,
     report.rows.push_back({"left out", each.place, each.why, "", Grade::kWarn,
                            "mend it, then test the fabric again"});
   }
-  const std::string where = fmt::format("{} of {} hosts", group.hosts.size(), whole.hosts.size());
   report.data["hosts"] = Json::array();
   for (const uint32_t host : group.hosts) report.data["hosts"].push_back(whole.hosts[host].name);
   const auto part = part_of_fabric(fabric, part_of(whole, group));
@@ -60,12 +79,7 @@ Result<void> run_rest(const Fabric& fabric, const AcceptanceOptions& options,
   report.commands = (*session)->commands().take_lines();
   if (!tested) return tested;
   if ((*session)->interrupted()) return {};
-  const bool works = grade_of(tests) != Grade::kFail;
-  report.rows.push_back(
-      {"largest good group", where,
-       names_of(whole, group.hosts) + (works ? " work together" : ": see the rows below"),
-       "the rest works", works ? Grade::kOk : Grade::kFail,
-       works ? "" : "what is left out disturbs the rest: take it out of service, then test again"});
+  report.rows.push_back(group_row(whole, group, grade_of(tests) != Grade::kFail));
   report.rows.insert(report.rows.end(), tests.rows.begin(), tests.rows.end());
   return {};
 }

@@ -23,6 +23,25 @@ std::string time_text(double value) {
   return duration_text(nanos(static_cast<int64_t>(value * 1e9)));
 }
 
+// What the hosts must have; the arguments are files, or empty.
+constexpr const char* kNeeded =
+    "import os, sys, torch, torchvision, heddle_torch.train\n"
+    "for path in filter(None, sys.argv[1:]):\n"
+    "    if not os.path.exists(path): sys.exit('there is no ' + path)\n";
+
+// The last line that is not of `heddle run`, which says only how the program ended.
+std::string complaint_of_program(const CommandEnd& end) {
+  std::string last;
+  size_t from = 0;
+  while (from < end.errors.size()) {
+    const size_t to = std::min(end.errors.find('\n', from), end.errors.size());
+    const std::string line = end.errors.substr(from, to - from);
+    if (!line.empty() && line.rfind("heddle: ", 0) != 0) last = line;
+    from = to + 1;
+  }
+  return last.empty() || end.late ? complaint_of(end) : last;
+}
+
 struct Trained {
   std::string backend;
   uint32_t ranks = 0;
@@ -77,8 +96,12 @@ class TorchTraining {
     const Result<std::string> missing = what_is_missing();
     if (!missing) return fail(missing.error());
     if (session_.interrupted()) return {};
+    if (!missing->empty() && options().wanted) {
+      return fail(ErrorCode::kUnavailable, "cannot train with PyTorch", *missing,
+                  "see --python, --cifar and --weights: they name what is on the hosts");
+    }
     if (!missing->empty()) {
-      add_reason(*missing);
+      add_reason("not tried: " + *missing);
       return {};
     }
     return compare();
@@ -99,7 +122,7 @@ class TorchTraining {
   }
 
   std::string where(size_t count) const {
-    return count == 1 ? session_.host(hosts_.front()) : fmt::format("{} hosts", count);
+    return count == 1 ? "one host" : fmt::format("{} hosts", count);  // no place that is to blame
   }
 
   void add_reason(const std::string& why) {
@@ -112,7 +135,7 @@ class TorchTraining {
     for (size_t i = 0; i < asked; ++i) {
       const auto id = session_.commands().start(
           session_.host(hosts_[i]),
-          {options().python, "-c", "import torch, torchvision, heddle_torch.train"});
+          {options().python, "-c", kNeeded, options().cifar, options().weights});
       if (!id) return fail(id.error());
       ids.push_back(*id);
     }
@@ -120,7 +143,7 @@ class TorchTraining {
     for (size_t i = 0; i < ids.size(); ++i) {
       const CommandEnd end = session_.commands().result_of(ids[i]);
       if (end.exit_status == 0) continue;
-      return fmt::format("not tried: {} of {}: {}", options().python, session_.host(hosts_[i]),
+      return fmt::format("{} of {}: {}", options().python, session_.host(hosts_[i]),
                          complaint_of(end));
     }
     return std::string();
@@ -139,6 +162,15 @@ class TorchTraining {
     if (!all) return fail(all.error());
     if (!session_.interrupted()) judge(*alone, *all, *gloo);
     return {};
+  }
+
+  // Gloo takes one name for all hosts; empty: they differ, and it looks for itself.
+  std::string common_device() const {
+    const std::string first = session_.fabric().device(hosts_.front());
+    const bool same = std::all_of(hosts_.begin(), hosts_.end(), [&](uint32_t host) {
+      return session_.fabric().device(host) == first;
+    });
+    return same ? first : "";
   }
 
   // A number of images with which a step's computation can hide its communication at the bound.
@@ -162,7 +194,9 @@ class TorchTraining {
     };
     add(session_.fabric().options_for_ranks(hosts));
     add({"--"});
-    if (backend == "gloo") add({"env", "GLOO_SOCKET_IFNAME=" + session_.fabric().device(hosts[0])});
+    if (backend == "gloo" && !common_device().empty()) {
+      add({"env", "GLOO_SOCKET_IFNAME=" + common_device()});
+    }
     add({options().python, "-m", "heddle_torch.train", "--backend", backend, "--model",
          "resnet18"});
     add({"--steps", full ? "10" : "3", "--warm-up", "1", "--json"});
@@ -180,9 +214,10 @@ class TorchTraining {
         fmt::format("training: ResNet-18 over {} on {}", backend, where(hosts.size())));
     const bool full = session_.options().depth == Depth::kFull;
     const std::string name = fmt::format("resnet18-{}-{}", backend, where(hosts.size()));
-    Result<RecordedRun> run =
-        run_recorded(session_, name.substr(0, name.find(' ')),
-                     {words_of(backend, hosts), hosts, params::kTorchTime * (full ? 5 : 1)});
+    Result<RecordedRun> run = run_recorded(
+        session_, name.substr(0, name.find(' ')),
+        {words_of(backend, hosts), hosts,
+         params::kTorchTime * static_cast<int64_t>((full ? 5 : 1) * hosts_.size() / hosts.size())});
     if (!run) return fail(std::move(run).error());
     const size_t begin = run->end.output.find('{');
     const Json document = Json::parse(
@@ -193,7 +228,7 @@ class TorchTraining {
       }
       return trained_of(document);
     }
-    none.complaint = complaint_of(run->end);
+    none.complaint = complaint_of_program(run->end);
     return none;
   }
 

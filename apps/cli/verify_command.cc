@@ -309,8 +309,8 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
       ->allow_extra_args(false)
       ->check(one_of(acceptance::stage_names()))
       ->default_str("all");
-  auto* const quick =
-      command->add_flag("--quick", options->quick, "short measurements, a minute in all");
+  auto* const quick = command->add_flag("--quick", options->quick,
+                                        "short measurements, about a minute if nothing fails");
   command->add_flag("--full", options->full, "long measurements")->excludes(quick);
   command->add_option("--expect", options->expect, "read what the fabric must reach from this file")
       ->type_name("FILE")

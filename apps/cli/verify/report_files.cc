@@ -34,7 +34,10 @@ Result<void> write_report(const acceptance::Report& report, const std::string& f
       {"ctrf.json",
        acceptance::ctrf_of(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"}};
   for (const auto& [name, text] : files) {
-    if (auto written = write_text_file(fmt::format("{}/{}", folder, name), text); !written) {
+    const std::string path = fmt::format("{}/{}", folder, name);
+    if (auto written = write_text_file(path, text); !written) {
+      std::error_code none;
+      std::filesystem::remove(path, none);  // half of it would mislead
       return written;
     }
   }

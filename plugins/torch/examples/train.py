@@ -50,16 +50,20 @@ def cifar_images(folder):
 
 
 def load_weights(model, path):
-    """All layers of the file that the model has in this shape."""
+    """All layers of the file; the last one may be of other classes, and is then left out."""
     own = model.state_dict()
     try:
-        weights = torch.load(path, map_location="cpu")
+        weights = torch.load(path, map_location="cpu", weights_only=True)
         fitting = {name: each for name, each in weights.items() if name in own and each.shape == own[name].shape}
-    except (OSError, RuntimeError, AttributeError, ValueError, pickle.UnpicklingError) as failure:
-        sys.exit(f"error: cannot read weights from {path}: {failure} (give a file that torch.save made of a "
-                 "state_dict)")
-    if not fitting:
-        sys.exit(f"error: {path} has no layer of this model (give weights of the same model)")
+    except (OSError, EOFError, RuntimeError, AttributeError, ValueError, pickle.UnpicklingError) as failure:
+        why = str(failure) or "it is empty"
+        if isinstance(failure, pickle.UnpicklingError):
+            why = "it is no file of tensors alone"
+        sys.exit(f"error: cannot read weights from {path}: {why} (give a file that torch.save made of a state_dict)")
+    missing = [name for name in own if name not in fitting]
+    if len(missing) > 2:  # weight and bias of the last layer
+        sys.exit(f"error: {path} lacks {len(missing)} of the model's {len(own)} tensors, as {missing[0]} (give weights "
+                 "of the same model)")
     model.load_state_dict(fitting, strict=False)
 
 
