@@ -172,6 +172,8 @@ class Prometheus:
             with urllib.request.urlopen(url, timeout=10) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
+            if error.code == 503:  # it listens before it is ready
+                raise ConnectionError("Prometheus is starting") from error
             raise AssertionError(f"{words}: {error.read().decode()}") from error
 
     def query(self, expression):
