@@ -147,7 +147,6 @@ class Backend(unittest.TestCase):
         given = self.train(*words, "--weights", weights)
         self.assertEqual(given["weights"], str(weights))
         self.assertNotEqual(given["losses"], self.train(*words)["losses"])
-        self.assertEqual(given["losses"], self.train(*words, "--weights", weights)["losses"])
         weights.write_text("none", encoding="utf-8")
         done = run_ranks(1, HERE / "examples" / "train.py", "--model", "small", "--weights", weights)
         self.assertNotEqual(done.returncode, 0)

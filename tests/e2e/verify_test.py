@@ -108,8 +108,8 @@ class PyTorch(unittest.TestCase):
                 python = pathlib.Path(folder, "python")
                 python.write_text(TRAINER, encoding="utf-8")
                 python.chmod(0o755)
-                done = program.run("verify", "--topology", topology, "--stage", "training", "--python", python,
-                                   "--weights", "w.pt", "--json", timeout=200, settings=settings)
+                done = verify("--topology", topology, "--stage", "training", "--python", python, "--weights", "w.pt",
+                              "--json", settings=settings)
                 self.assertEqual(done.returncode, 1 if failed else 2, done.stderr)
                 report = json.loads(done.stdout)
                 self.assertEqual(wrong_rows(report), failed)
