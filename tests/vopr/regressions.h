@@ -69,6 +69,10 @@ inline constexpr Regression kRegressions[] = {
     {301170,
      "a reliable NIC failed each write just before its acknowledgement, which returned the path, "
      "and an idle connection probed all paths in every round trip"},
+    {333877,
+     "a failed probe was declared lost, so that its acknowledgement did not return its path, and "
+     "an "
+     "idle connection set paths aside and returned them without end"},
 };
 
 }  // namespace heddle::vopr

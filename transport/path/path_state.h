@@ -52,12 +52,10 @@ inline constexpr std::array kTable = {
     Row{kActive, PathEvent::kFenced, {kActive, kPathFailure, false}},
     Row{kSuspect, PathEvent::kProbeUnanswered, {kProbing, kTimeout, true}},
     Row{kSuspect, PathEvent::kAcked, {kActive, std::nullopt, false}},
-    Row{kSuspect, PathEvent::kWriteFailed, {kSuspect, kPathFailure, false}},
     Row{kSuspect, PathEvent::kFenced, {kSuspect, kPathFailure, true}},
     Row{kSuspect, PathEvent::kMoved, {kSuspect, std::nullopt, true}},
     Row{kProbing, PathEvent::kProbeUnanswered, {kProbing, kTimeout, true}},
     Row{kProbing, PathEvent::kAcked, {kActive, std::nullopt, false}},
-    Row{kProbing, PathEvent::kWriteFailed, {kProbing, kPathFailure, false}},
     Row{kProbing, PathEvent::kFenced, {kProbing, kPathFailure, true}},
     Row{kProbing, PathEvent::kMoved, {kProbing, std::nullopt, true}},
 };

@@ -171,7 +171,9 @@ TEST_F(SendControllerTest, FencesDoNotDeferTheProbeOfASuspectPath) {
   EXPECT_GT(probes_[1], before);
 }
 
-TEST_F(SendControllerTest, AFailedProbeIsLostSoThatItsAcknowledgementIsLate) {
+// VOPR, seed 333877: a failed probe was declared lost. Its acknowledgement no longer returned the
+// path, and idle connections set their paths aside and returned them for ever.
+TEST_F(SendControllerTest, TheAcknowledgementOfAProbeReturnsItsPathThoughTheNicFailedIt) {
   chunk_paths_ = 2;
   open(1);
   record(1, 1, 100);
@@ -179,7 +181,7 @@ TEST_F(SendControllerTest, AFailedProbeIsLostSoThatItsAcknowledgementIsLate) {
   drain_probes();
   ASSERT_TRUE(sender_.on_write_failed(now_, 1, 2));
   EXPECT_TRUE(ack(1, {{1, 2}}));
-  EXPECT_FALSE(path(1).active);
+  EXPECT_TRUE(path(1).active);
 }
 
 TEST_F(SendControllerTest, ClosingReturnsAllRecords) {
