@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "acceptance/params.h"
+#include "base/quantity.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -55,6 +56,8 @@ TrainingJob training_job(uint32_t ranks, double bound_bits_per_s, Depth depth) {
                              params::kLeastTrainingSteps, params::kMostTrainingSteps);
   return job;
 }
+
+std::string time_text(double seconds) { return duration_text(of_seconds(seconds)); }
 
 uint64_t bucket_bytes(const TrainingJob& job) {
   return job.gradient_bytes / kLayers * kLayersOfBucket;

@@ -34,6 +34,9 @@ std::string workload_of(const TrainingJob& job);
 // Words of `heddle size` that calculate the step that the fabric allows.
 std::vector<std::string> formula_words(const TrainingJob& job, double bound_bits_per_s);
 
+// As people read it, of seconds.
+std::string time_text(double seconds);
+
 struct StepFigures {
   double step_s = 0;  // median of the steps that are timed
   double computing_s = 0;

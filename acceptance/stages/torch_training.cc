@@ -14,14 +14,9 @@
 #include "acceptance/stages/recorded_all_reduce.h"
 #include "acceptance/stages/recorded_run.h"
 #include "acceptance/training_job.h"
-#include "base/quantity.h"
 
 namespace heddle::acceptance {
 namespace {
-
-std::string time_text(double value) {
-  return duration_text(nanos(static_cast<int64_t>(value * 1e9)));
-}
 
 // What the hosts must have; the arguments are files, or empty.
 constexpr const char* kNeeded =

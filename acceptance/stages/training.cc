@@ -10,7 +10,6 @@
 #include "acceptance/stages/stages.h"
 #include "acceptance/stages/torch_training.h"
 #include "acceptance/training_job.h"
-#include "base/quantity.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -18,10 +17,6 @@ namespace {
 constexpr const char* kTodo =
     "all-reduces alone passed: `heddle summary` of the recording names the rank that waits; look "
     "for what else uses its processors";
-
-std::string time_text(double value) {
-  return duration_text(nanos(static_cast<int64_t>(value * 1e9)));
-}
 
 // What the formula says of a step; zeros where no rate is known.
 struct Ideal {
