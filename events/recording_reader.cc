@@ -119,8 +119,20 @@ Result<RecordingReader> RecordingReader::from(std::shared_ptr<recording::Source>
   RecordingReader reader;
   reader.source_ = std::move(source);
   if (Result<void> header = reader.read_header(name); !header) return fail(header.error());
-  reader.find_blocks();
+  reader.take_writers(reader.find_blocks());
+  reader.dropped_at_first_ = reader.facts_.dropped_events;
   return reader;
+}
+
+void RecordingReader::refresh() {
+  read_progress();
+  take_writers(find_blocks());
+  for (size_t i = 0; i < writers_.size() && begun_; ++i) queue(i);
+}
+
+uint64_t RecordingReader::missed_events() const {
+  const uint64_t dropped = facts_.dropped_events - dropped_at_first_;
+  return dropped - std::min(dropped, taken_of_dropped_);
 }
 
 Result<void> RecordingReader::read_header(const std::string& name) {
@@ -159,6 +171,15 @@ Result<void> RecordingReader::read_header(const std::string& name) {
   return {};
 }
 
+// What a writer changes in the file's header.
+void RecordingReader::read_progress() {
+  alignas(FileHeader) std::array<std::byte, sizeof(FileHeader)> bytes{};
+  if (source_->read(0, bytes.data(), bytes.size()) < bytes.size()) return;
+  const auto& header = *reinterpret_cast<const FileHeader*>(bytes.data());
+  facts_.closed = header.closed.load() == 1;
+  facts_.dropped_events = header.dropped_events.load();
+}
+
 bool RecordingReader::read_schema(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = take(text, '\n');
@@ -179,11 +200,13 @@ bool RecordingReader::read_schema(std::string_view text) {
   return !kinds_.empty() && kinds_.size() < recording::kJump;
 }
 
-void RecordingReader::find_blocks() {
+RecordingReader::Blocks RecordingReader::find_blocks() {
   const uint64_t size = source_->size();
   const uint64_t wanted = header_bytes_ + uint64_t{blocks_} * block_bytes_;
-  std::map<uint32_t, std::vector<Block>> by_writer;
+  Blocks by_writer;
   OffsetSpan offsets;
+  facts_.blocks = facts_.blocks_damaged = 0;
+  facts_.events = 0;
   for (uint64_t at = header_bytes_; at < std::min(wanted, size); at += block_bytes_) {
     // Skips holes in the file: most rings are never full.
     const uint64_t data = source_->next_data(at);
@@ -214,20 +237,45 @@ void RecordingReader::find_blocks() {
   }
   facts_.missing_bytes = wanted - std::min(wanted, size);
   facts_.cut_short |= facts_.missing_bytes > 0;
-  take_writers(by_writer);
-}
-
-void RecordingReader::take_writers(std::map<uint32_t, std::vector<Block>>& by_writer) {
-  std::set<uint32_t> ids;
-  for (auto& [id, blocks] : by_writer) {
+  for (auto& [writer, blocks] : by_writer) {
     std::sort(blocks.begin(), blocks.end(),
               [](const Block& a, const Block& b) { return a.sequence < b.sequence; });
-    ids.insert(id & ~recording::kLasting);
-    Writer& writer = writers_.emplace_back();
-    writer.id = id & ~recording::kLasting;
-    writer.blocks = std::move(blocks);
   }
+  return by_writer;
+}
+
+// Writers that are known go on, and new ones begin behind them.
+void RecordingReader::take_writers(Blocks blocks) {
+  for (Writer& writer : writers_) {
+    go_on(writer, std::move(blocks[writer.key]));
+    blocks.erase(writer.key);
+  }
+  for (auto& [key, of_writer] : blocks) {
+    Writer& writer = writers_.emplace_back();
+    writer.key = key;
+    writer.id = key & ~recording::kLasting;
+    writer.blocks = std::move(of_writer);
+  }
+  std::set<uint32_t> ids;
+  for (const Writer& writer : writers_) ids.insert(writer.id);
   facts_.writers = static_cast<uint32_t>(ids.size());
+}
+
+// Of blocks that were there before, the events that were taken stay so.
+void RecordingReader::go_on(Writer& writer, std::vector<Block> blocks) {
+  size_t next = 0;
+  for (const Block& before : writer.blocks) {
+    while (next < blocks.size() && blocks[next].sequence < before.sequence) ++next;
+    if (next < blocks.size() && blocks[next].sequence == before.sequence) {
+      blocks[next].taken = before.taken;
+      blocks[next].events = before.events;
+    } else {
+      taken_of_dropped_ += before.events;
+    }
+  }
+  writer.blocks = std::move(blocks);
+  writer.block = 0;
+  writer.at = nullptr;
 }
 
 void RecordingReader::queue(size_t writer) {
@@ -253,15 +301,19 @@ bool RecordingReader::next(RecordedEvent& event) {
 // Finds the writer's next record of a known kind; false: there is none.
 bool RecordingReader::advance(Writer& writer) {
   while (writer.block < writer.blocks.size()) {
+    Block& block = writer.blocks[writer.block];
     if (writer.at == nullptr) load_block(writer);
     while (writer.at < writer.end) {
       bool found = false;
+      const std::byte* const before = writer.at;
       if (!read_record(writer, writer.end, found)) {
         ++broken_;
         break;
       }
+      if (static_cast<uint8_t>(before[0]) != recording::kJump) ++block.events;
       if (found) return true;
     }
+    block.taken = block.used;
     writer.at = nullptr;
     ++writer.block;
   }
@@ -269,18 +321,21 @@ bool RecordingReader::advance(Writer& writer) {
   return false;
 }
 
-// If the writer has overwritten the block meanwhile, the block counts as empty.
+// If the writer has overwritten the block meanwhile, the block counts as empty. Its header is read
+// after its records: of records that are overwritten while they are read it is another one.
 void RecordingReader::load_block(Writer& writer) {
   const Block& block = writer.blocks[writer.block];
-  const size_t wanted = sizeof(BlockHeader) + block.used;
+  const size_t wanted = block.used - block.taken;
   writer.bytes.resize(std::max(writer.bytes.size(), wanted));
-  const size_t got = source_->read(block.at, writer.bytes.data(), wanted);
-  BlockHeader header{};
-  std::memcpy(static_cast<void*>(&header), writer.bytes.data(), std::min(got, sizeof header));
+  const size_t got = source_->read(block.at + sizeof(BlockHeader) + block.taken,
+                                   writer.bytes.data(), wanted);
+  alignas(BlockHeader) std::array<std::byte, sizeof(BlockHeader)> bytes{};
+  source_->read(block.at, bytes.data(), bytes.size());
+  const auto& header = *reinterpret_cast<const BlockHeader*>(bytes.data());
   const bool same = header.sequence == block.sequence && header.base_ns == block.base_ns;
-  writer.at = writer.bytes.data() + sizeof(BlockHeader);
-  writer.end = same ? writer.bytes.data() + std::max(got, sizeof(BlockHeader)) : writer.at;
-  writer.latest = {block.base_ns};
+  writer.at = writer.bytes.data();
+  writer.end = same ? writer.at + got : writer.at;
+  if (block.taken == 0) writer.latest = {block.base_ns};
   if (got < wanted) facts_.cut_short = true;
 }
 

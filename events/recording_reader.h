@@ -61,6 +61,11 @@ class RecordingReader {
   // Takes the next event of all writers in time order; false at the end.
   bool next(RecordedEvent& event);
 
+  // Of a file that is still written, after next() has returned false: takes up what was written
+  // since, so that next() goes on. Events that the ring overwrote meanwhile are missed_events().
+  void refresh();
+  uint64_t missed_events() const;
+
   // Counts so far: records of unknown kinds, and blocks with an invalid record.
   uint64_t unknown_events() const { return unknown_; }
   uint64_t blocks_broken() const { return broken_; }
@@ -80,8 +85,11 @@ class RecordingReader {
     uint64_t at = 0;    // position in the source
     uint32_t used = 0;  // bytes of records that are present
     int64_t base_ns = 0;
+    uint32_t taken = 0;  // bytes of these that were taken
+    uint64_t events = 0;  // in these
   };
   struct Writer {
+    uint32_t key = 0;  // in block headers
     uint32_t id = 0;
     std::vector<Block> blocks;
     size_t block = 0;
@@ -97,8 +105,11 @@ class RecordingReader {
                                       const std::string& name);
   Result<void> read_header(const std::string& name);
   bool read_schema(std::string_view text);
-  void find_blocks();
-  void take_writers(std::map<uint32_t, std::vector<Block>>& by_writer);
+  using Blocks = std::map<uint32_t, std::vector<Block>>;  // by writer, in order of sequence
+  void read_progress();
+  Blocks find_blocks();
+  void take_writers(Blocks blocks);
+  void go_on(Writer& writer, std::vector<Block> blocks);
   void load_block(Writer& writer);
   bool advance(Writer& writer);
   bool read_record(Writer& writer, const std::byte* end, bool& found);
@@ -116,6 +127,8 @@ class RecordingReader {
   uint32_t header_bytes_ = 0;
   uint32_t block_bytes_ = 0;
   uint32_t blocks_ = 0;
+  uint64_t dropped_at_first_ = 0;
+  uint64_t taken_of_dropped_ = 0;  // events that were taken before they were overwritten
 };
 
 }  // namespace heddle::events

@@ -1,0 +1,111 @@
+// A reader follows a recording that is still written.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/temporary_folder.h"
+#include "events/recording.h"
+#include "events/recording_reader.h"
+
+namespace heddle::events {
+namespace {
+
+MessageCompleted message(Nanos time, uint32_t sequence) {
+  MessageCompleted made;
+  made.time = time;
+  made.sequence = sequence;
+  return made;
+}
+
+class RecordingFollowTest : public ::testing::Test {
+ protected:
+  RecordingFollowTest() : folder_(*TemporaryFolder::make("heddle-follow")) {}
+
+  std::shared_ptr<Recording> record(Bytes most) {
+    auto made = Recording::create(
+        {.directory = folder_.path() + "/it", .most = most, .level = RecordLevel::kSegments});
+    EXPECT_TRUE(made) << made.error().message();
+    return *made;
+  }
+
+  static std::vector<uint32_t> read(RecordingReader& reader) {
+    std::vector<uint32_t> sequences;
+    RecordedEvent event;
+    while (reader.next(event)) {
+      sequences.push_back(std::get<MessageCompleted>(event.event).sequence);
+    }
+    return sequences;
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(RecordingFollowTest, GoesOnWithWhatIsWrittenAfterItsEndInOrderOfTime) {
+  const auto recording = record(mebibytes(4));
+  const auto first = recording->add_writer();
+  first->on_any(message(nanos(10), 1));
+  auto reader = RecordingReader::open(recording->path());
+  ASSERT_TRUE(reader);
+  EXPECT_EQ(read(*reader), std::vector<uint32_t>{1});
+  reader->refresh();
+  EXPECT_EQ(read(*reader), std::vector<uint32_t>{});
+  const auto second = recording->add_writer();
+  uint32_t sequence = 2;
+  for (const Nanos time : {nanos(20), nanos(30), seconds(9)}) {  // the last one needs a jump
+    first->on_any(message(time, sequence++));
+    second->on_any(message(time + nanos(1), sequence++));
+  }
+  reader->refresh();
+  EXPECT_EQ(read(*reader), (std::vector<uint32_t>{2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(reader->missed_events(), 0u);
+  EXPECT_FALSE(reader->facts().closed);
+  recording->mark_closed();
+  reader->refresh();
+  EXPECT_TRUE(reader->facts().closed);
+}
+
+TEST_F(RecordingFollowTest, MissesNothingOfARingThatIsOverwrittenManyTimesIfItKeepsUp) {
+  const auto recording = record(mebibytes(1));
+  const auto recorder = recording->add_writer();
+  auto reader = RecordingReader::open(recording->path());
+  ASSERT_TRUE(reader);
+  uint32_t written = 0;
+  uint32_t taken = 0;
+  for (int round = 0; round < 500; ++round) {
+    for (int i = 0; i < 997; ++i, ++written) recorder->on_any(message(micros(written), written));
+    reader->refresh();
+    for (const uint32_t sequence : read(*reader)) ASSERT_EQ(sequence, taken++);
+  }
+  EXPECT_EQ(taken, written);
+  EXPECT_GT(reader->facts().dropped_events, written / 2);
+  EXPECT_EQ(reader->missed_events(), 0u);
+}
+
+TEST_F(RecordingFollowTest, CountsWhatItMissedWhereItFallsBehind) {
+  const auto recording = record(mebibytes(1));
+  const auto recorder = recording->add_writer();
+  uint32_t written = 0;
+  const auto write = [&](uint32_t events) {
+    for (uint32_t i = 0; i < events; ++i, ++written) {
+      recorder->on_any(message(micros(written), written));
+    }
+  };
+  write(1'000);
+  auto reader = RecordingReader::open(recording->path());
+  ASSERT_TRUE(reader);
+  size_t taken = read(*reader).size();
+  EXPECT_EQ(taken, 1'000u);
+  write(200'000);
+  reader->refresh();
+  taken += read(*reader).size();
+  EXPECT_LT(taken, written);
+  EXPECT_EQ(taken + reader->missed_events(), written);
+}
+
+}  // namespace
+}  // namespace heddle::events
