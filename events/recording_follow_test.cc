@@ -1,14 +1,17 @@
 // A reader follows a recording that is still written.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/temporary_folder.h"
 #include "events/recording.h"
+#include "events/recording_changes.h"
 #include "events/recording_reader.h"
 
 namespace heddle::events {
@@ -41,7 +44,6 @@ class RecordingFollowTest : public ::testing::Test {
     return sequences;
   }
 
- private:
   TemporaryFolder folder_;
 };
 
@@ -84,6 +86,61 @@ TEST_F(RecordingFollowTest, MissesNothingOfARingThatIsOverwrittenManyTimesIfItKe
   EXPECT_EQ(taken, written);
   EXPECT_GT(reader->facts().dropped_events, written / 2);
   EXPECT_EQ(reader->missed_events(), 0u);
+}
+
+// Writes the changes of a recording into another file.
+class Copy {
+ public:
+  explicit Copy(std::string path)
+      : path_(std::move(path)), file_(std::fopen(path_.c_str(), "w+")) {}
+  ~Copy() { std::fclose(file_); }
+  Copy(const Copy&) = delete;
+  Copy& operator=(const Copy&) = delete;
+
+  const std::string& path() const { return path_; }
+  size_t take(RecordingChanges& changes) {
+    size_t bytes = 0;
+    changes.look([&](uint64_t at, std::span<const std::byte> range) {
+      std::fseek(file_, static_cast<long>(at), SEEK_SET);
+      std::fwrite(range.data(), 1, range.size(), file_);
+      bytes += range.size();
+    });
+    std::fflush(file_);
+    return bytes;
+  }
+
+ private:
+  std::string path_;
+  std::FILE* file_;
+};
+
+TEST_F(RecordingFollowTest, ACopyOfItsChangesReadsAsTheRecordingDoes) {
+  const auto recording = record(mebibytes(1));
+  const auto recorder = recording->add_writer();
+  auto changes = RecordingChanges::open(recording->path());
+  ASSERT_TRUE(changes) << changes.error().message();
+  Copy copy(folder_.path() + "/copy.heddle");
+  std::filesystem::resize_file(copy.path(), changes->bytes());
+  EXPECT_GE(copy.take(*changes), 64u);  // the header
+  EXPECT_EQ(copy.take(*changes), 0u);
+  auto reader = RecordingReader::open(copy.path());
+  ASSERT_TRUE(reader) << reader.error().message();
+  uint32_t written = 0;
+  uint32_t taken = 0;
+  size_t bytes = 0;
+  for (int round = 0; round < 200; ++round) {
+    for (int i = 0; i < 997; ++i, ++written) recorder->on_any(message(micros(written), written));
+    bytes += copy.take(*changes);
+    reader->refresh();
+    for (const uint32_t sequence : read(*reader)) ASSERT_EQ(sequence, taken++);
+  }
+  EXPECT_EQ(taken, written);
+  EXPECT_EQ(reader->missed_events(), 0u);
+  EXPECT_LT(bytes, written * (Recorder::bytes_of<MessageCompleted>() + 1));
+  recording->mark_closed();
+  copy.take(*changes);
+  reader->refresh();
+  EXPECT_TRUE(reader->facts().closed);
 }
 
 TEST_F(RecordingFollowTest, CountsWhatItMissedWhereItFallsBehind) {

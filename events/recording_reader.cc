@@ -82,7 +82,11 @@ std::vector<std::pair<std::string, std::string>> read_identity(std::string_view 
 struct OffsetSpan {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
+  int64_t kept_from = INT64_MAX;
   void add(const BlockHeader& header, RecordingFacts& facts) {
+    if ((header.writer & recording::kLasting) == 0 && header.base_ns < kept_from) {
+      facts.kept_from_ns = kept_from = header.base_ns;
+    }
     const auto offset = static_cast<int64_t>(static_cast<uint64_t>(header.realtime_ns) -
                                              static_cast<uint64_t>(header.base_ns));
     if (header.base_ns < first) {

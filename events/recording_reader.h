@@ -41,6 +41,7 @@ struct RecordingFacts {
   bool cut_short = false;       // the file is shorter than its header says
   uint64_t missing_bytes = 0;   // by this many bytes
   int64_t first_ns = 0;         // time of the first block, on the clock of the time stamps
+  int64_t kept_from_ns = 0;     // of the first block that is no lasting one: older ones may be gone
   // Offset from the clock of the time stamps to CLOCK_REALTIME, at the first and the last block.
   int64_t first_offset_ns = 0;
   int64_t last_offset_ns = 0;

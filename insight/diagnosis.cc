@@ -113,19 +113,20 @@ void find_mismatches(const JobFacts& facts, Diagnosis& diagnosis) {
 
 class DiagnosisBuilder::Body {
  public:
-  explicit Body(const DiagnosisOptions& options) : options_(options) {}
+  explicit Body(const DiagnosisOptions& options) : options_(options), facts_(options.most_parts) {}
 
   JobFacts& facts() { return facts_; }
+  const DiagnosisOptions& options() const { return options_; }
 
-  Diagnosis finish() const {
+  Diagnosis diagnose(int64_t since_ns, int64_t alive_until_ns) const {
     Diagnosis diagnosis;
-    diagnosis.until_ns = std::max(facts_.last(), options_.alive_until_ns);
+    diagnosis.until_ns = std::max(facts_.last(), alive_until_ns);
     for (const ProcessFacts& process : facts_.processes()) {
       diagnosis.parties.push_back(process.party);
     }
     find_mismatches(facts_, diagnosis);
     if (diagnosis.verdicts.empty()) find_hangs(facts_, diagnosis.until_ns, diagnosis);
-    for (const BlockSeries& series : make_series(facts_, options_.since_ns)) {
+    for (const BlockSeries& series : make_series(facts_, since_ns)) {
       if (series.blocks.size() < params::kLeastBlocks) {
         diagnosis.not_judged.push_back(fmt::format(
             "slowness in communicator {:016x}, which completed {} collectives: it is judged from "
@@ -189,6 +190,18 @@ void DiagnosisBuilder::add(uint32_t process, const events::AnyEvent& event, int6
   body_->facts().add(process, event, at_ns);
 }
 
-Diagnosis DiagnosisBuilder::finish() { return body_->finish(); }
+void DiagnosisBuilder::set_end(uint32_t process, const FileEnd& end) {
+  body_->facts().set_end(process, end);
+}
+
+void DiagnosisBuilder::set_whole_from(int64_t at_ns) { body_->facts().set_whole_from(at_ns); }
+
+Diagnosis DiagnosisBuilder::finish() const {
+  return diagnose(body_->options().since_ns, body_->options().alive_until_ns);
+}
+
+Diagnosis DiagnosisBuilder::diagnose(int64_t since_ns, int64_t alive_until_ns) const {
+  return body_->diagnose(since_ns, alive_until_ns);
+}
 
 }  // namespace heddle::insight

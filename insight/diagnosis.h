@@ -76,6 +76,8 @@ struct DiagnosisOptions {
   int64_t since_ns = INT64_MIN;  // operations that ended earlier are not judged
   // The job is known to run at this time: a live recording. Else the last event is the end.
   int64_t alive_until_ns = INT64_MIN;
+  // Parts of ranks in operations that are kept, about 200 bytes each. Range: 1,000 to 10,000,000.
+  size_t most_parts = 1'000'000;
 };
 
 // A process's file, as far as it is not in its events.
@@ -86,7 +88,8 @@ struct FileEnd {
   int64_t clock_error_ns = 0;
 };
 
-// Takes the events of all processes in order of time.
+// Takes the events of all processes in order of time. Of a job that still runs, diagnose() may be
+// called again and again while events are added.
 class DiagnosisBuilder {
  public:
   explicit DiagnosisBuilder(const DiagnosisOptions& options = {});
@@ -95,7 +98,13 @@ class DiagnosisBuilder {
   uint32_t add_process(const Identity& identity, const FileEnd& end = {});
   // `at_ns`: the event's time since the beginning of the job.
   void add(uint32_t process, const events::AnyEvent& event, int64_t at_ns);
-  Diagnosis finish();
+  // What is known of a process's file by now.
+  void set_end(uint32_t process, const FileEnd& end);
+  // Events before this time are missing: operations that began then are not judged.
+  void set_whole_from(int64_t at_ns);
+
+  Diagnosis finish() const;
+  Diagnosis diagnose(int64_t since_ns, int64_t alive_until_ns) const;
 
  private:
   class Body;

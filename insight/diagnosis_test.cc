@@ -114,6 +114,32 @@ TEST_F(DiagnosisTest, AFewTurnsOfTheSchedulerAreTooLittleToJudgeSlowness) {
   EXPECT_TRUE(diagnosis.too_little());
 }
 
+// A live job is looked at again and again.
+TEST_F(DiagnosisTest, AJobThatRunsIsDiagnosedWhileEventsAreAdded) {
+  run(240, steady);
+  EXPECT_TRUE(builder_.diagnose(INT64_MIN, now_).verdicts.empty());
+  make(0, 241, now_ + 10 * kMs);
+  const int64_t alive = now_ + 15'000 * kMs;
+  ASSERT_EQ(builder_.diagnose(INT64_MIN, alive).verdicts.size(), 3u);  // ranks 1 to 3 do not call
+  for (uint32_t rank = 1; rank < kRanks; ++rank) make(rank, 241, alive);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) end(rank, 241, alive + kMs);
+  EXPECT_TRUE(builder_.diagnose(INT64_MIN, alive + 2 * kMs).verdicts.empty());
+}
+
+// Of ranks' rings one reaches further back than another.
+TEST_F(DiagnosisTest, OperationsThatBeganBeforeEventsAreCompleteAreNotJudged) {
+  for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 1, kMs);
+  builder_.set_whole_from(5 * kMs);
+  for (const uint32_t rank : {0u, 3u}) make(rank, 2, 4 * kMs);
+  for (const uint32_t rank : {1u, 2u}) make(rank, 2, 6 * kMs);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) make(rank, 3, 7 * kMs);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) end(rank, 3, 8 * kMs);
+  const Diagnosis diagnosis = builder_.diagnose(INT64_MIN, 200'000 * kMs);
+  EXPECT_TRUE(diagnosis.verdicts.empty());
+  for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 4, 10 * kMs);
+  ASSERT_EQ(builder_.diagnose(INT64_MIN, 200'000 * kMs).verdicts.size(), 1u);
+}
+
 TEST_F(DiagnosisTest, ARankThatNeverCallsHangsTheOthers) {
   run(20, steady);
   for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 21, now_ + 10 * kMs);

@@ -117,6 +117,7 @@ void JobFacts::on(uint32_t process, const events::CallMade& event, int64_t at) {
     sparse_.insert(event.communicator);
     return;
   }
+  if (is_of_the_past(key, at)) return;
   Operation& operation = this->operation(key, event);
   if (place >= operation.parts.size()) return;
   Part& part = operation.parts[place];
@@ -126,7 +127,7 @@ void JobFacts::on(uint32_t process, const events::CallMade& event, int64_t at) {
   part.count = event.count;
   --operation.missing;
   ++operation.in_flight;
-  if (operation.began == kNever) operation.began = at;
+  if (operation.began == kNever || at < operation.began) operation.began = at;
   operation.due = std::max(operation.due, at);
   const bool counts_differ =
       event.count != operation.count && event.operation != events::Operation::kAlltoallv;
@@ -291,10 +292,10 @@ void JobFacts::on(uint32_t process, const events::ProxyOp& event, int64_t /*at*/
 // what a hang is found by.
 void JobFacts::forget_old() {
   size_t kept = 0;
-  while (parts_ > params::kMostParts && order_.size() > 1 && kept < 2) {
+  while (parts_ > most_parts_ && order_.size() > 1 && kept < 2) {
     const auto oldest = operations_.find(order_.front());
     order_.pop_front();
-    if (oldest->second.in_flight > 0 && parts_ <= 2 * params::kMostParts) {
+    if (oldest->second.in_flight > 0 && parts_ <= 2 * most_parts_) {
       order_.push_back(oldest->first);
       ++kept;
       continue;
@@ -303,6 +304,29 @@ void JobFacts::forget_old() {
     operations_.erase(oldest);
     ++dropped_;
   }
+}
+
+bool JobFacts::is_of_the_past(const OperationKey& key, int64_t at) {
+  if (whole_from_ == kNever) return false;
+  uint64_t& highest = past_[{key.communicator, 0, key.from, key.to}];
+  if (at >= whole_from_) return key.number <= highest;
+  highest = std::max(highest, key.number);
+  return true;
+}
+
+void JobFacts::set_whole_from(int64_t at_ns) {
+  if (at_ns <= whole_from_) return;
+  whole_from_ = at_ns;
+  std::erase_if(order_, [this](const OperationKey& key) {
+    const auto found = operations_.find(key);
+    const Operation& operation = found->second;
+    if (operation.ended != kNever || operation.began >= whole_from_) return false;
+    uint64_t& highest = past_[{key.communicator, 0, key.from, key.to}];
+    highest = std::max(highest, key.number);
+    parts_ -= operation.parts.size();
+    operations_.erase(found);
+    return true;
+  });
 }
 
 }  // namespace heddle::insight

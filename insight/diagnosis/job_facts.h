@@ -116,8 +116,13 @@ struct ProcessFacts {
 
 class JobFacts {
  public:
+  explicit JobFacts(size_t most_parts) : most_parts_(most_parts) {}
+
   uint32_t add_process(const Identity& identity, const FileEnd& end);
   void add(uint32_t process, const events::AnyEvent& event, int64_t at_ns);
+  void set_end(uint32_t process, const FileEnd& end) { processes_[process].end = end; }
+  // Forgets operations that began before and have not ended, and takes no more parts of them.
+  void set_whole_from(int64_t at_ns);
 
   const std::vector<ProcessFacts>& processes() const { return processes_; }
   const std::map<OperationKey, Operation>& operations() const { return operations_; }
@@ -176,7 +181,10 @@ class JobFacts {
   void arrived(uint32_t process, const Message& message, int64_t at);
   void trouble(uint32_t process, uint32_t connection, const Trouble& trouble);
   void forget_old();
+  // A part that was called before whole_from_: then its operation is not kept.
+  bool is_of_the_past(const OperationKey& key, int64_t at);
 
+  const size_t most_parts_;
   std::vector<ProcessFacts> processes_;
   std::vector<Course> courses_;
   std::map<OperationKey, Operation> operations_;
@@ -186,6 +194,9 @@ class JobFacts {
   std::set<uint64_t> sparse_;
   size_t parts_ = 0;
   uint64_t dropped_ = 0;
+  int64_t whole_from_ = kNever;
+  // The highest number of an operation of the past, by its key without the number.
+  std::map<OperationKey, uint64_t> past_;
   int64_t last_ = 0;
 };
 

@@ -83,9 +83,6 @@ inline constexpr double kLeastRise = 0.5;
 
 // --- memory ---
 
-// Parts of ranks in operations that are kept, about 200 bytes each; older operations are not
-// judged. Twice as many where ranks wait in them.
-inline constexpr size_t kMostParts = 1'000'000;
 // Operations of communicators with more ranks than this for each recorded process are not kept: a
 // part of a rank that was not recorded has no facts, and its memory is the recording's to claim.
 inline constexpr size_t kMostUnrecorded = 64;

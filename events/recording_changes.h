@@ -1,0 +1,51 @@
+// RecordingChanges: what was written to a recording's file since the last look, as ranges of bytes.
+// Whoever writes them elsewhere, in order, has a copy there that readers can follow too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace heddle::events {
+
+namespace recording {
+class Source;
+}
+
+class RecordingChanges {
+ public:
+  // Errors: those of RecordingReader::open().
+  static Result<RecordingChanges> open(const std::string& path);
+
+  // Size of the file, of which most may be a hole. A copy has it from the beginning.
+  uint64_t bytes() const;
+
+  // Calls `take` with each range, the records of a block before its header.
+  using Take = std::function<void(uint64_t at, std::span<const std::byte> bytes)>;
+  void look(const Take& take);
+
+ private:
+  struct Block {
+    uint64_t sequence = 0;
+    uint32_t used = 0;
+    bool taken = false;
+  };
+
+  RecordingChanges() = default;
+  void look_at(Block& block, uint64_t at, const Take& take);
+
+  std::shared_ptr<recording::Source> source_;
+  uint32_t header_bytes_ = 0;
+  uint32_t block_bytes_ = 0;
+  std::vector<Block> blocks_;
+  std::vector<std::byte> header_;  // as it was taken; empty: not yet
+  std::vector<std::byte> records_;
+};
+
+}  // namespace heddle::events
