@@ -84,6 +84,7 @@ struct DiagnosisOptions {
 struct FileEnd {
   bool closed = true;    // the process ended in good order
   bool complete = true;  // no events were dropped or damaged
+  bool heard = true;     // false: what it writes cannot be seen any more, so silence says nothing
   // Of its events' times on the job's one clock, at most; negative: unknown.
   int64_t clock_error_ns = 0;
 };

@@ -140,6 +140,21 @@ TEST_F(DiagnosisTest, OperationsThatBeganBeforeEventsAreCompleteAreNotJudged) {
   ASSERT_EQ(builder_.diagnose(INT64_MIN, 200'000 * kMs).verdicts.size(), 1u);
 }
 
+// A rank was stopped; another one declared it dead and left without the call that others wait in.
+TEST_F(DiagnosisTest, ARankThatLeftSinceAnotherWasDeadIsNotTheCause) {
+  run(30, steady);
+  for (const uint32_t rank : {0u, 2u}) make(rank, 31, now_ + 10 * kMs);
+  builder_.add(1, events::CommunicatorLinked{{}, kWorld, killed_, 7}, now_ + 10 * kMs);
+  builder_.add(1, events::ConnectionClosed{{}, 7, events::CloseCause::kPeerDead},
+               now_ + 3'000 * kMs);
+  builder_.add(1, events::CommunicatorEnded{{}, kWorld}, now_ + 3'001 * kMs);
+  builder_.set_end(1, {.closed = true});
+  const Diagnosis diagnosis = builder_.diagnose(INT64_MIN, now_ + 3'500 * kMs);
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 3 on h3");
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kNonCommunicationHang);
+}
+
 TEST_F(DiagnosisTest, ARankThatNeverCallsHangsTheOthers) {
   run(20, steady);
   for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 21, now_ + 10 * kMs);

@@ -71,19 +71,24 @@ Result<int> listening_socket(const tcp::endpoint& at) {
   return cannot_listen(at, error);
 }
 
-struct Page {
+struct Answer {
   http::status status = http::status::ok;
   std::string type = "text/plain; charset=utf-8";
   std::string text;
 };
 
-Page metrics_page(const Server::Source& source) {
+Answer metrics_page(const Server::Source& source) {
   const Result<std::string> text = exposition_of(source());
   if (text) return {.type = kContentType, .text = *text};
   return {.status = http::status::internal_server_error, .text = text.error().message() + "\n"};
 }
 
-Page page_of(http::verb method, std::string_view target, const Server::Source& source) {
+struct Site {
+  Server::Source metrics;
+  std::vector<Page> pages;
+};
+
+Answer answer_to(http::verb method, std::string_view target, const Site& site) {
   if (method != http::verb::get && method != http::verb::head) {
     return {.status = http::status::method_not_allowed, .text = "only GET and HEAD\n"};
   }
@@ -91,7 +96,10 @@ Page page_of(http::verb method, std::string_view target, const Server::Source& s
     target.remove_prefix(std::min(target.find('/', 7), target.size()));
   }
   const std::string_view path = target.substr(0, target.find('?'));
-  if (path == "/metrics") return metrics_page(source);
+  if (path == "/metrics") return metrics_page(site.metrics);
+  for (const Page& each : site.pages) {
+    if (path == each.path) return {.type = each.type, .text = each.text()};
+  }
   if (path == "/") return {.text = "heddle: metrics for Prometheus are at /metrics\n"};
   return {.status = http::status::not_found, .text = "metrics are at /metrics\n"};
 }
@@ -99,8 +107,8 @@ Page page_of(http::verb method, std::string_view target, const Server::Source& s
 // One request and its answer.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(tcp::socket socket, const Server::Source& source, Nanos time)
-      : stream_(std::move(socket)), source_(source), time_(time) {
+  Connection(tcp::socket socket, const Site& site, Nanos time)
+      : stream_(std::move(socket)), site_(site), time_(time) {
     parser_.header_limit(kMostRequestBytes);
   }
   ~Connection() { close(); }
@@ -132,10 +140,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
     }
     const http::verb method = parser_.get().method();
     const beast::string_view target = parser_.get().target();
-    answer(page_of(method, {target.data(), target.size()}, source_), method == http::verb::head);
+    answer(answer_to(method, {target.data(), target.size()}, site_), method == http::verb::head);
   }
 
-  void answer(Page page, bool head_only) {
+  void answer(Answer page, bool head_only) {
     answer_.version(11);
     answer_.result(page.status);
     answer_.keep_alive(false);
@@ -175,7 +183,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   }
 
   beast::tcp_stream stream_;
-  const Server::Source& source_;
+  const Site& site_;
   Nanos time_;
   beast::flat_buffer buffer_{2 * kMostRequestBytes};
   http::request_parser<http::empty_body> parser_;
@@ -203,8 +211,8 @@ class Server::Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  Result<void> serve(Source source) {
-    source_ = std::move(source);
+  Result<void> serve(Site site) {
+    site_ = std::move(site);
     wait_for_connections();
     Result<Thread> thread = start_thread("metrics", [this] { io_.run(); });
     if (!thread) return fail(std::move(thread).error());
@@ -240,7 +248,7 @@ class Server::Listener {
       close(accepted);
       return true;
     }
-    keep(std::make_shared<Connection>(std::move(socket), source_, limits_.time));
+    keep(std::make_shared<Connection>(std::move(socket), site_, limits_.time));
     return true;
   }
 
@@ -255,7 +263,7 @@ class Server::Listener {
   }
 
   ServerLimits limits_;
-  Source source_;
+  Site site_;
   std::deque<std::weak_ptr<Connection>> connections_;  // in the order in which they came
   asio::io_context io_{1};
   tcp protocol_;
@@ -305,15 +313,18 @@ Result<std::unique_ptr<Server>> Server::listen(const ListenAddress& at,
 Server::Server(std::unique_ptr<Listener> listener) : listener_(std::move(listener)) {}
 Server::~Server() = default;
 
-Result<void> Server::serve(Source source) { return listener_->serve(std::move(source)); }
+Result<void> Server::serve(Source source, std::vector<Page> pages) {
+  return listener_->serve({std::move(source), std::move(pages)});
+}
 
 uint16_t Server::port() const { return listener_->endpoint().port(); }
 
-std::string Server::url() const {
+std::string Server::root_url() const {
   const tcp::endpoint at = listener_->endpoint();
   const std::string host = at.address().to_string();
-  return fmt::format("http://{}:{}/metrics", at.address().is_v6() ? "[" + host + "]" : host,
-                     at.port());
+  return fmt::format("http://{}:{}/", at.address().is_v6() ? "[" + host + "]" : host, at.port());
 }
+
+std::string Server::url() const { return root_url() + "metrics"; }
 
 }  // namespace heddle::metrics

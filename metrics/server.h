@@ -1,5 +1,5 @@
-// Server: shows metrics to Prometheus over HTTP/1.1, from a thread of its own, to all that can
-// reach its port. `heddle verify --metrics` has one while it tests.
+// Server: shows metrics to Prometheus, and other pages, over HTTP/1.1, from a thread of its own, to
+// all that can reach its port. `heddle verify --metrics` and `heddle monitor --serve` have one.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,13 @@ struct ServerLimits {
   Nanos time = seconds(5);
 };
 
+// What is there beside the metrics.
+struct Page {
+  std::string path;                   // "/": in place of a line that says where the metrics are
+  std::string type;                   // "application/json"
+  std::function<std::string()> text;  // called by the server's thread
+};
+
 class Server {
  public:
   // Called by the server's thread for each page.
@@ -48,10 +55,11 @@ class Server {
 
   // To be called once. Until then the process has no further thread, so it may still move into
   // another user namespace. Errors: kExhausted.
-  Result<void> serve(Source source);
+  Result<void> serve(Source source, std::vector<Page> pages = {});
 
   uint16_t port() const;
-  std::string url() const;  // "http://127.0.0.1:9000/metrics"
+  std::string url() const;       // "http://127.0.0.1:9000/metrics"
+  std::string root_url() const;  // "http://127.0.0.1:9000/"
 
  private:
   class Listener;

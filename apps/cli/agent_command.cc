@@ -2,15 +2,23 @@
 // acceptance/machine_side.h.
 #include "apps/cli/agent_command.h"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <thread>
 
 #include "acceptance/machine_side.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/terminal.h"
 #include "base/quantity.h"
+#include "base/write_all.h"
 #include "lab/tcp_flow.h"
 #include "launch/agent.h"
+#include "monitor/watch.h"
+#include "recordings/folder_stream.h"
 
 namespace heddle::cli {
 namespace {
@@ -30,6 +38,16 @@ int print_result(const Result<acceptance::Json>& result) {
 int print_end(const Result<void>& result) {
   if (!result) print_error(result.error());
   return result ? kDone : kCouldNotRun;
+}
+
+// Until the reader or this process is ended.
+int send_recordings(const std::string& folder) {
+  recordings::FolderSender sender(folder);
+  const auto send = [](std::string_view bytes) { return write_all(STDOUT_FILENO, bytes); };
+  while (sender.send_changes(send)) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(monitor::kSendEvery.count));
+  }
+  return kCouldNotRun;
 }
 
 // Both ends of a TCP flow take the same words.
@@ -78,6 +96,11 @@ void add_agent_command(CLI::App& root, Invocation& invocation) {
   counters->callback([name, &invocation] {
     invocation.run = [name] { return print_end(acceptance::write_counters(*name)); };
   });
+  CLI::App* const recordings =
+      agent->add_subcommand("recordings", "write what is recorded in a folder, as it is recorded");
+  recordings->add_option("folder", *name, "where processes record")->required();
+  recordings->callback(
+      [name, &invocation] { invocation.run = [name] { return send_recordings(*name); }; });
   add_tcp_flows(*agent, invocation);
   agent->callback([agent, &invocation] {
     if (agent->get_subcommands().empty()) invocation.run = launch::run_agent;

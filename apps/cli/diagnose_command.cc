@@ -16,6 +16,7 @@
 #include "base/printable.h"
 #include "base/quantity.h"
 #include "insight/diagnosis.h"
+#include "monitor/documents.h"
 #include "recordings/contents.h"
 #include "recordings/merged_reader.h"
 
@@ -37,41 +38,19 @@ struct DiagnoseOptions {
 Json json_of(const insight::Diagnosis& diagnosis, const std::vector<insight::Verdict>& verdicts) {
   Json rows = Json::array();
   for (const insight::Verdict& each : verdicts) {
-    Json processes = Json::array();
+    std::vector<std::string> processes;
     for (const uint32_t process : each.place.processes) {
       processes.push_back(diagnosis.parties[process].name);
     }
-    rows.push_back({{"class", name_of(each.what)},
-                    {"place", name_of(each.place.kind)},
-                    {"place_text", place_text(diagnosis, each.place)},
-                    {"processes", processes},
-                    {"host", each.place.host},
-                    {"since_ns", each.since_ns},
-                    {"until_ns", each.until_ns < 0 ? Json() : Json(each.until_ns)},
-                    {"confidence", each.confidence},
-                    {"cost_share", each.cost < 0 ? Json() : Json(each.cost)},
-                    {"summary", each.summary},
-                    {"evidence", each.evidence},
-                    {"try", each.action}});
+    rows.push_back(monitor::json_of(each, place_text(diagnosis, each.place), processes));
   }
   return rows;
 }
 
-std::string text_of(const insight::Verdict& verdict, const char* title) {
-  std::string text =
-      fmt::format("{}: {}\n  {}\n  since {:.3f} s, confidence {:.0f}%\n", title,
-                  name_of(verdict.what), printable(verdict.summary),
-                  1e-9 * static_cast<double>(verdict.since_ns), 100 * verdict.confidence);
-  for (const std::string& each : verdict.evidence) {
-    text += fmt::format("  evidence: {}\n", printable(each));
-  }
-  return text + fmt::format("  try: {}\n", printable(verdict.action));
-}
-
 std::string text_of(const insight::Diagnosis& diagnosis) {
   std::string text;
-  for (const insight::Verdict& each : diagnosis.verdicts) text += text_of(each, "verdict");
-  for (const insight::Verdict& each : diagnosis.notes) text += text_of(each, "note");
+  for (const insight::Verdict& each : diagnosis.verdicts) text += monitor::text_of(each, "verdict");
+  for (const insight::Verdict& each : diagnosis.notes) text += monitor::text_of(each, "note");
   for (const std::string& each : diagnosis.not_judged) {
     text += fmt::format("not judged: {}\n", printable(each));
   }

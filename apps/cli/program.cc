@@ -24,6 +24,7 @@
 #include "apps/cli/key_command.h"
 #include "apps/cli/lab_command.h"
 #include "apps/cli/matrix_command.h"
+#include "apps/cli/monitor_command.h"
 #include "apps/cli/nccl_command.h"
 #include "apps/cli/paths_command.h"
 #include "apps/cli/perf_command.h"
@@ -77,7 +78,7 @@ const std::vector<CommandGroup>& command_groups() {
         add_nccl_command}},
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
-        add_diagnose_command}},
+        add_diagnose_command, add_monitor_command}},
       {"Simulate", {add_sim_command, add_plan_command, add_size_command, add_lab_command}},
       {"Manage",
        {add_config_command, add_doctor_command, add_key_command, add_completion_command,

@@ -265,14 +265,6 @@ int run_verify(const VerifyOptions& options) {
   return exit_status(*report);
 }
 
-CLI::Validator listen_address() {
-  return {[](const std::string& text) -> std::string {
-            const auto at = metrics::parse_listen_address(text);
-            return at ? "" : at.error().what + ": " + at.error().todo;
-          },
-          ""};
-}
-
 void add_training_options(CLI::App& command, acceptance::TrainingOptions& training) {
   const auto add = [&](const char* name, std::string& value, const char* help) {
     return command.add_option(name, value, help)->each([&training](const std::string& /*value*/) {
@@ -323,7 +315,7 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
                    "serve live metrics to Prometheus, on 127.0.0.1; for other hosts give an "
                    "address, as 0.0.0.0:18704")
       ->type_name("[ADDRESS:]PORT")
-      ->check(listen_address());
+      ->check(listen_address_value());
   add_json_option(*command, options->json);
   add_report_commands(*command, invocation);
   command->callback([options, command, &invocation] {

@@ -79,13 +79,18 @@ class Hangs {
       }
       const uint32_t process = facts_.process_of(operation.key.communicator, operation.rank_of(i));
       // Of a rank without a recording, or one whose events are missing, nothing is known.
-      if (process == kNobody || !facts_.processes()[process].end.complete) {
+      if (process == kNobody || !is_known(process)) {
         if (operation.in_flight > 0) ++not_known_;
         return;
       }
       open.absent.insert(process);
     }
     if (!open.waiting.empty()) open_.push_back(std::move(open));
+  }
+
+  bool is_known(uint32_t process) const {
+    const FileEnd& end = facts_.processes()[process].end;
+    return end.complete && end.heard;
   }
 
   bool long_enough(const Open& open) const {
@@ -105,7 +110,7 @@ class Hangs {
   // Launchers end them soon after, so that the recording may be over within milliseconds.
   bool died(uint32_t process) const {
     const std::vector<ProcessFacts>& all = facts_.processes();
-    if (!all[process].of_heddle || all[process].end.closed) return false;
+    if (!all[process].of_heddle || all[process].end.closed || !is_heard(process)) return false;
     size_t closed = 0;
     for (const ProcessFacts& other : all) {
       if (other.of_heddle && declares_dead(other, process)) return true;
@@ -116,9 +121,11 @@ class Hangs {
 
   bool silent(uint32_t process) const {
     const ProcessFacts& facts = facts_.processes()[process];
-    return facts.of_heddle && !facts.end.closed &&
+    return facts.of_heddle && !facts.end.closed && is_heard(process) &&
            (until_ - facts.last >= params::kSilentNs || died(process));
   }
+
+  bool is_heard(uint32_t process) const { return facts_.processes()[process].end.heard; }
 
   bool declares_dead(const ProcessFacts& one, uint32_t peer) const {
     return std::any_of(one.connections.begin(), one.connections.end(), [&](const auto& entry) {
@@ -153,6 +160,20 @@ class Hangs {
                        [&here](const Open* each) { return each != &here; });
   }
 
+  // It left the job because another process was dead to it: that one is the cause.
+  bool left_for_another(uint32_t process) const {
+    const std::vector<ProcessFacts>& all = facts_.processes();
+    const auto has_left = [](const auto& entry) { return entry.second.left != kNever; };
+    const bool left = all[process].end.closed ||
+                      std::any_of(all[process].communicators.begin(),
+                                  all[process].communicators.end(), has_left);
+    if (!left) return false;
+    for (uint32_t other = 0; other < all.size(); ++other) {
+      if (other != process && declares_dead(all[process], other)) return true;
+    }
+    return false;
+  }
+
   void report_absent() {
     std::map<uint32_t, const Open*> causes;  // by process, the operation that waits longest
     const Open* circle = nullptr;
@@ -160,7 +181,7 @@ class Hangs {
       if (open.absent.empty() || !long_enough(open)) continue;
       bool any = false;
       for (const uint32_t process : open.absent) {
-        if (waits_elsewhere(process, open)) continue;
+        if (waits_elsewhere(process, open) || left_for_another(process)) continue;
         any = true;
         const Open*& cause = causes[process];
         if (cause == nullptr || open.operation->due < cause->operation->due) cause = &open;

@@ -8,6 +8,7 @@
 
 #include "apps/cli/command_line/spelling.h"
 #include "base/quantity.h"
+#include "metrics/server.h"
 
 namespace heddle::cli {
 namespace {
@@ -67,6 +68,13 @@ CLI::Validator duration_value(Nanos least, std::string also) {
     if (!duration || *duration >= least) return complaint(duration);
     if (least == nanos(1)) return fmt::format("'{}' is no duration above zero", text);
     return fmt::format("'{}' is too short: give at least {}", text, duration_text(least));
+  });
+}
+
+CLI::Validator listen_address_value() {
+  return check([](const std::string& text) -> std::string {
+    const auto at = metrics::parse_listen_address(text);
+    return at ? "" : at.error().what + ": " + at.error().todo;
   });
 }
 

@@ -24,6 +24,8 @@ CLI::Validator size_value(uint64_t least = 0, std::string also = "");
 CLI::Validator message_size_value(std::string also = "");
 // A duration of at least `least`; `also` is a word that is accepted as well.
 CLI::Validator duration_value(Nanos least = nanos(1), std::string also = "");
+// A port, or an address in digits and a port, that can be served on.
+CLI::Validator listen_address_value();
 
 // "a|b|c", as the type of a value that is one of these.
 std::string choices_text(std::span<const std::string_view> names);

@@ -13,6 +13,7 @@ extern const char* const kTimelinePage;
 extern const char* const kSimPage;
 extern const char* const kVerifyPage;
 extern const char* const kSizePage;
+extern const char* const kMonitorPage;
 
 // The page with `data` where it says "@DATA@" and `title` where it says "@TITLE@".
 std::string fill_page(const char* page, const std::string& title, const Json& data);

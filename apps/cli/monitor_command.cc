@@ -1,0 +1,263 @@
+// `heddle monitor`: see monitor_command.h. What is watched, and how, is in monitor/.
+#include "apps/cli/monitor_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/json.h"
+#include "apps/cli/pages/pages.h"
+#include "apps/cli/terminal.h"
+#include "base/interrupt.h"
+#include "base/quantity.h"
+#include "base/temporary_folder.h"
+#include "metrics/server.h"
+#include "monitor/hook.h"
+#include "monitor/watch.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle record -o job -- heddle run -n 4 -- heddle bench allreduce --duration 5m
+  heddle monitor job                                      in another terminal
+  heddle monitor job --hosts node1,node2 --serve 18705 -o copy
+  heddle monitor job --on-change 'curl -sS --json @- https://chat.example/hook'
+  heddle monitor job --json | jq -r 'select(.event == "raised") | .summary'
+
+The job runs on undisturbed, whatever happens to its monitor. With --hosts its recordings are on
+other machines, each in the folder of that name there; they are copied while they are written, and
+with -o the copies are kept. --serve shows a page at /, the same as JSON at /state.json, and
+metrics for Prometheus at /metrics.
+--on-change runs a command of the shell for each fault that begins or ends, with it as JSON on
+standard input. The watch ends with the job.)";
+
+struct MonitorOptions {
+  std::string folder;
+  std::string hosts;
+  std::string via = "ssh";
+  std::string copies;
+  std::string every = "1s";
+  std::string serve;
+  std::string on_change;
+  bool json = false;
+};
+
+Nanos steady_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// What the server shows, of the last look.
+class Shown {
+ public:
+  void set(monitor::WatchDocument document) {
+    const std::scoped_lock lock(mutex_);
+    document_ = std::move(document);
+  }
+  std::vector<metrics::Family> families() const {
+    const std::scoped_lock lock(mutex_);
+    return monitor::families_of(document_);
+  }
+  std::string state() const {
+    const std::scoped_lock lock(mutex_);
+    return dumped(monitor::json_of(document_)) + "\n";
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  monitor::WatchDocument document_;
+};
+
+class Monitor {
+ public:
+  explicit Monitor(const MonitorOptions& options) : options_(options) {}
+
+  Result<int> run() {
+    catch_interrupts();
+    Result<monitor::WatchOptions> watch = watch_options();
+    if (!watch) return fail(std::move(watch).error());
+    shown_.set({.job = job_name()});
+    if (auto serving = serve(); !serving) return fail(std::move(serving).error());
+    if (!options_.on_change.empty()) {
+      hook_.emplace(options_.on_change, [this](const std::string& text) { warn(text); });
+    }
+    const Result<monitor::WatchState> state = monitor::watch(*watch);
+    line_.clear();
+    if (!state) return fail(state.error());
+    finish_hook();
+    if (interrupted() != 0) return interrupted_exit_status();
+    print(options_.json ? dumped(Json{{"event", "over"},
+                                      {"job_ns", state->now_ns},
+                                      {"alarms_raised", state->alarms_raised},
+                                      {"whole", state->whole}}) +
+                              "\n"
+                        : over_text(*state));
+    return state->alarms_raised > 0 ? kFoundWrong : kDone;
+  }
+
+ private:
+  std::string job_name() const {
+    return std::filesystem::path(options_.folder).lexically_normal().filename().string();
+  }
+
+  Result<monitor::WatchOptions> watch_options() {
+    monitor::WatchOptions made{
+        .folder = options_.folder, .hosts = {}, .shell = {}, .copies = {}, .interrupted = [this] {
+          if (hook_) hook_->poll(steady_now());
+          return interrupted() != 0;
+        }};
+    made.every = *parse_duration(options_.every);
+    made.changed = [this](const monitor::AlarmChange& change, const monitor::WatchState& state) {
+      take(change, state);
+    };
+    made.looked = [this](const monitor::WatchDocument& document) { take(document); };
+    made.warned = [this](const std::string& text) { warn(text); };
+    if (options_.hosts.empty()) return made;
+    const Result<launch::RemoteShell> shell = launch::parse_remote_shell(options_.via);
+    if (!shell) return fail(shell.error());
+    Result<std::vector<launch::RemoteHost>> hosts = launch::parse_remote_hosts(options_.hosts);
+    if (!hosts) return fail(std::move(hosts).error());
+    made.shell = *shell;
+    made.hosts = std::move(*hosts);
+    Result<std::string> copies = copies_folder();
+    if (!copies) return fail(std::move(copies).error());
+    made.copies = std::move(*copies);
+    return made;
+  }
+
+  Result<std::string> copies_folder() {
+    if (options_.copies.empty()) {
+      Result<TemporaryFolder> made = TemporaryFolder::make("heddle-monitor");
+      if (!made) return fail(std::move(made).error());
+      passing_ = std::move(*made);
+      return passing_.path();
+    }
+    std::error_code error;
+    if (std::filesystem::create_directory(options_.copies, error)) return options_.copies;
+    return fail(ErrorCode::kInUse, "cannot make the folder " + options_.copies,
+                error ? error.message() : "it is there", "give a new one with -o");
+  }
+
+  Result<void> serve() {
+    if (options_.serve.empty()) return {};
+    const Result<metrics::ListenAddress> address = metrics::parse_listen_address(options_.serve);
+    if (!address) return fail(address.error());
+    Result<std::unique_ptr<metrics::Server>> server = metrics::Server::listen(*address);
+    if (!server) return fail(std::move(server).error());
+    server_ = std::move(*server);
+    const std::string page = fill_page(kMonitorPage, job_name() + " - heddle monitor", Json());
+    auto served =
+        server_->serve([this] { return shown_.families(); },
+                       {{"/", "text/html; charset=utf-8", [page] { return page; }},
+                        {"/state.json", "application/json", [this] { return shown_.state(); }}});
+    if (served) print_progress("the page is at " + server_->root_url());
+    return served;
+  }
+
+  void take(const monitor::AlarmChange& change, const monitor::WatchState& state) {
+    line_.clear();
+    const std::string json = dumped(monitor::json_of(change, state)) + "\n";
+    print(options_.json ? json : monitor::text_of(change));
+    if (hook_) hook_->add(json);
+  }
+
+  void take(const monitor::WatchDocument& document) {
+    const monitor::WatchState& state = document.state;
+    shown_.set(document);
+    if (state.processes.empty()) {
+      line_.show("waiting for recordings in " + options_.folder);
+      return;
+    }
+    line_.show(fmt::format("{:.0f} s: {} processes, {} collectives in the last minute, {} faults",
+                           1e-9 * static_cast<double>(state.now_ns), state.processes.size(),
+                           state.operations, state.lasting.size()));
+  }
+
+  void warn(const std::string& text) {
+    line_.clear();
+    print_warning(text);
+  }
+
+  void finish_hook() {
+    while (hook_ && hook_->busy() && interrupted() == 0) {
+      hook_->poll(steady_now());
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+
+  static std::string over_text(const monitor::WatchState& state) {
+    return fmt::format(
+        "the job is over after {:.1f} s: {}\n", 1e-9 * static_cast<double>(state.now_ns),
+        state.alarms_raised == 0   ? "no fault was found"
+        : state.alarms_raised == 1 ? "1 fault was found"
+                                   : fmt::format("{} faults were found", state.alarms_raised));
+  }
+
+  const MonitorOptions& options_;
+  TemporaryFolder passing_;
+  ProgressLine line_;
+  Shown shown_;
+  std::optional<monitor::Hook> hook_;
+  std::unique_ptr<metrics::Server> server_;  // reads what is shown
+};
+
+int run_monitor(const MonitorOptions& options) {
+  const Result<int> status = Monitor(options).run();
+  if (status) return *status;
+  print_error(status.error());
+  return kCouldNotRun;
+}
+
+}  // namespace
+
+void add_monitor_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const command =
+      root.add_subcommand("monitor", "watch a job, and report faults as they begin and end");
+  command->footer(kExample + exit_status_help("a fault was found", "it could not watch"));
+  const auto options = std::make_shared<MonitorOptions>();
+  command
+      ->add_option("recording", options->folder,
+                   "the folder in which the job is recorded; it need not be there yet")
+      ->required()
+      ->type_name("RECORDING");
+  auto* const hosts = add_hosts_option(*command, options->hosts, "the job runs on these machines");
+  hosts->default_str("this one");
+  add_via_option(*command, options->via)->capture_default_str()->needs(hosts);
+  command
+      ->add_option("-o,--output", options->copies, "the new folder for copies of their recordings")
+      ->type_name("FOLDER")
+      ->default_str("a temporary one")
+      ->needs(hosts);
+  command->add_option("--every", options->every, "time from one look to the next")
+      ->type_name("DURATION")
+      ->check(duration_value(millis(100)))
+      ->capture_default_str();
+  command->add_option("--serve", options->serve, "show a page and metrics there")
+      ->type_name("[ADDRESS:]PORT")
+      ->check(listen_address_value());
+  command->add_option("--on-change", options->on_change, "run this for each change")
+      ->type_name("COMMAND");
+  add_json_option(*command, options->json)
+      ->description("a line of JSON for each change on standard output");
+  command->callback(
+      [options, &invocation] { invocation.run = [options] { return run_monitor(*options); }; });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,62 @@
+// HostFeed: a copy of the folder that processes of another machine record in, kept up to date by
+// `heddle agent recordings` there. A machine that is lost is asked again; what it recorded
+// meanwhile comes then.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "launch/remote_shell.h"
+#include "launch/remote_stream.h"
+#include "recordings/folder_stream.h"
+
+namespace heddle::monitor {
+
+struct FeedOptions {
+  launch::RemoteShell shell;
+  std::string host;
+  std::string folder;  // there
+  std::string copy;    // here; it exists
+};
+
+class HostFeed {
+ public:
+  explicit HostFeed(FeedOptions options);
+
+  // Takes what has come, and starts the other side where it does not run. Errors: what it sent
+  // cannot be kept; it is not asked again.
+  Result<void> poll(Nanos now);
+
+  int descriptor() const { return stream_ ? stream_->descriptor() : -1; }
+  const std::string& host() const { return options_.host; }
+  const std::string& copy() const { return options_.copy; }
+  // When it was heard the last time; it is heard now if that is not long ago.
+  Nanos heard_at() const { return heard_at_; }
+  bool is_heard(Nanos now) const;
+  bool was_heard() const { return heard_at_ > Nanos{}; }
+  // Why it is not heard; empty: it is, or nothing is known yet.
+  const std::string& complaint() const { return complaint_; }
+  uint64_t bytes() const { return bytes_; }    // that it sent
+  uint64_t losses() const { return losses_; }  // times that it was lost after it was heard
+
+ private:
+  void start(Nanos now);
+  Result<void> take(Nanos now);
+  void lose(Nanos now);
+
+  FeedOptions options_;
+  recordings::FolderReceiver receiver_;
+  std::optional<launch::RemoteStream> stream_;
+  Nanos heard_at_;
+  Nanos retry_at_;
+  Nanos retry_wait_;
+  std::string complaint_;
+  uint64_t bytes_ = 0;
+  uint64_t losses_ = 0;
+  bool refused_ = false;
+};
+
+}  // namespace heddle::monitor

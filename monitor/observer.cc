@@ -1,0 +1,110 @@
+// See observer.h.
+#include "monitor/observer.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "insight/party.h"
+#include "monitor/params.h"
+
+namespace heddle::monitor {
+
+Observer::Observer(const std::vector<std::string>& folders)
+    : recording_(folders), builder_({.most_parts = params::kMostParts}) {}
+
+void Observer::take(size_t file, const events::AnyEvent& event, int64_t at_ns) {
+  // Files are found in the order of their numbers, and before their first event.
+  for (size_t fresh = processes_.size(); fresh < recording_.files(); ++fresh) {
+    builder_.add_process(recording_.facts(fresh).identity,
+                         {.closed = recording_.facts(fresh).closed});
+    processes_.emplace_back();
+  }
+  builder_.set_whole_from(recording_.whole_from_ns());
+  builder_.add(static_cast<uint32_t>(file), event, at_ns);
+  Process& process = processes_[file];
+  ++process.events;
+  process.last_at_ns = std::max(process.last_at_ns, at_ns);
+  last_at_ns_ = std::max(last_at_ns_, at_ns);
+}
+
+void Observer::set_ends(const std::vector<Heard>& heard) {
+  for (size_t file = 0; file < processes_.size(); ++file) {
+    const std::string folder = std::filesystem::path(recording_.path(file)).parent_path().string();
+    const auto of_folder = std::find_if(
+        heard.begin(), heard.end(), [&folder](const Heard& each) { return each.folder == folder; });
+    processes_[file].heard = of_folder == heard.end() || of_folder->now;
+    builder_.set_end(static_cast<uint32_t>(file),
+                     {.closed = recording_.facts(file).closed,
+                      .heard = processes_[file].heard,
+                      .clock_error_ns = recording_.clock_error_ns(file)});
+  }
+}
+
+std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& heard) {
+  const int64_t before = last_at_ns_;
+  recording_.poll(now, [this](size_t file, const events::AnyEvent& event, int64_t at_ns) {
+    take(file, event, at_ns);
+  });
+  builder_.set_whole_from(recording_.whole_from_ns());
+  set_ends(heard);
+  if (processes_.empty()) return {};
+  if (last_at_ns_ > before || last_seen_ == Nanos{}) last_seen_ = now;
+  // A machine that was not heard for a second is no evidence against its ranks.
+  Nanos until = now;
+  for (const Heard& each : heard) {
+    if (each.now) until = std::min(until, each.until);
+  }
+  const int64_t alive = last_at_ns_ + std::max<int64_t>(0, (until - last_seen_).count);
+  now_ns_ = std::max(now_ns_, alive);
+  over_ = is_over(now - last_seen_);
+  return judge(now, alive);
+}
+
+bool Observer::is_over(Nanos silent) const {
+  size_t closed = 0;
+  for (size_t file = 0; file < processes_.size(); ++file) {
+    if (recording_.facts(file).closed) ++closed;
+  }
+  if (closed == processes_.size()) return true;
+  return silent >= (closed > 0 ? params::kOverAfterClose : params::kOver);
+}
+
+std::vector<AlarmChange> Observer::judge(Nanos now, int64_t alive_until_ns) {
+  recent_ = builder_.diagnose(alive_until_ns - params::kRecent.count, alive_until_ns);
+  const bool fresh = now - whole_at_ >= params::kWholeEvery;
+  if (fresh) {
+    whole_ = builder_.diagnose(INT64_MIN, alive_until_ns);
+    whole_at_ = now;
+  }
+  // A hang that is over is no longer in the recent one.
+  std::erase_if(whole_.verdicts, [](const insight::Verdict& each) {
+    return each.what == insight::VerdictClass::kNonCommunicationHang ||
+           each.what == insight::VerdictClass::kCommunicationHang;
+  });
+  return alarms_.look({{&recent_}, {&whole_, fresh}}, alive_until_ns);
+}
+
+WatchState Observer::state() const {
+  WatchState state;
+  for (size_t file = 0; file < processes_.size(); ++file) {
+    const events::RecordingFacts& facts = recording_.facts(file);
+    const insight::Party party = insight::party_of(facts.identity);
+    const Process& process = processes_[file];
+    state.processes.push_back({party.name, party.host, party.rank, process.events,
+                               recording_.missed_events(file), process.last_at_ns, facts.closed,
+                               process.heard});
+  }
+  state.lasting = alarms_.lasting();
+  state.past = {alarms_.past().begin(), alarms_.past().end()};
+  state.alarms_raised = alarms_.raised();
+  state.not_judged = recent_.not_judged;
+  for (const insight::Verdict& note : recent_.notes) state.notes.push_back(note.summary);
+  state.operations = recent_.operations;
+  state.now_ns = now_ns_;
+  state.began_realtime_ns = processes_.empty() ? 0 : recording_.began_ns();
+  state.over = over_;
+  state.whole = recording_.whole_from_ns() == INT64_MIN;
+  return state;
+}
+
+}  // namespace heddle::monitor

@@ -1,0 +1,82 @@
+// Observer: watches a job that is recorded, and says which faults it has by now.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "insight/diagnosis.h"
+#include "monitor/alarms.h"
+#include "recordings/live_recording.h"
+
+namespace heddle::monitor {
+
+// A folder of recordings, and until when what is written there is seen here.
+struct Heard {
+  std::string folder;
+  Nanos until;      // steady clock
+  bool now = true;  // false: it is not seen any more, and why is another's business
+};
+
+struct WatchedProcess {
+  std::string name;
+  std::string host;
+  int64_t rank = -1;  // -1: unknown
+  uint64_t events = 0;
+  uint64_t missed_events = 0;
+  int64_t last_at_ns = 0;  // of its newest event, since the job's beginning
+  bool closed = false;     // it has ended in good order
+  bool heard = true;
+};
+
+struct WatchState {
+  std::vector<WatchedProcess> processes;
+  std::vector<Alarm> lasting;
+  std::vector<Alarm> past;
+  std::vector<std::string> not_judged;
+  std::vector<std::string> notes;  // what is no fault: unequal work by design
+  uint64_t alarms_raised = 0;
+  uint64_t operations = 0;  // of the recent ones that slowness was judged by
+  int64_t now_ns = 0;       // since the job's beginning
+  int64_t began_realtime_ns = 0;
+  bool over = false;  // all processes have ended, or were silent for long
+  bool whole = true;  // nothing was missed
+};
+
+class Observer {
+ public:
+  explicit Observer(const std::vector<std::string>& folders);
+
+  // Takes what was written since the last look, and judges it.
+  std::vector<AlarmChange> look(Nanos now, const std::vector<Heard>& heard);
+
+  WatchState state() const;
+  std::vector<Error> take_errors() { return recording_.take_errors(); }
+
+ private:
+  struct Process {
+    uint64_t events = 0;
+    int64_t last_at_ns = 0;
+    bool heard = true;
+  };
+  void take(size_t file, const events::AnyEvent& event, int64_t at_ns);
+  void set_ends(const std::vector<Heard>& heard);
+  bool is_over(Nanos silent) const;
+  std::vector<AlarmChange> judge(Nanos now, int64_t alive_until_ns);
+
+  recordings::LiveRecording recording_;
+  insight::DiagnosisBuilder builder_;
+  Alarms alarms_;
+  std::vector<Process> processes_;
+  insight::Diagnosis recent_;
+  insight::Diagnosis whole_;
+  Nanos whole_at_ = Nanos{INT64_MIN};
+  int64_t last_at_ns_ = 0;  // of the newest event, since the job's beginning
+  Nanos last_seen_;         // when it was seen
+  int64_t now_ns_ = 0;
+  bool over_ = false;
+};
+
+}  // namespace heddle::monitor

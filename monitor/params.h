@@ -1,0 +1,54 @@
+// Constants of judgement of watching a job: unit, source, reasonable range.
+#pragma once
+
+#include <cstddef>
+
+#include "base/nanos.h"
+
+namespace heddle::monitor::params {
+
+// --- verdicts ---
+
+// Slowness is judged over the operations that ended in this time, so that it is reported while it
+// is new: 8 of 100 blocks are 5 s. Range 30 to 300 s.
+inline constexpr Nanos kRecent = seconds(60);
+// And this often over all that are kept: rare operations, and what grows bit by bit. Range 5 to
+// 60 s.
+inline constexpr Nanos kWholeEvery = seconds(10);
+// Looks in a row that must find a fault before it is an alarm, and without it before it is over.
+// Range 2 to 5; 3 to 30.
+inline constexpr int kLooksToRaise = 2;
+inline constexpr int kLooksToClear = 5;
+// Parts of ranks in operations that are kept, about 200 bytes each. Range 50,000 to 1,000,000.
+inline constexpr size_t kMostParts = 200'000;
+// Alarms that are over and still shown. Range 10 to 10,000.
+inline constexpr size_t kMostPast = 100;
+
+// --- hosts ---
+
+// A machine that has sent nothing for this long is not heard: of its ranks nothing is known. Range
+// 2 to 30 s.
+inline constexpr Nanos kUnheard = seconds(5);
+// Until a lost machine is asked again, doubled each time up to the longest. Range 0.5 to 5 s; 10 to
+// 120 s.
+inline constexpr Nanos kFirstRetry = seconds(1);
+inline constexpr Nanos kLongestRetry = seconds(30);
+// Bytes that are taken from one machine before the next one's turn. Range 64 KiB to 64 MiB.
+inline constexpr size_t kMostAtOnce = size_t{4} << 20;
+
+// --- hooks ---
+
+// A run that takes longer is ended. Range 5 to 300 s.
+inline constexpr Nanos kLongestHook = seconds(30);
+// Runs that wait for the one before. Range 10 to 10,000.
+inline constexpr size_t kMostWaiting = 100;
+
+// --- the job's end ---
+
+// A job whose processes have all been silent for this long is over: a live one records keep-alives.
+// Range 10 to 600 s.
+inline constexpr Nanos kOver = seconds(60);
+// And where some of them have ended in good order: the others were killed. Range 5 to 60 s.
+inline constexpr Nanos kOverAfterClose = seconds(10);
+
+}  // namespace heddle::monitor::params

@@ -1,0 +1,128 @@
+// See watch.h.
+#include "monitor/watch.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "monitor/host_feed.h"
+#include "monitor/params.h"
+
+namespace heddle::monitor {
+namespace {
+
+namespace fs = std::filesystem;
+
+Nanos steady_now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
+
+class Watch {
+ public:
+  explicit Watch(const WatchOptions& options) : options_(options) {}
+
+  Result<WatchState> run() {
+    if (Result<void> made = make_feeds(); !made) return fail(made.error());
+    Observer observer(folders_);
+    WatchState state;
+    Nanos next = steady_now();
+    while (!options_.interrupted()) {
+      if (Result<void> taken = take_feeds(next); !taken) return fail(taken.error());
+      const Nanos now = steady_now();
+      if (now < next) continue;
+      next = std::max(next + options_.every, now);
+      const std::vector<AlarmChange> changes = observer.look(now, heard(now));
+      for (const Error& error : observer.take_errors()) options_.warned(error.message());
+      warn_of_hosts(now);
+      state = observer.state();
+      for (const AlarmChange& change : changes) options_.changed(change, state);
+      options_.looked({fs::path(options_.folder).filename().string(), state, hosts(now)});
+      if (state.over) break;
+    }
+    return state;
+  }
+
+ private:
+  Result<void> make_feeds() {
+    if (options_.hosts.empty()) folders_.push_back(options_.folder);
+    for (const launch::RemoteHost& host : options_.hosts) {
+      const std::string copy = options_.copies + "/" + host.name;
+      std::error_code error;
+      fs::create_directory(copy, error);
+      if (error) {
+        return fail(ErrorCode::kSystem, "cannot make the folder " + copy, error.message(),
+                    "give another one with -o");
+      }
+      folders_.push_back(copy);
+      feeds_.push_back(std::make_unique<HostFeed>(
+          FeedOptions{options_.shell, host.name, options_.folder, copy}));
+      complaints_.emplace_back();
+    }
+    return {};
+  }
+
+  // Until `next`, or until something has come.
+  Result<void> take_feeds(Nanos next) {
+    std::vector<pollfd> watched;
+    for (const auto& feed : feeds_) watched.push_back({feed->descriptor(), POLLIN, 0});
+    const Nanos left = std::clamp(next - steady_now(), Nanos{}, millis(100));
+    ::poll(watched.data(), watched.size(), static_cast<int>((left + millis(1)) / millis(1)));
+    const Nanos now = steady_now();
+    for (const auto& feed : feeds_) {
+      if (Result<void> taken = feed->poll(now); !taken) {
+        options_.warned(
+            fmt::format("{} is not watched any more: {}", feed->host(), taken.error().message()));
+      }
+    }
+    return {};
+  }
+
+  std::vector<Heard> heard(Nanos now) const {
+    std::vector<Heard> made;
+    for (const auto& feed : feeds_) {
+      made.push_back({feed->copy(), feed->heard_at(), feed->is_heard(now)});
+    }
+    return made;
+  }
+
+  std::vector<WatchedHost> hosts(Nanos now) const {
+    std::vector<WatchedHost> made;
+    for (const auto& feed : feeds_) {
+      const double ago =
+          feed->was_heard() ? 1e-9 * static_cast<double>((now - feed->heard_at()).count) : -1;
+      made.push_back({feed->host(), feed->is_heard(now), ago, feed->bytes(), feed->losses(),
+                      feed->complaint()});
+    }
+    return made;
+  }
+
+  // Once for each complaint.
+  void warn_of_hosts(Nanos now) {
+    for (size_t i = 0; i < feeds_.size(); ++i) {
+      const HostFeed& feed = *feeds_[i];
+      if (feed.is_heard(now) && feed.complaint().empty()) complaints_[i].clear();
+      if (feed.complaint().empty() || feed.complaint() == complaints_[i]) continue;
+      complaints_[i] = feed.complaint();
+      options_.warned(fmt::format("{} is not heard: {}", feed.host(), feed.complaint()));
+    }
+  }
+
+  const WatchOptions& options_;
+  std::vector<std::string> folders_;
+  std::vector<std::unique_ptr<HostFeed>> feeds_;
+  std::vector<std::string> complaints_;  // that were reported, by feed
+};
+
+}  // namespace
+
+Result<WatchState> watch(const WatchOptions& options) { return Watch(options).run(); }
+
+}  // namespace heddle::monitor

@@ -1,0 +1,37 @@
+// Watch: a job is watched until it is over: its recordings here, or those of other machines, are
+// followed, and each change of its faults is reported.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/nanos.h"
+#include "base/result.h"
+#include "launch/remote_shell.h"
+#include "monitor/documents.h"
+
+namespace heddle::monitor {
+
+// How often the side of the job's machine sends what is new. Range 50 to 1,000 ms.
+inline constexpr Nanos kSendEvery = millis(250);
+
+struct WatchOptions {
+  std::string folder;                     // of the recordings, on each host
+  std::vector<launch::RemoteHost> hosts;  // none: the folder is here
+  launch::RemoteShell shell;
+  std::string copies;  // a folder here, for a copy of each host's; it exists
+  Nanos every = seconds(1);
+  // Asked often; true: the watch ends.
+  std::function<bool()> interrupted;
+  std::function<void(const AlarmChange& change, const WatchState& state)> changed;
+  // After each look.
+  std::function<void(const WatchDocument& document)> looked;
+  std::function<void(const std::string& text)> warned;
+};
+
+// Returns the last state. Errors: kSystem (a folder cannot be made), kInvalid and kExhausted (what
+// a host sent cannot be kept).
+Result<WatchState> watch(const WatchOptions& options);
+
+}  // namespace heddle::monitor
