@@ -1,5 +1,5 @@
 // RecordingChanges: what was written to a recording's file since the last look, as ranges of bytes.
-// Whoever writes them elsewhere, in order, has a copy there that readers can follow too.
+// A file into which they are written in order is a copy, which readers can follow too.
 #pragma once
 
 #include <cstddef>

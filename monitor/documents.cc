@@ -43,7 +43,7 @@ Json process_json(const WatchedProcess& process) {
           {"heard", process.heard}};
 }
 
-// Families of one job: each sample has its label.
+// Families of one job: each sample has its label, which is not "job", as Prometheus has that one.
 class Families {
  public:
   explicit Families(const WatchDocument& document) : document_(document) {}
@@ -71,7 +71,7 @@ class Families {
   }
   // To the family that was begun last.
   void add(std::vector<Label> labels, double value) {
-    labels.insert(labels.begin(), {"job", document_.job});
+    labels.insert(labels.begin(), {"recording", document_.job});
     families_.back().samples.push_back({std::move(labels), value});
   }
 

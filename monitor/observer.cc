@@ -9,18 +9,17 @@
 
 namespace heddle::monitor {
 
-Observer::Observer(const std::vector<std::string>& folders)
-    : recording_(folders), builder_({.most_parts = params::kMostParts}) {}
+Observer::Observer(const std::vector<std::string>& folders) : recording_(folders) {}
 
 void Observer::take(size_t file, const events::AnyEvent& event, int64_t at_ns) {
   // Files are found in the order of their numbers, and before their first event.
   for (size_t fresh = processes_.size(); fresh < recording_.files(); ++fresh) {
-    builder_.add_process(recording_.facts(fresh).identity,
-                         {.closed = recording_.facts(fresh).closed});
+    diagnosis_.builder().add_process(recording_.facts(fresh).identity,
+                                     {.closed = recording_.facts(fresh).closed});
     processes_.emplace_back();
   }
-  builder_.set_whole_from(recording_.whole_from_ns());
-  builder_.add(static_cast<uint32_t>(file), event, at_ns);
+  diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
+  diagnosis_.builder().add(static_cast<uint32_t>(file), event, at_ns);
   Process& process = processes_[file];
   ++process.events;
   process.last_at_ns = std::max(process.last_at_ns, at_ns);
@@ -33,10 +32,10 @@ void Observer::set_ends(const std::vector<Heard>& heard) {
     const auto of_folder = std::find_if(
         heard.begin(), heard.end(), [&folder](const Heard& each) { return each.folder == folder; });
     processes_[file].heard = of_folder == heard.end() || of_folder->now;
-    builder_.set_end(static_cast<uint32_t>(file),
-                     {.closed = recording_.facts(file).closed,
-                      .heard = processes_[file].heard,
-                      .clock_error_ns = recording_.clock_error_ns(file)});
+    diagnosis_.builder().set_end(static_cast<uint32_t>(file),
+                                 {.closed = recording_.facts(file).closed,
+                                  .heard = processes_[file].heard,
+                                  .clock_error_ns = recording_.clock_error_ns(file)});
   }
 }
 
@@ -45,7 +44,7 @@ std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& hea
   recording_.poll(now, [this](size_t file, const events::AnyEvent& event, int64_t at_ns) {
     take(file, event, at_ns);
   });
-  builder_.set_whole_from(recording_.whole_from_ns());
+  diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   set_ends(heard);
   if (processes_.empty()) return {};
   if (last_at_ns_ > before || last_seen_ == Nanos{}) last_seen_ = now;
@@ -57,7 +56,7 @@ std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& hea
   const int64_t alive = last_at_ns_ + std::max<int64_t>(0, (until - last_seen_).count);
   now_ns_ = std::max(now_ns_, alive);
   over_ = is_over(now - last_seen_);
-  return judge(now, alive);
+  return diagnosis_.look(alive);
 }
 
 bool Observer::is_over(Nanos silent) const {
@@ -67,21 +66,6 @@ bool Observer::is_over(Nanos silent) const {
   }
   if (closed == processes_.size()) return true;
   return silent >= (closed > 0 ? params::kOverAfterClose : params::kOver);
-}
-
-std::vector<AlarmChange> Observer::judge(Nanos now, int64_t alive_until_ns) {
-  recent_ = builder_.diagnose(alive_until_ns - params::kRecent.count, alive_until_ns);
-  const bool fresh = now - whole_at_ >= params::kWholeEvery;
-  if (fresh) {
-    whole_ = builder_.diagnose(INT64_MIN, alive_until_ns);
-    whole_at_ = now;
-  }
-  // A hang that is over is no longer in the recent one.
-  std::erase_if(whole_.verdicts, [](const insight::Verdict& each) {
-    return each.what == insight::VerdictClass::kNonCommunicationHang ||
-           each.what == insight::VerdictClass::kCommunicationHang;
-  });
-  return alarms_.look({{&recent_}, {&whole_, fresh}}, alive_until_ns);
 }
 
 WatchState Observer::state() const {
@@ -94,12 +78,13 @@ WatchState Observer::state() const {
                                recording_.missed_events(file), process.last_at_ns, facts.closed,
                                process.heard});
   }
-  state.lasting = alarms_.lasting();
-  state.past = {alarms_.past().begin(), alarms_.past().end()};
-  state.alarms_raised = alarms_.raised();
-  state.not_judged = recent_.not_judged;
-  for (const insight::Verdict& note : recent_.notes) state.notes.push_back(note.summary);
-  state.operations = recent_.operations;
+  state.lasting = diagnosis_.alarms().lasting();
+  state.past = {diagnosis_.alarms().past().begin(), diagnosis_.alarms().past().end()};
+  state.alarms_raised = diagnosis_.alarms().raised();
+  state.not_judged = diagnosis_.recent().not_judged;
+  for (const insight::Verdict& note : diagnosis_.recent().notes)
+    state.notes.push_back(note.summary);
+  state.operations = diagnosis_.recent().operations;
   state.now_ns = now_ns_;
   state.began_realtime_ns = processes_.empty() ? 0 : recording_.began_ns();
   state.over = over_;

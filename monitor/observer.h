@@ -7,8 +7,8 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
-#include "insight/diagnosis.h"
 #include "monitor/alarms.h"
+#include "monitor/live_diagnosis.h"
 #include "recordings/live_recording.h"
 
 namespace heddle::monitor {
@@ -64,15 +64,10 @@ class Observer {
   void take(size_t file, const events::AnyEvent& event, int64_t at_ns);
   void set_ends(const std::vector<Heard>& heard);
   bool is_over(Nanos silent) const;
-  std::vector<AlarmChange> judge(Nanos now, int64_t alive_until_ns);
 
   recordings::LiveRecording recording_;
-  insight::DiagnosisBuilder builder_;
-  Alarms alarms_;
+  LiveDiagnosis diagnosis_;
   std::vector<Process> processes_;
-  insight::Diagnosis recent_;
-  insight::Diagnosis whole_;
-  Nanos whole_at_ = Nanos{INT64_MIN};
   int64_t last_at_ns_ = 0;  // of the newest event, since the job's beginning
   Nanos last_seen_;         // when it was seen
   int64_t now_ns_ = 0;

@@ -27,7 +27,7 @@ class FolderSender {
   // The folder need not be there yet.
   explicit FolderSender(std::string folder) : folder_(std::move(folder)) {}
 
-  // False: nobody reads any more.
+  // False: the reader has gone.
   using Send = std::function<bool(std::string_view bytes)>;
   // Sends what was written since the last call, and a sign of life.
   bool send_changes(const Send& send);

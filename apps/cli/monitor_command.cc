@@ -31,7 +31,7 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
-  heddle record -o job -- heddle run -n 4 -- heddle bench allreduce --duration 5m
+  heddle record -o job -- heddle run -n 4 -- heddle bench allreduce -n 100000
   heddle monitor job                                      in another terminal
   heddle monitor job --hosts node1,node2 --serve 18705 -o copy
   heddle monitor job --on-change 'curl -sS --json @- https://chat.example/hook'

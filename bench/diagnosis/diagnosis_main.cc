@@ -19,6 +19,7 @@ struct Arguments {
   std::string fault = "none";
   uint64_t first = 1;
   uint64_t count = 100;
+  bool live = false;
 };
 
 Fault fault_named(const std::string& name) {
@@ -59,7 +60,8 @@ nlohmann::ordered_json json_of(uint64_t seed, const Judgement& judgement) {
 int run(const Arguments& arguments) {
   const Source source = arguments.source == "stream" ? Source::kStream : Source::kSimulation;
   for (uint64_t seed = arguments.first; seed < arguments.first + arguments.count; ++seed) {
-    const Result<Judgement> judgement = judge(seed, fault_named(arguments.fault), source);
+    const Result<Judgement> judgement = judge(seed, fault_named(arguments.fault), source,
+                                              arguments.live ? Looks::kEachSecond : Looks::kSome);
     if (!judgement) {
       fmt::print(stderr, "heddle-bench-diagnosis: {}\n", judgement.error().message());
       return 2;
@@ -84,6 +86,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--first-seed", arguments.first, "of the first job")->capture_default_str();
   app.add_option("--count", arguments.count, "jobs, with consecutive seeds")->capture_default_str();
+  app.add_flag("--live", arguments.live,
+               "looks each second, as heddle monitor does; every alarm counts");
   app.footer("Example:\n  heddle-bench-diagnosis --fault slow_rank --count 10");
   CLI11_PARSE(app, argc, argv);
   return heddle::bench::run(arguments);

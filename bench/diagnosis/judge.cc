@@ -5,6 +5,7 @@
 
 #include "bench/diagnosis/simulation.h"
 #include "bench/diagnosis/stream.h"
+#include "monitor/live_diagnosis.h"
 
 namespace heddle::bench {
 namespace {
@@ -17,6 +18,7 @@ using insight::VerdictClass;
 // A live diagnosis looks again and again; this is the number of looks at a healthy job.
 constexpr int kLooks = 8;
 constexpr int64_t kDelayStepNs = 50'000'000;
+constexpr int64_t kLookNs = 1'000'000'000;  // of Looks::kEachSecond
 
 bool of_family(Fault fault, const Verdict& verdict) {
   switch (fault) {
@@ -125,7 +127,48 @@ class Judge {
     return result_;
   }
 
+  // Each alarm counts, also one that is over at the end: someone was called for it.
+  Judgement live(double effect) {
+    const bool faulty = result_.job.truth.fault != Fault::kNone;
+    result_.effect = effect;
+    monitor::LiveDiagnosis diagnosis;
+    for (size_t i = 0; i < observed_.processes.size(); ++i) {
+      insight::FileEnd end = observed_.ends[i];
+      end.closed = false;
+      diagnosis.builder().add_process(observed_.processes[i], end);
+    }
+    size_t next = 0;
+    for (int64_t at = kLookNs; at <= observed_.until_ns; at += kLookNs) {
+      for (; next < observed_.events.size() && observed_.events[next].at_ns <= at; ++next) {
+        const TimedEvent& each = observed_.events[next];
+        diagnosis.builder().add(each.process, each.event, each.at_ns);
+      }
+      for (const monitor::AlarmChange& change : diagnosis.look(at)) {
+        if (change.raised) take(change.alarm, at, faulty);
+      }
+      result_.judged = result_.judged || !diagnosis.recent().too_little();
+    }
+    return result_;
+  }
+
  private:
+  void take(const monitor::Alarm& alarm, int64_t at_ns, bool faulty) {
+    const Verdict& verdict = alarm.verdict;
+    if (result_.verdicts.empty()) result_.first_class = name_of(verdict.what);
+    result_.verdicts.push_back(std::string(name_of(verdict.what)) + ": " + alarm.place);
+    if (!faulty) return;
+    const bool right = of_family(result_.job.truth.fault, verdict) &&
+                       place_right(result_.job, result_.source, verdict);
+    result_.found = result_.found || of_family(result_.job.truth.fault, verdict);
+    if (!right || result_.place_right) {
+      ++result_.others;
+      return;
+    }
+    result_.place_right = true;
+    result_.class_right = class_right(result_.job.truth.fault, verdict.what);
+    result_.delay_s = 1e-9 * static_cast<double>(at_ns - observed_.onset_ns);
+  }
+
   void take(const Diagnosis& diagnosis) {
     result_.judged = result_.judged || !diagnosis.too_little();
     result_.verdicts.clear();
@@ -174,7 +217,7 @@ Result<ObservedJob> observe(const FaultCase& job, Source source, const ObservedJ
 
 }  // namespace
 
-Result<Judgement> judge(uint64_t seed, Fault fault, Source source) {
+Result<Judgement> judge(uint64_t seed, Fault fault, Source source, Looks looks) {
   const FaultCase job = draw_case(seed, fault, source);
   FaultCase twin = job;
   twin.truth.fault = Fault::kNone;
@@ -182,7 +225,10 @@ Result<Judgement> judge(uint64_t seed, Fault fault, Source source) {
   Result<ObservedJob> healthy = ObservedJob{};
   if (needs_twin) healthy = observe(twin, source, nullptr);
   if (!healthy) return fail(healthy.error());
-  if (fault == Fault::kNone) return Judge(job, source, *healthy).healthy();
+  if (fault == Fault::kNone) {
+    Judge judge(job, source, *healthy);
+    return looks == Looks::kSome ? judge.healthy() : judge.live(0);
+  }
   const Result<ObservedJob> observed = observe(job, source, &*healthy);
   if (!observed) return fail(observed.error());
   double effect = 1;
@@ -190,7 +236,8 @@ Result<Judgement> judge(uint64_t seed, Fault fault, Source source) {
     const auto rest = static_cast<double>(observed->ended_ns - observed->onset_ns);
     effect = static_cast<double>(observed->ended_ns - healthy->ended_ns) / rest;
   }
-  return Judge(job, source, *observed).faulty(effect);
+  Judge judge(job, source, *observed);
+  return looks == Looks::kSome ? judge.faulty(effect) : judge.live(effect);
 }
 
 }  // namespace heddle::bench

@@ -29,7 +29,13 @@ struct Judgement {
   uint64_t events = 0;
 };
 
+// How a job is looked at.
+enum class Looks : uint8_t {
+  kSome,        // at its end, and a few times before
+  kEachSecond,  // as `heddle monitor` does, while it runs
+};
+
 // Makes the job's events and its diagnosis. Errors: those of simulate().
-Result<Judgement> judge(uint64_t seed, Fault fault, Source source);
+Result<Judgement> judge(uint64_t seed, Fault fault, Source source, Looks looks = Looks::kSome);
 
 }  // namespace heddle::bench

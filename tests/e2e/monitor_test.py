@@ -116,7 +116,7 @@ class Monitor(unittest.TestCase):
             self.assertEqual(kind, "application/json")
             self.assertEqual((state["job"], len(state["processes"]), state["alarms"]), ("job", 3, []))
             self.assertEqual(get("/")[0], "text/html; charset=utf-8")
-            self.assertIn('heddle_monitor_processes{job="job",state="running"} 3\n', get("/metrics")[1])
+            self.assertIn('heddle_monitor_processes{recording="job",state="running"} 3\n', get("/metrics")[1])
 
     def test_ctrl_c_ends_the_watch_and_not_the_job(self):
         with self.job() as job, self.monitor() as monitor:
@@ -163,7 +163,7 @@ class OtherMachines(Monitor):
             for pid in processes_with("agent", str(self.shell)) + self.agents():
                 os.kill(pid, signal.SIGKILL)
             monitor.wait_for("127.0.0.1 is not heard")
-            time.sleep(8)  # a rank that has been silent for so long would be accused
+            time.sleep(8)  # a rank that is silent for 3 s is accused
             self.assertEqual(monitor.lines, [])
             (self.place / "down").unlink()
             wait_until(lambda: self.agents())

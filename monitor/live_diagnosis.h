@@ -1,0 +1,34 @@
+// LiveDiagnosis: the diagnosis of a job that runs, look after look: slowness over the last minute,
+// so that it is reported while it is new, and now and then over all that is kept.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "insight/diagnosis.h"
+#include "monitor/alarms.h"
+
+namespace heddle::monitor {
+
+class LiveDiagnosis {
+ public:
+  LiveDiagnosis();
+
+  // Takes the job's processes and events.
+  insight::DiagnosisBuilder& builder() { return builder_; }
+  // Judges what was added; the job is known to run at this time, ns since its beginning. Returns
+  // the faults that began or ended.
+  std::vector<AlarmChange> look(int64_t alive_until_ns);
+
+  const insight::Diagnosis& recent() const { return recent_; }
+  const Alarms& alarms() const { return alarms_; }
+
+ private:
+  insight::DiagnosisBuilder builder_;
+  Alarms alarms_;
+  insight::Diagnosis recent_;
+  insight::Diagnosis whole_;
+  int64_t whole_due_ns_ = INT64_MIN;
+};
+
+}  // namespace heddle::monitor
