@@ -1,23 +1,36 @@
 // See live_diagnosis.h.
 #include "monitor/live_diagnosis.h"
 
+#include <algorithm>
+
 #include "monitor/params.h"
 
 namespace heddle::monitor {
+
+namespace {
+
+bool is_hang(const insight::Verdict& verdict) {
+  return verdict.what == insight::VerdictClass::kNonCommunicationHang ||
+         verdict.what == insight::VerdictClass::kCommunicationHang;
+}
+
+}  // namespace
 
 LiveDiagnosis::LiveDiagnosis() : builder_({.most_parts = params::kMostParts}) {}
 
 std::vector<AlarmChange> LiveDiagnosis::look(int64_t alive_until_ns) {
   recent_ = builder_.diagnose(alive_until_ns - params::kRecent.count, alive_until_ns);
+  const bool hangs = std::any_of(recent_.verdicts.begin(), recent_.verdicts.end(), is_hang);
+  if (hangs) {
+    // Nothing is completed any more: what was slow stays so, and nothing is found to be.
+    std::erase_if(recent_.verdicts, [](const insight::Verdict& each) { return !is_hang(each); });
+    return alarms_.look({{&recent_}, {&slow_, false}, {&whole_, false}}, alive_until_ns);
+  }
+  slow_ = recent_;
   const bool due = alive_until_ns >= whole_due_ns_;
   if (due) {
     whole_ = builder_.diagnose(INT64_MIN, alive_until_ns);
     whole_due_ns_ = alive_until_ns + params::kWholeEvery.count;
-    // Both look at all operations for hangs: until the next one this is the older look.
-    std::erase_if(whole_.verdicts, [](const insight::Verdict& each) {
-      return each.what == insight::VerdictClass::kNonCommunicationHang ||
-             each.what == insight::VerdictClass::kCommunicationHang;
-    });
   }
   return alarms_.look({{&recent_}, {&whole_, due}}, alive_until_ns);
 }

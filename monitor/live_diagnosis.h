@@ -27,6 +27,7 @@ class LiveDiagnosis {
   insight::DiagnosisBuilder builder_;
   Alarms alarms_;
   insight::Diagnosis recent_;
+  insight::Diagnosis slow_;  // the last recent one of a job that did not hang
   insight::Diagnosis whole_;
   int64_t whole_due_ns_ = INT64_MIN;
 };

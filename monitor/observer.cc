@@ -56,7 +56,12 @@ std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& hea
   const int64_t alive = last_at_ns_ + std::max<int64_t>(0, (until - last_seen_).count);
   now_ns_ = std::max(now_ns_, alive);
   over_ = is_over(now - last_seen_);
-  return diagnosis_.look(alive);
+  std::vector<AlarmChange> changes = diagnosis_.look(alive);
+  // Nothing will change any more: what was found once is found again.
+  for (int i = 1; over_ && i < params::kLooksToRaise; ++i) {
+    for (AlarmChange& each : diagnosis_.look(alive)) changes.push_back(std::move(each));
+  }
+  return changes;
 }
 
 bool Observer::is_over(Nanos silent) const {
