@@ -19,6 +19,7 @@ using insight::VerdictClass;
 constexpr int kLooks = 8;
 constexpr int64_t kDelayStepNs = 50'000'000;
 constexpr int64_t kLookNs = 1'000'000'000;  // of Looks::kEachSecond
+constexpr int kLastLooks = 2;               // at a job that is over
 
 bool of_family(Fault fault, const Verdict& verdict) {
   switch (fault) {
@@ -138,7 +139,7 @@ class Judge {
       diagnosis.builder().add_process(observed_.processes[i], end);
     }
     size_t next = 0;
-    for (int64_t at = kLookNs; at <= observed_.until_ns; at += kLookNs) {
+    const auto look = [&](int64_t at) {
       for (; next < observed_.events.size() && observed_.events[next].at_ns <= at; ++next) {
         const TimedEvent& each = observed_.events[next];
         diagnosis.builder().add(each.process, each.event, each.at_ns);
@@ -147,7 +148,12 @@ class Judge {
         if (change.raised) take(change.alarm, at, faulty);
       }
       result_.judged = result_.judged || !diagnosis.recent().too_little();
+    };
+    for (int64_t at = kLookNs; at <= observed_.until_ns; at += kLookNs) look(at);
+    for (size_t i = 0; i < observed_.processes.size(); ++i) {
+      diagnosis.builder().set_end(static_cast<uint32_t>(i), observed_.ends[i]);
     }
+    for (int i = 0; i < kLastLooks; ++i) look(observed_.until_ns);
     return result_;
   }
 
