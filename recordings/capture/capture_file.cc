@@ -36,10 +36,12 @@ void find(void* library, const char* name, Function& to, std::string& why_not) {
 
 PcapLibrary load_library() {
   PcapLibrary made;
-  void* library = dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // Debian's name
-  if (library == nullptr) library = dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
+  // Debian's name.
+  if (library == nullptr) library = dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    made.why_not = "libpcap is not installed";
+    const char* const why = dlerror();
+    made.why_not = why == nullptr ? "libpcap cannot be loaded" : why;
     return made;
   }
   find(library, "pcap_fopen_offline_with_tstamp_precision", made.open, made.why_not);
