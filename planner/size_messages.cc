@@ -120,9 +120,9 @@ void add_table(const MessagesQuestion& question, const Cut& cut, Answer& answer)
                 {"NCCL slice", cut.slice, "NCCL_BUFFSIZE",
                  "heddle's NCCL profiler at nccl.profile=all (transfers)"},
                 {"RDMA message", cut.message, "NCCL_IB_SPLIT_DATA_ON_QPS",
-                 "perftest (its -s is one message), a capture's RETH DMA length"},
+                 "perftest (its -s is one message), heddle size capture (RETH's DMA length)"},
                 {"packet", std::min(question.mtu_bytes, cut.message), "MTU of the NIC's port",
-                 "a capture, port counters (with headers)"}}});
+                 "heddle size capture, port counters (with headers)"}}});
 }
 
 }  // namespace

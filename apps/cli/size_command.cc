@@ -7,6 +7,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/size/answer_report.h"
+#include "apps/cli/size/capture_command.h"
 #include "apps/cli/size/cluster_command.h"
 #include "apps/cli/size/distance_command.h"
 #include "apps/cli/size/headroom_command.h"
@@ -30,6 +31,7 @@ constexpr const char* kExample = R"(Example:
   heddle size distance --km 300 --rate 400Gbit/s --message 1M
   heddle size headroom --rate 400Gbit/s --meters 100
   heddle size messages --bucket 25M --gpus 16
+  heddle size capture job.pcap
   heddle size cluster --model llama-3-8b --gpus 64 --write job.toml
   heddle size job.toml
 
@@ -74,12 +76,13 @@ void add_size_command(CLI::App& root, Invocation& invocation) {
   add_size_distance_command(*size, invocation);
   add_size_headroom_command(*size, invocation);
   add_size_messages_command(*size, invocation);
+  add_size_capture_command(*size, invocation);
   size->callback([options, size, &invocation] {
     if (!size->get_subcommands().empty()) return refuse_options_of(*size);
     if (options->list == options->validate) {
       throw CLI::ValidationError("size",
-                                 "give cluster, traffic, overlap, distance, headroom or messages, "
-                                 "a job file, or --list or --validate");
+                                 "give cluster, traffic, overlap, distance, headroom, messages or "
+                                 "capture, a job file, or --list or --validate");
     }
     invocation.run = [options] { return print_asked(*options); };
   });

@@ -7,6 +7,7 @@ import re
 import tempfile
 import unittest
 
+import capture_file
 import program
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -86,6 +87,12 @@ class Reference(unittest.TestCase):
         for words in (("--list",), ("--validate",), ("cluster", *job), ("traffic", *job), ("distance", "--km", "100"),
                       ("overlap", "--parameters", "1000", "--backward", "1s"), ("headroom",), ("messages",)):
             self.expect_listed("heddle size", self.json_of("size", *words, "--json"))
+
+    def test_captures(self):
+        with tempfile.TemporaryDirectory() as folder:
+            capture = pathlib.Path(folder) / "test.pcap"
+            capture.write_bytes(capture_file.capture(capture_file.write_frames(10_000)))
+            self.expect_listed("heddle size capture", self.json_of("size", "capture", capture, "--json"))
 
     def test_recordings(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,251 @@
+// See capture_report.h.
+#include "apps/cli/size/capture_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/quantity.h"
+#include "base/version.h"
+
+namespace heddle::cli {
+namespace {
+
+using recordings::CaptureSizes;
+using recordings::SizeCounts;
+using recordings::SizeRow;
+using recordings::TrafficClass;
+
+constexpr size_t kMostRows = 12;
+constexpr double kBarCharacters = 30;
+
+std::string range_text(const SizeRow& row) {
+  if (row.least == row.most) return count_text(row.least);
+  return count_text(row.least) + " to " + count_text(row.most);
+}
+
+std::string histogram_text(const char* title, const SizeCounts& counts) {
+  std::string text = fmt::format("  {}\n", title);
+  for (const SizeRow& row : counts.rows_or_ranges(kMostRows)) {
+    const double share = static_cast<double>(row.count) / static_cast<double>(counts.count());
+    const auto bar = static_cast<size_t>(share * kBarCharacters + 0.5);
+    text += fmt::format("  {:>24} {:>12} {:>5.1f}% {}\n", range_text(row), count_text(row.count),
+                        share * 100, std::string(std::max<size_t>(bar, 1), '#'));
+  }
+  return text;
+}
+
+// "3 late packets", and nothing where there is none.
+void list(std::string& text, uint64_t count, const char* noun, const char* which = "") {
+  if (count == 0) return;
+  text += (text.empty() ? "" : ", ") + counted_text(count, noun) + which;
+}
+
+std::string rates_text(const TrafficClass& traffic) {
+  std::string text;
+  if (const auto rate = traffic.payload_bits_per_s()) text += ", " + rate_text(*rate);
+  if (const auto rate = traffic.packets_per_s()) text += ", " + digits_text(*rate) + " packets/s";
+  if (const auto rate = traffic.messages_per_s()) text += ", " + digits_text(*rate) + " messages/s";
+  return text;
+}
+
+std::string series_text(const TrafficClass& traffic) {
+  std::string text = traffic.missing_packets == 0
+                         ? "no packet is missing"
+                         : counted_text(traffic.missing_packets, "packet") + " missing in " +
+                               counted_text(traffic.gaps, "gap");
+  list(text, traffic.late_packets, "late packet");
+  list(text, traffic.repeated_packets, "retransmitted packet");
+  list(text, traffic.incomplete_messages, "incomplete message");
+  if (traffic.other_lengths > 0) {
+    text += ", " + counted_text(traffic.other_lengths, "message") + " unlike the DMA length";
+  }
+  return "  " + text + "\n";
+}
+
+std::string class_text(const TrafficClass& traffic) {
+  std::string text = fmt::format(
+      "\n{}: {} of {}, {} bytes{}\n", traffic.name, counted_text(traffic.packets, "packet"),
+      counted_text(traffic.flows, "flow"), count_text(traffic.payload_bytes), rates_text(traffic));
+  text += histogram_text(traffic.has_messages() ? "payload of a packet, bytes" : "packet, bytes",
+                         traffic.packet_sizes);
+  if (traffic.messages > 0) {
+    text += histogram_text("message, bytes", traffic.message_sizes);
+    text += histogram_text("packets of a message", traffic.packets_of_message);
+  }
+  return traffic.has_messages() || traffic.missing_packets > 0 ? text + series_text(traffic) : text;
+}
+
+std::string roce_text(const recordings::RoceCounts& roce) {
+  if (roce.packets == 0) return "";
+  std::string text;
+  list(text, roce.acks, "acknowledgement");
+  for (size_t i = 0; i < recordings::kNakKinds; ++i) {
+    if (roce.naks[i] == 0) continue;
+    std::string kind = fmt::format(" ({})", recordings::kNakNames[i]);
+    std::replace(kind.begin(), kind.end(), '_', ' ');
+    list(text, roce.naks[i], "NAK", kind.c_str());
+  }
+  list(text, roce.receiver_not_ready, "RNR NAK");
+  list(text, roce.congestion_notifications, "CNP");
+  list(text, roce.read_requests.count(), "read request");
+  list(text, roce.atomics, "atomic operation");
+  list(text, roce.marked, "packet", " with an ECN mark");
+  list(text, roce.other_opcodes, "packet", " with another opcode");
+  list(text, roce.cut, "packet", " without all headers in the capture");
+  list(text, roce.malformed, "malformed packet");
+  list(text, roce.not_followed, "packet", " of flows beyond the limit");
+  text = text.empty() ? "" : "\nRoCE also: " + text + "\n";
+  if (roce.read_requests.count() > 0) {
+    text += histogram_text("DMA length of a read request, bytes", roce.read_requests);
+  }
+  return text;
+}
+
+std::string heddle_text(const recordings::HeddleCounts& heddle) {
+  if (heddle.packets == 0) return "";
+  std::string text = "\nheddle also: " + counted_text(heddle.connections, "wire id");
+  if (heddle.protected_connections > 0) {
+    text += ", " + count_text(heddle.protected_connections) + " of them protected by keys";
+  }
+  list(text, heddle.merged, "datagram", " merged by an offload");
+  list(text, heddle.merged_and_cut, "merged datagram", " cut by the capture");
+  list(text, heddle.marked, "packet", " with an ECN mark");
+  list(text, heddle.malformed, "malformed packet");
+  list(text, heddle.not_followed, "packet", " beyond the limit of connections");
+  text += "\n";
+  if (heddle.opaque_control > 0) {
+    text += fmt::format("  {} encrypted: small messages in them cannot be seen\n",
+                        counted_text(heddle.opaque_control, "control packet"));
+  }
+  if (heddle.cut > 0) {
+    text += fmt::format("  {} captured in part: small messages in them are not counted\n",
+                        counted_text(heddle.cut, "control packet"));
+  }
+  if (heddle.merged_and_cut > 0) {
+    text +=
+        "  sizes of merged packets are unknown: capture all bytes (-s 0), or turn GSO and GRO "
+        "off\n";
+  }
+  return text;
+}
+
+std::string skipped_text(const CaptureSizes& sizes) {
+  std::string text;
+  list(text, sizes.other_udp, "other UDP packet");
+  list(text, sizes.not_udp, "packet", " of other protocols");
+  list(text, sizes.not_ip, "packet", " without IP");
+  list(text, sizes.fragments, "IP fragment");
+  list(text, sizes.cut, "packet", " without all headers in the capture");
+  list(text, sizes.malformed, "malformed packet");
+  return text.empty() ? "" : "\nNot read: " + text + "\n";
+}
+
+Json rows_json(const SizeCounts& counts, const char* what) {
+  Json rows = Json::array();
+  for (const SizeRow& row : counts.rows()) {
+    rows.push_back({{"least", row.least}, {"most", row.most}, {what, row.count}});
+  }
+  return rows;
+}
+
+Json number_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+Json class_json(const TrafficClass& traffic) {
+  const bool messages = traffic.has_messages();
+  return {{"name", traffic.name},
+          {"flow", traffic.flow},
+          {"flows", traffic.flows},
+          {"packets", traffic.packets},
+          {"payload_bytes", traffic.payload_bytes},
+          {"first_realtime_ns", traffic.first.count},
+          {"last_realtime_ns", traffic.last.count},
+          {"payload_bits_per_s", number_json(traffic.payload_bits_per_s())},
+          {"packets_per_s", number_json(traffic.packets_per_s())},
+          {"messages_per_s", number_json(traffic.messages_per_s())},
+          {"messages", messages ? Json(traffic.messages) : Json()},
+          {"incomplete_messages", messages ? Json(traffic.incomplete_messages) : Json()},
+          {"other_lengths", traffic.other_lengths},
+          {"gaps", traffic.gaps},
+          {"missing_packets", traffic.missing_packets},
+          {"late_packets", traffic.late_packets},
+          {"retransmitted_packets", traffic.repeated_packets},
+          {"packet_bytes", rows_json(traffic.packet_sizes, "packets")},
+          {"message_bytes", rows_json(traffic.message_sizes, "messages")},
+          {"packets_of_message", rows_json(traffic.packets_of_message, "messages")}};
+}
+
+Json roce_json(const recordings::RoceCounts& roce) {
+  Json naks = Json::object();
+  for (size_t i = 0; i < recordings::kNakKinds; ++i) naks[recordings::kNakNames[i]] = roce.naks[i];
+  return {{"packets", roce.packets},
+          {"acks", roce.acks},
+          {"naks", naks},
+          {"receiver_not_ready", roce.receiver_not_ready},
+          {"congestion_notifications", roce.congestion_notifications},
+          {"atomics", roce.atomics},
+          {"read_request_bytes", rows_json(roce.read_requests, "requests")},
+          {"marked_packets", roce.marked},
+          {"other_opcodes", roce.other_opcodes},
+          {"cut_packets", roce.cut},
+          {"malformed_packets", roce.malformed},
+          {"packets_not_followed", roce.not_followed}};
+}
+
+Json heddle_json(const recordings::HeddleCounts& heddle) {
+  return {{"packets", heddle.packets},
+          {"wire_ids", heddle.connections},
+          {"protected_wire_ids", heddle.protected_connections},
+          {"encrypted_control_packets", heddle.opaque_control},
+          {"cut_control_packets", heddle.cut},
+          {"merged_datagrams", heddle.merged},
+          {"merged_and_cut_datagrams", heddle.merged_and_cut},
+          {"marked_packets", heddle.marked},
+          {"malformed_packets", heddle.malformed},
+          {"packets_not_followed", heddle.not_followed}};
+}
+
+}  // namespace
+
+std::string capture_text(const CaptureSizes& sizes) {
+  std::string text =
+      fmt::format("{}, {}, {} bytes on the wire", sizes.link, counted_text(sizes.packets, "packet"),
+                  count_text(sizes.wire_bytes));
+  if (sizes.first) text += ", " + duration_text(sizes.last - *sizes.first);
+  if (sizes.shortened > 0) {
+    text += fmt::format("; {} captured in part (at most {} bytes)",
+                        counted_text(sizes.shortened, "packet"), count_text(sizes.snapshot_bytes));
+  }
+  text += "\n";
+  for (const TrafficClass& each : sizes.classes) text += class_text(each);
+  if (sizes.classes.empty()) text += "\nNeither messages of RoCEv2 nor packets of heddle\n";
+  return text + roce_text(sizes.roce) + heddle_text(sizes.heddle) + skipped_text(sizes);
+}
+
+Json capture_document(const std::string& file, const CaptureSizes& sizes) {
+  Json classes = Json::array();
+  for (const TrafficClass& each : sizes.classes) classes.push_back(class_json(each));
+  return {{"heddle", kVersion},
+          {"capture", file},
+          {"link", sizes.link},
+          {"snapshot_bytes", sizes.snapshot_bytes},
+          {"packets", sizes.packets},
+          {"wire_bytes", sizes.wire_bytes},
+          {"shortened_packets", sizes.shortened},
+          {"first_realtime_ns", sizes.first ? Json(sizes.first->count) : Json()},
+          {"last_realtime_ns", sizes.first ? Json(sizes.last.count) : Json()},
+          {"ended_early", sizes.ended_early ? Json(sizes.ended_early->message()) : Json()},
+          {"classes", classes},
+          {"roce", roce_json(sizes.roce)},
+          {"heddle_protocol", heddle_json(sizes.heddle)},
+          {"not_read",
+           {{"other_udp", sizes.other_udp},
+            {"not_udp", sizes.not_udp},
+            {"not_ip", sizes.not_ip},
+            {"fragments", sizes.fragments},
+            {"cut", sizes.cut},
+            {"malformed", sizes.malformed}}}};
+}
+
+}  // namespace heddle::cli
