@@ -167,11 +167,22 @@ bool view_handshake(PacketType type, std::span<const std::byte> bytes, PacketVie
 // Packets that an offload merges: UDP_MAX_SEGMENTS of Linux.
 constexpr uint64_t kMostMerged = 128;
 
-// Whether the header at `next` is of a later packet of the same path. Both are of one connection.
+// Headers that are looked at, so that no bytes make it slow.
+constexpr size_t kMostCandidates = 64;
+
+bool is_of_connection(std::span<const std::byte> bytes) {
+  if (bytes.size() < kConnectionHeaderBytes || version_of(bytes[0]) != kWireVersion) return false;
+  const PacketType type = type_of(bytes[0]);
+  return type == PacketType::kData || type == PacketType::kControl ||
+         type == PacketType::kRetransmission;
+}
+
+// Whether the header at `next` is of a later packet of the same path. Both have path and wire id.
 bool follows(std::span<const std::byte> first, std::span<const std::byte> next) {
+  if (!is_of_connection(next)) return false;
   const ConnectionHeader before = read_connection_header(first.data());
   const ConnectionHeader after = read_connection_header(next.data());
-  if (after.type < PacketType::kData || after.reply_port != before.reply_port) return false;
+  if (after.reply_port != before.reply_port) return false;
   const uint64_t step = after.number - before.number;
   if (before.number > 0 && after.number > 0) return step > 0 && step <= kMostMerged;
   return before.sent_at < after.sent_at;
@@ -205,15 +216,16 @@ std::optional<PacketView> view_packet(std::span<const std::byte> captured, size_
 }
 
 size_t merged_stride(std::span<const std::byte> captured) {
-  if (captured.size() < 2 * kConnectionHeaderBytes) return 0;
+  if (!is_of_connection(captured)) return 0;
   const std::string_view bytes(reinterpret_cast<const char*>(captured.data()), captured.size());
   // The path and the wire id: ten bytes of which eight are random.
   const std::string_view sought = bytes.substr(kPathAt, kNumberAt - kPathAt);
-  size_t at = bytes.find(sought, kConnectionHeaderBytes + kPathAt);
-  for (; at != std::string_view::npos; at = bytes.find(sought, at + 1)) {
+  size_t at = kConnectionHeaderBytes + kPathAt - 1;
+  for (size_t i = 0; i < kMostCandidates; ++i) {
+    at = bytes.find(sought, at + 1);
+    if (at == std::string_view::npos) return 0;
     const std::span<const std::byte> next = captured.subspan(at - kPathAt);
-    const auto view = view_packet(next, next.size());
-    if (view && follows(captured, next)) return at - kPathAt;
+    if (follows(captured, next) && view_packet(next, next.size())) return at - kPathAt;
   }
   return 0;
 }

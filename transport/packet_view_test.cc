@@ -168,6 +168,17 @@ TEST(MergedStride, IsTheDistanceOfHeaders) {
   EXPECT_EQ(merged_stride(std::span(merged).first(kDataHeaderBytes + 110)), 0u);
 }
 
+// Found by capture_fuzz: a reset is shorter than a header of a connection.
+TEST(MergedStride, AResetBehindAPacketIsNone) {
+  Packet packet(kConnectionHeaderBytes);
+  write_connection_header(header_of(PacketType::kControl, kFlagNumbered), packet.data());
+  Packet reset(kInitBytes);
+  reset.resize(write_reset({.connection = 0x1122334455667788, .path = 5, .number = 78}, reset));
+  packet.insert(packet.end(), reset.begin(), reset.end());
+  EXPECT_EQ(merged_stride(packet), 0u);
+  EXPECT_EQ(merged_stride(reset), 0u);
+}
+
 // A payload may be of packets of this protocol: of the same connection only where it has seen them.
 TEST(MergedStride, AnEarlierHeaderInThePayloadIsNone) {
   Packet packet = data_packet(77, 0, 100);
