@@ -106,7 +106,7 @@ void HeddleFlows::add_handshake(const View& view) {
   connection->tag_bytes = kViewedTagBytes;
 }
 
-void HeddleFlows::track(const View& view, bool merged_and_cut) {
+void HeddleFlows::track(const View& view, bool merged_and_cut, TrafficCounter& of) {
   if (!view.numbered) return;
   const PathName name{view.connection, view.path};
   auto at = paths_.find(name);
@@ -118,7 +118,8 @@ void HeddleFlows::track(const View& view, bool merged_and_cut) {
     at = paths_.try_emplace(name).first;
   }
   Path& path = at->second;
-  path.numbers.see(view.number, path.may_skip);
+  const Arrival arrival = path.numbers.see(view.number, path.may_skip);
+  if (arrival == Arrival::kLate) ++of.counts().late_packets;
   path.may_skip = merged_and_cut ? kMostMerged : 0;
 }
 
@@ -149,7 +150,7 @@ void HeddleFlows::add_data(Nanos at, const View& view, bool merged_and_cut) {
   } else {
     data_.add_packet(at, payload);
   }
-  track(view, merged_and_cut);
+  track(view, merged_and_cut, data_);
   if (view.retransmission) ++data_.counts().repeated_packets;
   if (connection == nullptr) return;
   connection->sent_data = true;
@@ -160,7 +161,7 @@ void HeddleFlows::add_data(Nanos at, const View& view, bool merged_and_cut) {
 
 void HeddleFlows::add_control(Nanos at, const View& view, size_t packet_bytes) {
   control_.add_packet(at, packet_bytes);
-  track(view, false);
+  track(view, false, control_);
   if (view.frames == FramesView::kCut) ++counts_.cut;
   Connection* const connection = connection_of(view.connection);
   if (connection == nullptr) return;
@@ -190,7 +191,9 @@ void HeddleFlows::finish(CaptureSizes& sizes) {
     if (connection.in_handshake) ++handshake_.counts().flows;
   }
   data_.counts().incomplete_messages += messages_.incomplete();
-  for (const auto& [name, path] : paths_) data_.add_track(path.numbers);
+  // Data and control share the numbers of a path, so which of them a missing one was is unknown.
+  TrafficCounter& of = data_.counts().packets > 0 ? data_ : control_;
+  for (const auto& [name, path] : paths_) of.add_gaps(path.numbers);
   for (const TrafficCounter* each : {&data_, &control_, &handshake_}) {
     if (each->counts().packets > 0) sizes.classes.push_back(each->counts());
   }

@@ -50,7 +50,7 @@ class HeddleFlows {
   void add_handshake(const View& view);
   void learn_tag(Connection& connection, const View& view);
   Connection* connection_of(uint64_t wire_id);
-  void track(const View& view, bool merged_and_cut);
+  void track(const View& view, bool merged_and_cut, TrafficCounter& of);
 
   std::set<uint16_t> ports_;
   std::map<uint64_t, Connection> connections_;

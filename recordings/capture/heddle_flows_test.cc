@@ -119,6 +119,18 @@ TEST_F(HeddleCapture, ALateRetransmissionBeginsNoNewMessage) {
   EXPECT_EQ(data.incomplete_messages, 0u);
 }
 
+// Found by capture_fuzz: late control packets were counted as data.
+TEST_F(HeddleCapture, LatePacketsAreCountedInTheirClass) {
+  add(packet({.number = 1, .message_bytes = 50, .carried_bytes = 50}));
+  for (const uint64_t number : {6, 2, 3, 4}) {
+    add(control({.first = kControl, .flags = 4, .number = number}, little(7, 1)));
+  }
+  const CaptureSizes sizes = finish();
+  EXPECT_EQ(sizes.classes.at(0).late_packets, 0u);
+  EXPECT_EQ(sizes.classes.at(0).missing_packets, 1u);
+  EXPECT_EQ(sizes.classes.at(1).late_packets, 3u);
+}
+
 TEST_F(HeddleCapture, ASmallMessageInAControlPacketIsSeen) {
   const std::string ping = little(7, 1);
   const std::string message = little(11, 1) + little(3, 2) + little(5, 4) + std::string(77, 'm');

@@ -103,6 +103,7 @@ void RoceFlows::follow(Flow& flow, const RocePacket& packet, size_t of) {
   const bool anywhere = is_response(packet.operation) && packet.begins;
   const Arrival arrival = flow.track.see(number, anywhere ? kNumbers : flow.may_skip);
   flow.may_skip = 0;
+  if (arrival == Arrival::kLate) ++counts.late_packets;
   if (arrival == Arrival::kRepeated) {
     ++counts.repeated_packets;
     return;
@@ -154,10 +155,11 @@ void RoceFlows::add_other(const RocePacket& packet, const UdpDatagram& datagram)
 
 void RoceFlows::finish(CaptureSizes& sizes) {
   for (auto& [key, flow] : flows_) {
+    if (flow.counted == 0) continue;  // requests without messages
     flow.pieces.flush();
     TrafficCounter& of = classes_[flow.last_class];
     of.counts().incomplete_messages += flow.pieces.incomplete();
-    of.add_track(flow.track);
+    of.add_gaps(flow.track);
   }
   for (const TrafficCounter& each : classes_) {
     if (each.counts().packets > 0) sizes.classes.push_back(each.counts());

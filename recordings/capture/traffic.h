@@ -31,10 +31,9 @@ class TrafficCounter {
     counts_.message_sizes.add(bytes);
     counts_.packets_of_message.add(packets);
   }
-  void add_track(const NumberTrack& track) {
+  void add_gaps(const NumberTrack& track) {
     counts_.gaps += track.gaps();
     counts_.missing_packets += track.missing();
-    counts_.late_packets += track.late();
   }
 
   TrafficClass& counts() { return counts_; }
