@@ -6,6 +6,8 @@ Usage: vm_inside.py HEDDLE [COMMAND]...: further commands, each one word for a s
 import contextlib
 import json
 import os
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -75,6 +77,37 @@ def check_write(name):
         check(name, run(*words, "-d", "rxe0", H1))
 
 
+_ETHERNET_ALL = 3  # ETH_P_ALL
+_FORCED_BUFFER = 33  # SO_RCVBUFFORCE
+_HEADERS = 128
+
+
+@contextlib.contextmanager
+def captured(device, path):
+    """Headers of the packets of a device, as a pcap file, once what is captured has ended."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETHERNET_ALL)) as reader:
+        reader.setsockopt(socket.SOL_SOCKET, _FORCED_BUFFER, 64 << 20)
+        reader.bind((device, 0))
+        yield
+        reader.setblocking(False)
+        with open(path, "wb") as file, contextlib.suppress(BlockingIOError):
+            file.write(struct.pack("<IHHIIII", 0xa1b2c3d4, 2, 4, 0, 0, _HEADERS, 1))
+            for at in range(1 << 20):
+                packet = bytearray(_HEADERS)
+                length = reader.recv_into(packet, _HEADERS, socket.MSG_TRUNC)
+                kept = packet[:min(length, _HEADERS)]
+                file.write(struct.pack("<IIII", at // 1_000_000, at % 1_000_000, len(kept), length) + kept)
+
+
+def check_capture(name, heddle):
+    """Messages of a mebibyte, which heddle takes from their packets."""
+    words = ["ib_write_bw", "-x", "1", "-n", "5", "-s", "1M", "-m", "4096"]
+    path = os.path.join(os.environ["OUT"], "write.pcap")
+    with captured("h1", path), server(18515, *words, "-d", "rxe1"):
+        check(f"{name} write", run(*words, "-d", "rxe0", H1))
+    check(name, run(heddle, "size", "capture", path, "--json"))
+
+
 def check_qperf(name):
     with server(19765, "qperf"):
         check(name, run("qperf", "-t", "1", "-cm", "1", H1, "rc_lat"))
@@ -120,6 +153,7 @@ def check_without_loss(heddle):
         check_pingpong(kind, kind, 1)
     check_pingpong("rc ipv6", "rc", 2)
     check_write("write")
+    check_capture("capture", heddle)
     check_qperf("qperf")
     check_perf("perf", heddle, "bw", "lat", "--time", "1")
     with server(18700, heddle, "ping", "--listen"):

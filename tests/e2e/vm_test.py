@@ -75,6 +75,16 @@ class Inside(unittest.TestCase):
         self.assertIn("latency", self.check("qperf"))
 
     @needs_transfers
+    def test_a_mebibyte_of_perftest_is_one_message_of_256_packets(self):
+        self.check("capture write")
+        found = self.document("capture")
+        write = next(each for each in found["classes"] if each["name"] == "RoCE RC write")
+        self.assertEqual(write["message_bytes"], [{"least": 1 << 20, "most": 1 << 20, "messages": 5}])
+        self.assertEqual(write["packets_of_message"], [{"least": 256, "most": 256, "messages": 5}])
+        self.assertEqual([(each["least"], each["most"]) for each in write["packet_bytes"]], [(4096, 4096)])
+        self.assertEqual((write["incomplete_messages"], write["missing_packets"], write["other_lengths"]), (0, 0, 0))
+
+    @needs_transfers
     def test_heddle_works_over_udp(self):
         self.assertIn("each verified", self.check("ping"))
         for name in ("perf", "perf lossy"):
