@@ -16,6 +16,8 @@ using transport::PacketKind;
 constexpr uint64_t kLargestPacket = 9'216;
 // Packets that GSO and GRO merge, at most: UDP_MAX_SEGMENTS of Linux.
 constexpr uint64_t kMostMerged = 128;
+// The receiver drops what is farther ahead of the newest number (protocol.md, header).
+constexpr uint64_t kMostAhead = uint64_t{1} << 24;
 
 // Whether what a data packet carries fits into its message, with a tag at most.
 bool fits(const transport::PacketView& view) {
@@ -118,6 +120,8 @@ void HeddleFlows::track(const View& view, bool merged_and_cut, TrafficCounter& o
     at = paths_.try_emplace(name).first;
   }
   Path& path = at->second;
+  // No honest sender is farther ahead: the packet's number counts for nothing.
+  if (path.numbers.begun() && view.number > path.numbers.highest() + kMostAhead) return;
   const Arrival arrival = path.numbers.see(view.number, path.may_skip);
   if (arrival == Arrival::kLate) ++of.counts().late_packets;
   path.may_skip = merged_and_cut ? kMostMerged : 0;

@@ -119,6 +119,13 @@ TEST_F(HeddleCapture, ALateRetransmissionBeginsNoNewMessage) {
   EXPECT_EQ(data.incomplete_messages, 0u);
 }
 
+TEST_F(HeddleCapture, ANumberThatNoSenderReachesIsNoGap) {
+  add(packet({.number = 1, .message_bytes = 50, .carried_bytes = 50}));
+  add(packet({.number = UINT64_MAX, .sequence = 101, .message_bytes = 50, .carried_bytes = 50}));
+  add(packet({.number = 2, .sequence = 102, .message_bytes = 50, .carried_bytes = 50}));
+  EXPECT_EQ(finish().classes.at(0).missing_packets, 0u);
+}
+
 // Found by capture_fuzz: late control packets were counted as data.
 TEST_F(HeddleCapture, LatePacketsAreCountedInTheirClass) {
   add(packet({.number = 1, .message_bytes = 50, .carried_bytes = 50}));
