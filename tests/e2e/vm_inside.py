@@ -104,7 +104,7 @@ def check_capture(name, heddle):
     words = ["ib_write_bw", "-x", "1", "-n", "5", "-s", "1M", "-m", "4096"]
     path = os.path.join(os.environ["OUT"], "write.pcap")
     with captured("h1", path), server(18515, *words, "-d", "rxe1"):
-        check(f"{name} write", run(*words, "-d", "rxe0", H1))
+        run(*words, "-d", "rxe0", H1)
     check(name, run(heddle, "size", "capture", path, "--json"))
 
 
