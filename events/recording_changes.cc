@@ -29,7 +29,7 @@ Result<RecordingChanges> RecordingChanges::open(const std::string& path) {
   made.block_bytes_ = header.block_bytes;
   const uint64_t room =
       made.source_->size() - std::min<uint64_t>(header.header_bytes, made.source_->size());
-  made.blocks_.resize(std::min<uint64_t>(header.blocks, room / header.block_bytes));
+  made.blocks_ = std::min<uint64_t>(header.blocks, room / header.block_bytes);
   return made;
 }
 
@@ -39,14 +39,14 @@ void RecordingChanges::look(const Take& take) {
   // Read before the blocks: what it counts as overwritten is no longer there.
   std::vector<std::byte> header(header_.empty() ? header_bytes_ : sizeof(FileHeader));
   header.resize(source_->read(0, header.data(), header.size()));
-  for (size_t i = 0; i < blocks_.size(); ++i) {
-    const uint64_t at = header_bytes_ + uint64_t{i} * block_bytes_;
+  for (uint64_t i = 0; i < blocks_; ++i) {
+    const uint64_t at = header_bytes_ + i * block_bytes_;
     const uint64_t data = source_->next_data(at);
     if (data >= at + block_bytes_) {
       i += (data - at) / block_bytes_ - 1;  // a hole: never written
       continue;
     }
-    look_at(blocks_[i], at, take);
+    look_at(at, take);
   }
   const bool same =
       header.size() <= header_.size() && std::equal(header.begin(), header.end(), header_.begin());
@@ -56,15 +56,16 @@ void RecordingChanges::look(const Take& take) {
   header_ = std::move(header);
 }
 
-void RecordingChanges::look_at(Block& block, uint64_t at, const Take& take) {
+void RecordingChanges::look_at(uint64_t at, const Take& take) {
   alignas(BlockHeader) std::array<std::byte, sizeof(BlockHeader)> bytes{};
   if (source_->read(at, bytes.data(), bytes.size()) < bytes.size()) return;
   const auto& header = *reinterpret_cast<const BlockHeader*>(bytes.data());
   if (header.magic != recording::kBlockMagic) return;
   const uint32_t used = header.used.load(std::memory_order_acquire);
   if (used > block_bytes_ - sizeof(BlockHeader)) return;
-  const bool same = block.taken && header.sequence == block.sequence;
-  const uint32_t from = same ? block.used : 0;
+  const auto before = taken_.find(at);
+  const bool same = before != taken_.end() && header.sequence == before->second.sequence;
+  const uint32_t from = same ? before->second.used : 0;
   if (same && used <= from) return;
   records_.resize(used - from);
   const uint64_t begin = at + sizeof(BlockHeader) + from;
@@ -75,7 +76,7 @@ void RecordingChanges::look_at(Block& block, uint64_t at, const Take& take) {
   if (reinterpret_cast<const BlockHeader*>(again.data())->sequence != header.sequence) return;
   take(begin, records_);
   take(at, bytes);
-  block = {header.sequence, used, true};
+  taken_[at] = {header.sequence, used};
 }
 
 }  // namespace heddle::events

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,17 +35,17 @@ class RecordingChanges {
   struct Block {
     uint64_t sequence = 0;
     uint32_t used = 0;
-    bool taken = false;
   };
 
   RecordingChanges() = default;
-  void look_at(Block& block, uint64_t at, const Take& take);
+  void look_at(uint64_t at, const Take& take);
 
   std::shared_ptr<recording::Source> source_;
   uint32_t header_bytes_ = 0;
   uint32_t block_bytes_ = 0;
-  std::vector<Block> blocks_;
-  std::vector<std::byte> header_;  // as it was taken; empty: not yet
+  uint64_t blocks_ = 0;
+  std::map<uint64_t, Block> taken_;  // by position, as they were taken
+  std::vector<std::byte> header_;    // as it was taken; empty: not yet
   std::vector<std::byte> records_;
 };
 

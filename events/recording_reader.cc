@@ -19,6 +19,8 @@ namespace {
 
 // What a file can make a reader hold: one block of each writer. A sparse file may name many.
 constexpr uint32_t kMostBlockBytes = 4 * recording::kBlockBytes;
+// Of smaller ones a file could have many millions, each of which is looked at.
+constexpr uint32_t kLeastBlockBytes = 4096;
 constexpr size_t kMostWriters = 4096;
 
 uint32_t bytes_of_type(std::string_view type) {
@@ -135,7 +137,8 @@ void RecordingReader::refresh() {
 }
 
 uint64_t RecordingReader::missed_events() const {
-  const uint64_t dropped = facts_.dropped_events - dropped_at_first_;
+  const uint64_t dropped =
+      facts_.dropped_events - std::min(facts_.dropped_events, dropped_at_first_);
   return dropped - std::min(dropped, taken_of_dropped_);
 }
 
@@ -154,7 +157,7 @@ Result<void> RecordingReader::read_header(const std::string& name) {
                 "use the heddle that made it");
   }
   const uint64_t texts = uint64_t{header.schema_bytes} + header.identity_bytes;
-  const bool sane = header.block_bytes > sizeof(BlockHeader) &&
+  const bool sane = header.block_bytes >= kLeastBlockBytes &&
                     header.block_bytes <= kMostBlockBytes && header.block_bytes % 8 == 0 &&
                     header.header_bytes % 8 == 0 && header.header_bytes <= source_->size() &&
                     sizeof(FileHeader) + texts <= header.header_bytes;
@@ -331,8 +334,8 @@ void RecordingReader::load_block(Writer& writer) {
   const Block& block = writer.blocks[writer.block];
   const size_t wanted = block.used - block.taken;
   writer.bytes.resize(std::max(writer.bytes.size(), wanted));
-  const size_t got = source_->read(block.at + sizeof(BlockHeader) + block.taken,
-                                   writer.bytes.data(), wanted);
+  const size_t got =
+      source_->read(block.at + sizeof(BlockHeader) + block.taken, writer.bytes.data(), wanted);
   alignas(BlockHeader) std::array<std::byte, sizeof(BlockHeader)> bytes{};
   source_->read(block.at, bytes.data(), bytes.size());
   const auto& header = *reinterpret_cast<const BlockHeader*>(bytes.data());

@@ -35,6 +35,9 @@ inline constexpr Nanos kSameSignal = millis(300);
 // Bytes of a line that are held until its end comes; a longer one is printed in pieces. Chosen.
 // Range: 4 KiB to 1 MiB.
 inline constexpr size_t kLongestLine = 64 << 10;
+// From SIGTERM to SIGKILL of what stands for a command on another machine whose output is read: the
+// agent there ends it in any case. Chosen. Range: 0.5 to 5 s.
+inline constexpr Nanos kStreamGrace = seconds(2);
 // Ports of PyTorch's store, from the first: below the kernel's ephemeral ports, 32,768 and above by
 // default. Range: within 1,024 to 32,767.
 inline constexpr uint16_t kFirstMasterPort = 20'000;

@@ -17,10 +17,13 @@ class RemoteStream {
   // Errors: kSystem.
   static Result<RemoteStream> start(const RemoteShell& shell, const std::string& host,
                                     const RemoteCommand& command);
-  // Ends the command, on the other machine too.
+  // Ends the command, on the other machine too, and waits for that.
   ~RemoteStream();
   RemoteStream(RemoteStream&& other) noexcept;
   RemoteStream& operator=(RemoteStream&&) = delete;
+
+  // Asks it to end.
+  void stop();
 
   // Standard output; reading it does not wait.
   int descriptor() const { return output_.number(); }
@@ -34,6 +37,8 @@ class RemoteStream {
   Descriptor output_;
   Descriptor errors_;
   std::string last_line_;
+  bool stopped_ = false;
+  Nanos stopped_at_;
 };
 
 }  // namespace heddle::launch

@@ -57,7 +57,7 @@ class Families {
     begin("alarms_total", "Faults that were found since the watch began.", Type::kCounter);
     add({}, static_cast<double>(state.alarms_raised));
     add_alarms();
-    begin("operations", "Collectives of the last minute by which slowness was judged.",
+    begin("operations", "Collectives by which slowness was judged, of the last minute at most.",
           Type::kGauge);
     add({}, static_cast<double>(state.operations));
     add_processes();

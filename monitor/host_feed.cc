@@ -1,10 +1,12 @@
 // See host_feed.h.
 #include "monitor/host_feed.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -32,55 +34,65 @@ void HostFeed::start(Nanos now) {
   }
   receiver_.restart();
   stream_.emplace(std::move(*stream));
+  sign_at_ = now;
 }
 
-void HostFeed::lose(Nanos now) {
-  std::string why = stream_->complaint();
-  complaint_ = why.empty() ? "its agent has ended" : std::move(why);
-  if (receiver_.greeted()) {
-    ++losses_;
-    retry_wait_ = params::kFirstRetry;
-  }
+void HostFeed::stop() {
+  if (stream_) stream_->stop();
+}
+
+void HostFeed::lose(Nanos now, std::string why) {
+  complaint_ = std::move(why);
+  if (receiver_.greeted()) ++losses_;
   stream_.reset();
   retry_at_ = now + retry_wait_;
   retry_wait_ = std::min(retry_wait_ * 2, params::kLongestRetry);
 }
 
-Result<void> HostFeed::poll(Nanos now) {
-  if (refused_) return {};
+void HostFeed::poll(Nanos now) {
   if (!stream_) {
-    if (now < retry_at_) return {};
+    if (now < retry_at_) return;
     start(now);
-    if (!stream_) return {};
+    if (!stream_) return;
   }
-  Result<void> taken = take(now);
-  if (taken) return taken;
-  refused_ = true;
-  complaint_ = taken.error().message();
-  stream_.reset();
-  return taken;
+  take(now);
+  if (!stream_) return;
+  const std::string said = stream_->complaint();
+  const Nanos silent = now - sign_at_;
+  if (silent < params::kUnheard) {
+    if (!said.empty() && receiver_.greeted()) complaint_ = said;
+    return;
+  }
+  complaint_ =
+      said.empty() ? fmt::format("it has sent nothing for {} s", silent / seconds(1)) : said;
+  if (silent >= params::kSilentStream) lose(now, complaint_);
 }
 
-Result<void> HostFeed::take(Nanos now) {
+void HostFeed::take(Nanos now) {
   std::vector<char> piece(size_t{256} << 10);
-  for (size_t taken = 0; taken < params::kMostAtOnce;) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto turn = std::chrono::nanoseconds(params::kTurn.count);
+  while (std::chrono::steady_clock::now() - began < turn) {
     const ssize_t got = read(stream_->descriptor(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return {};
+    if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) {
-      lose(now);
-      return {};
+      const std::string why = stream_->complaint();
+      lose(now, why.empty() ? "its agent has ended" : why);
+      return;
     }
     const uint64_t before = receiver_.signs_of_life();
-    taken += static_cast<size_t>(got);
     bytes_ += static_cast<uint64_t>(got);
     const std::string_view bytes(piece.data(), static_cast<size_t>(got));
-    if (Result<void> kept = receiver_.take(bytes); !kept) return kept;
+    if (Result<void> kept = receiver_.take(bytes); !kept) {
+      lose(now, kept.error().message());
+      return;
+    }
     if (receiver_.signs_of_life() == before) continue;
-    heard_at_ = now;
+    heard_at_ = sign_at_ = now;
+    retry_wait_ = params::kFirstRetry;
     complaint_.clear();
   }
-  return {};
 }
 
 }  // namespace heddle::monitor

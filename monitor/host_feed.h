@@ -26,9 +26,10 @@ class HostFeed {
  public:
   explicit HostFeed(FeedOptions options);
 
-  // Takes what has come, and starts the other side where it does not run. Errors: what it sent
-  // cannot be kept; it is not asked again.
-  Result<void> poll(Nanos now);
+  // Takes what has come, and starts the other side where it does not run.
+  void poll(Nanos now);
+  // Asks the other side to end; the destructor waits for that.
+  void stop();
 
   int descriptor() const { return stream_ ? stream_->descriptor() : -1; }
   const std::string& host() const { return options_.host; }
@@ -44,8 +45,8 @@ class HostFeed {
 
  private:
   void start(Nanos now);
-  Result<void> take(Nanos now);
-  void lose(Nanos now);
+  void take(Nanos now);
+  void lose(Nanos now, std::string why);
 
   FeedOptions options_;
   recordings::FolderReceiver receiver_;
@@ -56,7 +57,7 @@ class HostFeed {
   std::string complaint_;
   uint64_t bytes_ = 0;
   uint64_t losses_ = 0;
-  bool refused_ = false;
+  Nanos sign_at_;  // of life; before the first one, when it was started
 };
 
 }  // namespace heddle::monitor

@@ -15,13 +15,15 @@ void Observer::take(size_t file, const events::AnyEvent& event, int64_t at_ns) {
   // Files are found in the order of their numbers, and before their first event.
   for (size_t fresh = processes_.size(); fresh < recording_.files(); ++fresh) {
     diagnosis_.builder().add_process(recording_.facts(fresh).identity,
-                                     {.closed = recording_.facts(fresh).closed});
+                                     {.closed = recording_.facts(fresh).closed,
+                                      .clock_error_ns = recording_.clock_error_ns(fresh)});
     processes_.emplace_back();
   }
   diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   diagnosis_.builder().add(static_cast<uint32_t>(file), event, at_ns);
   Process& process = processes_[file];
   ++process.events;
+  ++events_;
   process.last_at_ns = std::max(process.last_at_ns, at_ns);
   last_at_ns_ = std::max(last_at_ns_, at_ns);
 }
@@ -31,7 +33,7 @@ void Observer::set_ends(const std::vector<Heard>& heard) {
     const std::string folder = std::filesystem::path(recording_.path(file)).parent_path().string();
     const auto of_folder = std::find_if(
         heard.begin(), heard.end(), [&folder](const Heard& each) { return each.folder == folder; });
-    processes_[file].heard = of_folder == heard.end() || of_folder->now;
+    processes_[file].heard = of_folder == heard.end() || of_folder->is_heard;
     diagnosis_.builder().set_end(static_cast<uint32_t>(file),
                                  {.closed = recording_.facts(file).closed,
                                   .heard = processes_[file].heard,
@@ -40,37 +42,47 @@ void Observer::set_ends(const std::vector<Heard>& heard) {
 }
 
 std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& heard) {
-  const int64_t before = last_at_ns_;
+  const uint64_t before = events_;
   recording_.poll(now, [this](size_t file, const events::AnyEvent& event, int64_t at_ns) {
     take(file, event, at_ns);
   });
   diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   set_ends(heard);
   if (processes_.empty()) return {};
-  if (last_at_ns_ > before || last_seen_ == Nanos{}) last_seen_ = now;
-  // A machine that was not heard for a second is no evidence against its ranks.
-  Nanos until = now;
-  for (const Heard& each : heard) {
-    if (each.now) until = std::min(until, each.until);
-  }
-  const int64_t alive = last_at_ns_ + std::max<int64_t>(0, (until - last_seen_).count);
-  now_ns_ = std::max(now_ns_, alive);
-  over_ = is_over(now - last_seen_);
-  std::vector<AlarmChange> changes = diagnosis_.look(alive);
+  if (events_ > before || last_seen_ == Nanos{}) last_seen_ = now;
+  now_ns_ = std::max(now_ns_, last_at_ns_ + alive_since_last(now, heard).count);
+  over_ = is_over(now, heard);
+  std::vector<AlarmChange> changes = diagnosis_.look(now_ns_);
   // Nothing will change any more: what was found once is found again.
   for (int i = 1; over_ && i < params::kLooksToRaise; ++i) {
-    for (AlarmChange& each : diagnosis_.look(alive)) changes.push_back(std::move(each));
+    for (AlarmChange& each : diagnosis_.look(now_ns_)) changes.push_back(std::move(each));
   }
   return changes;
 }
 
-bool Observer::is_over(Nanos silent) const {
+// From the newest event until when the job is known to run: a machine that was not heard for a
+// second is no evidence against its ranks, and where none is heard time stands still.
+Nanos Observer::alive_since_last(Nanos now, const std::vector<Heard>& heard) const {
+  Nanos until = heard.empty() ? now : Nanos{};
+  bool any = false;
+  for (const Heard& each : heard) {
+    if (each.is_heard) until = any ? std::min(until, each.until) : each.until;
+    any = any || each.is_heard;
+  }
+  return std::max(Nanos{}, until - last_seen_);
+}
+
+bool Observer::is_over(Nanos now, const std::vector<Heard>& heard) const {
+  const bool lost =
+      std::any_of(heard.begin(), heard.end(), [](const Heard& each) { return !each.is_heard; });
+  if (lost || recording_.unreadable() > 0) return false;
   size_t closed = 0;
   for (size_t file = 0; file < processes_.size(); ++file) {
     if (recording_.facts(file).closed) ++closed;
   }
-  if (closed == processes_.size()) return true;
-  return silent >= (closed > 0 ? params::kOverAfterClose : params::kOver);
+  const Nanos silent = now - last_seen_;
+  if (closed == processes_.size()) return silent >= params::kOverAfterAll;
+  return silent >= (closed > 0 ? params::kOverAfterSome : params::kOver);
 }
 
 WatchState Observer::state() const {
@@ -93,7 +105,7 @@ WatchState Observer::state() const {
   state.now_ns = now_ns_;
   state.began_realtime_ns = processes_.empty() ? 0 : recording_.began_ns();
   state.over = over_;
-  state.whole = recording_.whole_from_ns() == INT64_MIN;
+  state.whole = recording_.whole_from_ns() == INT64_MIN && recording_.unreadable() == 0;
   return state;
 }
 

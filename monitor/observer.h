@@ -16,8 +16,8 @@ namespace heddle::monitor {
 // A folder of recordings, and until when what is written there is seen here.
 struct Heard {
   std::string folder;
-  Nanos until;      // steady clock
-  bool now = true;  // false: it is not seen any more, and why is another's business
+  Nanos until;           // steady clock
+  bool is_heard = true;  // false: its machine is lost
 };
 
 struct WatchedProcess {
@@ -63,13 +63,15 @@ class Observer {
   };
   void take(size_t file, const events::AnyEvent& event, int64_t at_ns);
   void set_ends(const std::vector<Heard>& heard);
-  bool is_over(Nanos silent) const;
+  Nanos alive_since_last(Nanos now, const std::vector<Heard>& heard) const;
+  bool is_over(Nanos now, const std::vector<Heard>& heard) const;
 
   recordings::LiveRecording recording_;
   LiveDiagnosis diagnosis_;
   std::vector<Process> processes_;
+  uint64_t events_ = 0;
   int64_t last_at_ns_ = 0;  // of the newest event, since the job's beginning
-  Nanos last_seen_;         // when it was seen
+  Nanos last_seen_;         // when an event was seen
   int64_t now_ns_ = 0;
   bool over_ = false;
 };

@@ -29,12 +29,16 @@ inline constexpr size_t kMostPast = 100;
 // A machine that has sent nothing for this long is not heard: of its ranks nothing is known. Range
 // 2 to 30 s.
 inline constexpr Nanos kUnheard = seconds(5);
+// A stream without a sign of life for this long is ended, and the machine asked again; a login
+// takes less. Range 10 to 120 s.
+inline constexpr Nanos kSilentStream = seconds(30);
 // Until a lost machine is asked again, doubled each time up to the longest. Range 0.5 to 5 s; 10 to
 // 120 s.
 inline constexpr Nanos kFirstRetry = seconds(1);
 inline constexpr Nanos kLongestRetry = seconds(30);
-// Bytes that are taken from one machine before the next one's turn. Range 64 KiB to 64 MiB.
-inline constexpr size_t kMostAtOnce = size_t{4} << 20;
+// What comes from one machine is taken for this long before the next one's turn. Range 10 to 200
+// ms.
+inline constexpr Nanos kTurn = millis(50);
 
 // --- hooks ---
 
@@ -49,6 +53,8 @@ inline constexpr size_t kMostWaiting = 100;
 // Range 10 to 600 s.
 inline constexpr Nanos kOver = seconds(60);
 // And where some of them have ended in good order: the others were killed. Range 5 to 60 s.
-inline constexpr Nanos kOverAfterClose = seconds(10);
+inline constexpr Nanos kOverAfterSome = seconds(10);
+// And where all have: the next stage of a job may begin meanwhile. Range 1 to 60 s.
+inline constexpr Nanos kOverAfterAll = seconds(3);
 
 }  // namespace heddle::monitor::params

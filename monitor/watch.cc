@@ -28,6 +28,12 @@ Nanos steady_now() {
 class Watch {
  public:
   explicit Watch(const WatchOptions& options) : options_(options) {}
+  // All at once: each may take its time to end.
+  ~Watch() {
+    for (const auto& feed : feeds_) feed->stop();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
 
   Result<WatchState> run() {
     if (Result<void> made = make_feeds(); !made) return fail(made.error());
@@ -35,13 +41,13 @@ class Watch {
     WatchState state;
     Nanos next = steady_now();
     while (!options_.interrupted()) {
-      if (Result<void> taken = take_feeds(next); !taken) return fail(taken.error());
+      take_feeds(next);
       const Nanos now = steady_now();
       if (now < next) continue;
       next = std::max(next + options_.every, now);
       const std::vector<AlarmChange> changes = observer.look(now, heard(now));
       for (const Error& error : observer.take_errors()) options_.warned(error.message());
-      warn_of_hosts(now);
+      warn_of_hosts();
       state = observer.state();
       for (const AlarmChange& change : changes) options_.changed(change, state);
       options_.looked({fs::path(options_.folder).filename().string(), state, hosts(now)});
@@ -70,19 +76,15 @@ class Watch {
   }
 
   // Until `next`, or until something has come.
-  Result<void> take_feeds(Nanos next) {
+  void take_feeds(Nanos next) {
     std::vector<pollfd> watched;
     for (const auto& feed : feeds_) watched.push_back({feed->descriptor(), POLLIN, 0});
     const Nanos left = std::clamp(next - steady_now(), Nanos{}, millis(100));
     ::poll(watched.data(), watched.size(), static_cast<int>((left + millis(1)) / millis(1)));
-    const Nanos now = steady_now();
     for (const auto& feed : feeds_) {
-      if (Result<void> taken = feed->poll(now); !taken) {
-        options_.warned(
-            fmt::format("{} is not watched any more: {}", feed->host(), taken.error().message()));
-      }
+      if (options_.interrupted()) return;
+      feed->poll(steady_now());
     }
-    return {};
   }
 
   std::vector<Heard> heard(Nanos now) const {
@@ -105,11 +107,11 @@ class Watch {
   }
 
   // Once for each complaint.
-  void warn_of_hosts(Nanos now) {
+  void warn_of_hosts() {
     for (size_t i = 0; i < feeds_.size(); ++i) {
       const HostFeed& feed = *feeds_[i];
-      if (feed.is_heard(now) && feed.complaint().empty()) complaints_[i].clear();
-      if (feed.complaint().empty() || feed.complaint() == complaints_[i]) continue;
+      if (feed.complaint().empty()) complaints_[i].clear();
+      if (feed.complaint().empty() || !complaints_[i].empty()) continue;
       complaints_[i] = feed.complaint();
       options_.warned(fmt::format("{} is not heard: {}", feed.host(), feed.complaint()));
     }
@@ -118,7 +120,7 @@ class Watch {
   const WatchOptions& options_;
   std::vector<std::string> folders_;
   std::vector<std::unique_ptr<HostFeed>> feeds_;
-  std::vector<std::string> complaints_;  // that were reported, by feed
+  std::vector<std::string> complaints_;  // reported ones that last, by feed
 };
 
 }  // namespace

@@ -30,8 +30,7 @@ struct WatchOptions {
   std::function<void(const std::string& text)> warned;
 };
 
-// Returns the last state. Errors: kSystem (a folder cannot be made), kInvalid and kExhausted (what
-// a host sent cannot be kept).
+// Returns the last state. Errors: kSystem (a folder cannot be made).
 Result<WatchState> watch(const WatchOptions& options);
 
 }  // namespace heddle::monitor

@@ -12,8 +12,8 @@
 #include <span>
 #include <utility>
 
-#include "base/descriptor.h"
 #include "recordings/contents.h"
+#include "recordings/many_files.h"
 
 namespace heddle::recordings {
 namespace {
@@ -74,15 +74,27 @@ Unexpected too_much(const std::string& why) {
 
 }  // namespace
 
+FolderSender::FolderSender(std::string folder) : folder_(std::move(folder)) { allow_many_files(); }
+
+void FolderSender::complain(const std::string& path, Error error) {
+  if (complained_.insert(path).second) errors_.push_back(std::move(error));
+}
+
 void FolderSender::find_files() {
   std::error_code error;
   for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
     const std::string name = at->path().filename().string();
     if (!is_file_name(name) || files_.contains(name)) continue;
-    if (auto changes = events::RecordingChanges::open(at->path().string())) {
+    auto changes = events::RecordingChanges::open(at->path().string());
+    if (changes) {
       files_.emplace(name, std::move(*changes));
+    } else if (changes.error().code != ErrorCode::kInvalid) {  // it may have no header yet
+      complain(name, changes.error());
     }
   }
+  if (!error) return;
+  complain(folder_, {ErrorCode::kUnavailable, "cannot read the recordings in " + folder_,
+                     error.message(), "give the folder in which the job records there"});
 }
 
 bool FolderSender::send_changes(const Send& send) {
@@ -191,6 +203,14 @@ bool FolderReceiver::has_room(File& file, uint64_t from, uint64_t to) {
   return pages_ * kPageBytes <= limits_.disk_bytes;
 }
 
+// One file's data comes in many frames, one after the other.
+int FolderReceiver::descriptor_of(const std::string& path) {
+  if (open_.valid() && open_path_ == path) return open_.number();
+  open_ = Descriptor(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  open_path_ = path;
+  return open_.number();
+}
+
 Result<void> FolderReceiver::write(const Frame& frame) {
   const auto known = files_.find(std::string(frame.name));
   if (known == files_.end()) return no_stream("it has data of an unknown file");
@@ -203,12 +223,11 @@ Result<void> FolderReceiver::write(const Frame& frame) {
     return too_much(fmt::format("more than {} bytes", limits_.disk_bytes));
   }
   const std::string path = folder_ + "/" + known->first;
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
+  const int file = descriptor_of(path);
   size_t written = 0;
-  while (file.valid() && written < frame.data.size()) {
-    const ssize_t wrote =
-        pwrite(file.number(), frame.data.data() + written, frame.data.size() - written,
-               static_cast<off_t>(frame.offset + written));
+  while (file >= 0 && written < frame.data.size()) {
+    const ssize_t wrote = pwrite(file, frame.data.data() + written, frame.data.size() - written,
+                                 static_cast<off_t>(frame.offset + written));
     if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) break;
     written += static_cast<size_t>(wrote);

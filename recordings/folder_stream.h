@@ -13,7 +13,10 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/descriptor.h"
 #include "base/nanos.h"
 #include "base/result.h"
 #include "events/recording_changes.h"
@@ -25,20 +28,25 @@ inline constexpr std::string_view kStreamGreeting = "\nheddle recordings 1\n";
 class FolderSender {
  public:
   // The folder need not be there yet.
-  explicit FolderSender(std::string folder) : folder_(std::move(folder)) {}
+  explicit FolderSender(std::string folder);
 
   // False: the reader has gone.
   using Send = std::function<bool(std::string_view bytes)>;
   // Sends what was written since the last call, and a sign of life.
   bool send_changes(const Send& send);
+  // What could not be read, once each.
+  std::vector<Error> take_errors() { return std::exchange(errors_, {}); }
 
  private:
   void find_files();
+  void complain(const std::string& path, Error error);
 
   std::string folder_;
   bool greeted_ = false;
   std::map<std::string, events::RecordingChanges> files_;  // by name
   std::set<std::string> announced_;
+  std::set<std::string> complained_;
+  std::vector<Error> errors_;
 };
 
 // What a sender may make a receiver keep. Ranges: 1 to 65,536 files; 64 KiB to 1 TiB.
@@ -80,6 +88,7 @@ class FolderReceiver {
   Result<void> take(const Frame& frame);
   Result<void> add_file(const Frame& frame);
   Result<void> write(const Frame& frame);
+  int descriptor_of(const std::string& path);
   // Whether there may be data in this part of the file.
   bool has_room(File& file, uint64_t from, uint64_t to);
 
@@ -90,6 +99,8 @@ class FolderReceiver {
   uint64_t signs_ = 0;
   std::map<std::string, File> files_;  // by name
   uint64_t pages_ = 0;
+  std::string open_path_;  // of the last one written
+  Descriptor open_;
 };
 
 }  // namespace heddle::recordings

@@ -2,10 +2,14 @@
 #include "recordings/live_recording.h"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <system_error>
+#include <utility>
 #include <variant>
 
 #include "recordings/contents.h"
+#include "recordings/many_files.h"
 
 namespace heddle::recordings {
 namespace {
@@ -14,15 +18,29 @@ namespace fs = std::filesystem;
 
 // Messages improve what is known of several clocks; each estimate looks at all samples. Chosen.
 constexpr Nanos kAlignEvery = seconds(5);
+// As long as wall clocks are all that is known. Chosen.
+constexpr Nanos kAlignFirst = seconds(1);
+// A file that has no header for this long will have none.
+constexpr auto kHeaderWithin = std::chrono::seconds(5);
+// Events later than now by more than this are of a clock that is wrong: the job's time would run
+// ahead with it, and all other processes would seem to be silent. Chosen.
+constexpr Nanos kMostAhead = seconds(60);
 
 // Times of a damaged recording may be any.
 int64_t difference(int64_t one, int64_t other) {
   return static_cast<int64_t>(static_cast<uint64_t>(one) - static_cast<uint64_t>(other));
 }
 
+int64_t wall_now_ns() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
+}
+
 }  // namespace
 
-LiveRecording::LiveRecording(std::vector<std::string> folders) : folders_(std::move(folders)) {}
+LiveRecording::LiveRecording(std::vector<std::string> folders) : folders_(std::move(folders)) {
+  allow_many_files();
+}
 
 int64_t LiveRecording::at_of(const Source& source, int64_t own_ns) const {
   return difference(source.clock.to_job(own_ns), began_ns_);
@@ -38,6 +56,11 @@ void LiveRecording::find_files() {
         found.push_back(path);
       }
     }
+    const bool absent = error == std::errc::no_such_file_or_directory;
+    if (error && !absent && complained_.insert(folder).second) {
+      errors_.push_back({ErrorCode::kUnavailable, "cannot read the recordings in " + folder,
+                         error.message(), "give the folder that was named to `heddle record -o`"});
+    }
     std::sort(found.begin(), found.end());
     for (const std::string& path : found) add_file(path);
   }
@@ -47,23 +70,42 @@ void LiveRecording::find_files() {
 void LiveRecording::add_file(const std::string& path) {
   auto reader = events::RecordingReader::open(path);
   if (!reader) {
-    if (complained_.contains(path)) return;
     std::error_code gone;
     const auto age = fs::file_time_type::clock::now() - fs::last_write_time(path, gone);
-    if (gone || age < kAlignEvery.count * std::chrono::nanoseconds(1)) return;
-    complained_.insert(path);
-    errors_.push_back(reader.error());
+    const bool early = reader.error().code == ErrorCode::kInvalid && age < kHeaderWithin;
+    if (!gone && !early && complained_.insert(path).second) errors_.push_back(reader.error());
     return;
   }
   known_.insert(path);
+  complained_.erase(path);
   const events::RecordingFacts& facts = reader->facts();
   clocks_.add_process(facts.identity, facts.first_offset_ns);
-  sources_.push_back({path, std::move(*reader), {}, {}, 0, 0});
+  sources_.push_back({path, std::move(*reader), {}, {}});
+}
+
+// Of a job that has run for a while, so that its first events are not placed by wall clocks.
+void LiveRecording::sample_messages() {
+  if (!clocks_.needs_events()) return;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    Source& source = sources_[i];
+    if (std::exchange(source.sampled, true)) continue;
+    auto reader = events::RecordingReader::open(source.path);
+    events::RecordedEvent recorded;
+    while (reader && reader->next(recorded)) {
+      clocks_.add(static_cast<uint32_t>(i), recorded.event);
+      source.sampled_until_ns =
+          std::visit([](const auto& each) { return each.time.count; }, recorded.event);
+    }
+  }
 }
 
 void LiveRecording::align(Nanos now) {
   const bool fresh = aligned_files_ < sources_.size();
-  const bool better = clocks_.needs_events() && now - aligned_at_ >= kAlignEvery;
+  const bool rough = std::any_of(sources_.begin(), sources_.end(), [](const Source& each) {
+    return each.clock.basis == insight::ClockBasis::kWallClock;
+  });
+  const bool better =
+      clocks_.needs_events() && now - aligned_at_ >= (rough ? kAlignFirst : kAlignEvery);
   if (!fresh && !better) return;
   const insight::Clocks clocks = clocks_.finish();
   for (size_t i = 0; i < sources_.size(); ++i) {
@@ -93,20 +135,35 @@ void LiveRecording::queue(size_t source) {
   turns_.emplace(at_of(from, own), source);
 }
 
+void LiveRecording::hand_on(Source& source, size_t file, int64_t at, const Take& take) {
+  const int64_t own =
+      std::visit([](const auto& each) { return each.time.count; }, source.event.event);
+  if (clocks_.needs_events() && own > source.sampled_until_ns) {
+    clocks_.add(static_cast<uint32_t>(file), source.event.event);
+  }
+  const int64_t ahead = at - difference(wall_now_ns(), began_ns_);
+  if (ahead <= kMostAhead.count) {
+    source.last_at_ns = at;
+    take(file, source.event.event, at);
+  } else if (!std::exchange(source.ahead, true)) {
+    errors_.push_back({ErrorCode::kInvalid, "cannot use events of " + source.path,
+                       "its clock is ahead by " + std::to_string(ahead / seconds(1).count) + " s",
+                       "set the clocks of all hosts by NTP or PTP"});
+  }
+}
+
 void LiveRecording::poll(Nanos now, const Take& take) {
   const size_t before = sources_.size();
   for (Source& source : sources_) source.reader.refresh();
   find_files();
   if (sources_.empty()) return;
+  sample_messages();
   align(now);
   for (size_t i = 0; i < sources_.size(); ++i) queue(i);
   while (!turns_.empty()) {
     const auto [at, file] = turns_.top();
     turns_.pop();
-    Source& source = sources_[file];
-    if (clocks_.needs_events()) clocks_.add(static_cast<uint32_t>(file), source.event.event);
-    source.last_at_ns = at;
-    take(file, source.event.event, at);
+    hand_on(sources_[file], file, at, take);
     queue(file);
   }
   for (size_t i = 0; i < before; ++i) {

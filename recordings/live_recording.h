@@ -35,6 +35,8 @@ class LiveRecording {
   int64_t clock_error_ns(size_t file) const { return sources_[file].clock.error_ns; }
   // Events that were overwritten before they could be read, since its file was found.
   uint64_t missed_events(size_t file) const { return sources_[file].reader.missed_events(); }
+  // Files that were found and cannot be read.
+  size_t unreadable() const { return complained_.size(); }
   // From here on nothing is missing, ns since the job's beginning; INT64_MIN: nothing ever was.
   int64_t whole_from_ns() const { return whole_from_ns_; }
   // Of the job, ns since 1970; INT64_MAX: no file was found yet.
@@ -50,8 +52,13 @@ class LiveRecording {
     events::RecordedEvent event;  // its next
     uint64_t missed = 0;
     int64_t last_at_ns = 0;
+    bool sampled = false;  // its messages are in clocks_
+    int64_t sampled_until_ns = INT64_MIN;
+    bool ahead = false;  // an error was reported
   };
   void find_files();
+  void sample_messages();
+  void hand_on(Source& source, size_t file, int64_t at, const Take& take);
   void add_file(const std::string& path);
   void align(Nanos now);
   void queue(size_t source);

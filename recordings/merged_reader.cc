@@ -1,11 +1,10 @@
 // See merged_reader.h.
 #include "recordings/merged_reader.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 
 #include "recordings/alignment.h"
+#include "recordings/many_files.h"
 
 namespace heddle::recordings {
 namespace {
@@ -13,14 +12,6 @@ namespace {
 // Times of a damaged recording may be any.
 int64_t difference(int64_t one, int64_t other) {
   return static_cast<int64_t>(static_cast<uint64_t>(one) - static_cast<uint64_t>(other));
-}
-
-// All files are open at once, and there may be more than the usual 1,024.
-void allow_many_files() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 }  // namespace

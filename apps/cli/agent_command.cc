@@ -45,6 +45,7 @@ int send_recordings(const std::string& folder) {
   recordings::FolderSender sender(folder);
   const auto send = [](std::string_view bytes) { return write_all(STDOUT_FILENO, bytes); };
   while (sender.send_changes(send)) {
+    for (const Error& error : sender.take_errors()) print_error(error);
     std::this_thread::sleep_for(std::chrono::nanoseconds(monitor::kSendEvery.count));
   }
   return kCouldNotRun;

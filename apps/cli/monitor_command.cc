@@ -2,6 +2,7 @@
 #include "apps/cli/monitor_command.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -20,9 +21,9 @@
 #include "apps/cli/json.h"
 #include "apps/cli/pages/pages.h"
 #include "apps/cli/terminal.h"
-#include "base/interrupt.h"
 #include "base/quantity.h"
 #include "base/temporary_folder.h"
+#include "lab/run.h"
 #include "metrics/server.h"
 #include "monitor/hook.h"
 #include "monitor/watch.h"
@@ -90,7 +91,8 @@ class Monitor {
   explicit Monitor(const MonitorOptions& options) : options_(options) {}
 
   Result<int> run() {
-    catch_interrupts();
+    lab::note_signals();
+    signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of print()
     Result<monitor::WatchOptions> watch = watch_options();
     if (!watch) return fail(std::move(watch).error());
     shown_.set({.job = job_name()});
@@ -102,7 +104,8 @@ class Monitor {
     line_.clear();
     if (!state) return fail(state.error());
     finish_hook();
-    if (interrupted() != 0) return interrupted_exit_status();
+    if (lab::noted_signal() != 0) return 128 + lab::noted_signal();
+    if (auto printed = check_output(); !printed) return fail(printed.error());
     print(options_.json ? dumped(Json{{"event", "over"},
                                       {"job_ns", state->now_ns},
                                       {"alarms_raised", state->alarms_raised},
@@ -121,7 +124,7 @@ class Monitor {
     monitor::WatchOptions made{
         .folder = options_.folder, .hosts = {}, .shell = {}, .copies = {}, .interrupted = [this] {
           if (hook_) hook_->poll(steady_now());
-          return interrupted() != 0;
+          return lab::noted_signal() != 0 || !check_output();
         }};
     made.every = *parse_duration(options_.every);
     made.changed = [this](const monitor::AlarmChange& change, const monitor::WatchState& state) {
@@ -182,10 +185,12 @@ class Monitor {
     const monitor::WatchState& state = document.state;
     shown_.set(document);
     if (state.processes.empty()) {
-      line_.show("waiting for recordings in " + options_.folder);
+      const std::string text = "waiting for recordings in " + options_.folder;
+      if (!std::exchange(waiting_, true) && !line_.visible()) print_progress(text);
+      line_.show(text);
       return;
     }
-    line_.show(fmt::format("{:.0f} s: {} processes, {} collectives in the last minute, {} faults",
+    line_.show(fmt::format("{:.0f} s: {} processes, {} collectives compared, {} faults",
                            1e-9 * static_cast<double>(state.now_ns), state.processes.size(),
                            state.operations, state.lasting.size()));
   }
@@ -196,7 +201,7 @@ class Monitor {
   }
 
   void finish_hook() {
-    while (hook_ && hook_->busy() && interrupted() == 0) {
+    while (hook_ && hook_->busy() && lab::noted_signal() == 0) {
       hook_->poll(steady_now());
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
@@ -213,12 +218,19 @@ class Monitor {
   const MonitorOptions& options_;
   TemporaryFolder passing_;
   ProgressLine line_;
+  bool waiting_ = false;  // it was said
   Shown shown_;
   std::optional<monitor::Hook> hook_;
   std::unique_ptr<metrics::Server> server_;  // reads what is shown
 };
 
 int run_monitor(const MonitorOptions& options) {
+  std::error_code none;
+  if (options.folder.empty() || std::filesystem::is_regular_file(options.folder, none)) {
+    print_error({ErrorCode::kInvalid, fmt::format("cannot watch '{}'", options.folder),
+                 "it is no folder", "give the folder that is named to `heddle record -o`"});
+    return kCouldNotRun;
+  }
   const Result<int> status = Monitor(options).run();
   if (status) return *status;
   print_error(status.error());

@@ -74,7 +74,13 @@ class Hangs {
     for (size_t i = 0; i < operation.parts.size(); ++i) {
       const Part& part = operation.parts[i];
       if (part.made != kNever) {
-        if (!part.done()) open.waiting.insert(part.process);
+        if (part.done()) continue;
+        // It may have ended since: what it writes is not seen.
+        if (!part.failed && !is_heard(part.process)) {
+          ++not_known_;
+          return;
+        }
+        open.waiting.insert(part.process);
         continue;
       }
       const uint32_t process = facts_.process_of(operation.key.communicator, operation.rank_of(i));

@@ -10,16 +10,23 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "base/exec.h"
+#include "launch/params.h"
 
 namespace heddle::launch {
 namespace {
 
 constexpr size_t kLongestComplaint = 4096;
+
+Nanos now() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
+}
 
 struct Pipe {
   Descriptor read;
@@ -55,6 +62,8 @@ Result<RemoteStream> RemoteStream::start(const RemoteShell& shell, const std::st
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
     dup2(output.write.number(), STDOUT_FILENO);
     dup2(errors.write.number(), STDERR_FILENO);
+    // This process becomes no program, so nothing is closed on exec: sockets and pipes of others.
+    close_range(STDERR_FILENO + 1, ~0U, 0);
     _exit(run_remote(shell, host, command));
   }
   return RemoteStream(process, std::move(output.read), std::move(errors.read));
@@ -67,14 +76,22 @@ RemoteStream::RemoteStream(RemoteStream&& other) noexcept
     : process_(std::exchange(other.process_, -1)),
       output_(std::move(other.output_)),
       errors_(std::move(other.errors_)),
-      last_line_(std::move(other.last_line_)) {}
+      last_line_(std::move(other.last_line_)),
+      stopped_(other.stopped_),
+      stopped_at_(other.stopped_at_) {}
+
+void RemoteStream::stop() {
+  if (process_ <= 0 || std::exchange(stopped_, true)) return;
+  kill(process_, SIGTERM);
+  stopped_at_ = now();
+}
 
 RemoteStream::~RemoteStream() {
   if (process_ <= 0) return;
-  kill(process_, SIGTERM);
+  stop();
   output_ = {};  // a command that cannot write any more ends
   errors_ = {};
-  for (Nanos waited; waited < params::kGrace; waited += millis(5)) {
+  while (now() - stopped_at_ < params::kStreamGrace) {
     if (waitpid(process_, nullptr, WNOHANG) != 0) return;
     usleep(5'000);
   }
