@@ -36,7 +36,7 @@ inline constexpr Nanos kSilentStream = seconds(30);
 // 120 s.
 inline constexpr Nanos kFirstRetry = seconds(1);
 inline constexpr Nanos kLongestRetry = seconds(30);
-// What comes from one machine is taken for this long before the next one's turn. Range 10 to 200
+// Time that one machine's bytes may take before the next one's turn. Range 10 to 200
 // ms.
 inline constexpr Nanos kTurn = millis(50);
 
