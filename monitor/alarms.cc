@@ -13,20 +13,26 @@ using insight::VerdictClass;
 
 // A fault that grows is the same one when it has grown, and a rank that hangs may be seen to hang
 // in another way a second later.
-int family_of(VerdictClass verdict) {
+enum class Family : uint8_t { kHang, kMismatch, kSlow };
+
+Family family_of(VerdictClass verdict) {
   switch (verdict) {
     case VerdictClass::kNonCommunicationHang:
     case VerdictClass::kCommunicationHang:
-      return 0;
+      return Family::kHang;
     case VerdictClass::kMismatch:
-      return 1;
+      return Family::kMismatch;
     case VerdictClass::kNonCommunicationSlow:
     case VerdictClass::kCommunicationSlow:
     case VerdictClass::kDegradation:
     case VerdictClass::kLoadImbalance:
       break;
   }
-  return 2;
+  return Family::kSlow;
+}
+
+int looks_to_raise(VerdictClass verdict) {
+  return family_of(verdict) == Family::kSlow ? params::kLooksToRaiseSlow : params::kLooksToRaise;
 }
 
 }  // namespace
@@ -46,7 +52,7 @@ void Alarms::see(const Sight& sight, const insight::Verdict& verdict, std::vecto
                    [&alarm](const Candidate& each) { return is_same(each.alarm, alarm); });
   if (known == candidates_.end()) {
     if (!sight.fresh) return;
-    candidates_.push_back({.alarm = std::move(alarm), .seen = 1});
+    candidates_.push_back({.alarm = std::move(alarm), .seen = sight.weight});
     seen.push_back(true);
     return;
   }
@@ -55,7 +61,7 @@ void Alarms::see(const Sight& sight, const insight::Verdict& verdict, std::vecto
   seen[place] = true;
   known->unseen = 0;
   if (!sight.fresh) return;
-  ++known->seen;
+  known->seen += sight.weight;
   const int64_t since = std::min(known->alarm.verdict.since_ns, verdict.since_ns);
   known->alarm.verdict = std::move(alarm.verdict);
   known->alarm.verdict.since_ns = since;
@@ -75,7 +81,7 @@ std::vector<AlarmChange> Alarms::look(const std::vector<Sight>& sights, int64_t 
       each.seen = 0;
       ++each.unseen;
     }
-    if (!each.raised && each.seen >= params::kLooksToRaise) {
+    if (!each.raised && each.seen >= looks_to_raise(each.alarm.verdict.what)) {
       each.raised = true;
       each.alarm.number = ++raised_;
       each.alarm.raised_ns = now_ns;

@@ -28,6 +28,7 @@ struct AlarmChange {
 struct Sight {
   const insight::Diagnosis* diagnosis = nullptr;
   bool fresh = true;  // false: an earlier look's, which confirms nothing again
+  int weight = 1;     // looks that it counts as
 };
 
 class Alarms {
@@ -44,7 +45,7 @@ class Alarms {
  private:
   struct Candidate {
     Alarm alarm;
-    int seen = 0;    // looks in a row
+    int seen = 0;    // looks in a row, by weight
     int unseen = 0;  // looks in a row
     bool raised = false;
   };

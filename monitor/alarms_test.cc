@@ -44,7 +44,7 @@ std::vector<AlarmChange> look(Alarms& alarms, const Diagnosis& diagnosis, int fr
 TEST(AlarmsTest, AFaultIsRaisedOnceAndIsOverOnce) {
   Alarms alarms;
   const Diagnosis slow = found(VerdictClass::kNonCommunicationSlow, 2);
-  EXPECT_TRUE(look(alarms, slow, 1, params::kLooksToRaise - 1).empty());
+  EXPECT_TRUE(look(alarms, slow, 1, params::kLooksToRaiseSlow - 1).empty());
   const auto raised = look(alarms, slow, 10, 50);
   ASSERT_EQ(raised.size(), 1u);
   EXPECT_TRUE(raised[0].raised);
@@ -79,7 +79,8 @@ TEST(AlarmsTest, AnOlderLookKeepsAnAlarmAndConfirmsNone) {
   for (int i = 2; i < 11; ++i) {
     EXPECT_TRUE(alarms.look({{&nothing}, {&slow, false}}, i * kS).empty());
   }
-  EXPECT_EQ(alarms.look({{&nothing}, {&slow, true}}, 11 * kS).size(), 1u);
+  EXPECT_EQ(alarms.look({{&nothing}, {&slow, true, params::kLooksToRaiseSlow - 1}}, 11 * kS).size(),
+            1u);
   for (int i = 12; i < 30; ++i) {
     EXPECT_TRUE(alarms.look({{&nothing}, {&slow, false}}, i * kS).empty());
   }
@@ -87,12 +88,14 @@ TEST(AlarmsTest, AnOlderLookKeepsAnAlarmAndConfirmsNone) {
 
 TEST(AlarmsTest, AFaultThatChangesItsClassStaysOneAlarmSinceItsBeginning) {
   Alarms alarms;
-  look(alarms, found(VerdictClass::kDegradation, 1, 5 * kS), 10, 5);
+  look(alarms, found(VerdictClass::kDegradation, 1, 5 * kS), 5, 10);
   EXPECT_TRUE(look(alarms, found(VerdictClass::kNonCommunicationSlow, 1, 9 * kS), 15, 5).empty());
   ASSERT_EQ(alarms.lasting().size(), 1u);
   EXPECT_EQ(alarms.lasting()[0].verdict.what, VerdictClass::kNonCommunicationSlow);
   EXPECT_EQ(alarms.lasting()[0].verdict.since_ns, 5 * kS);
-  EXPECT_EQ(look(alarms, found(VerdictClass::kNonCommunicationHang, 1), 20, 2).size(), 1u);
+  EXPECT_EQ(
+      look(alarms, found(VerdictClass::kNonCommunicationHang, 1), 20, params::kLooksToRaise).size(),
+      1u);
 }
 
 TEST(AlarmsTest, AVerdictThatHasEndedIsNone) {
@@ -106,7 +109,7 @@ TEST(AlarmsTest, ManyThatAreOverAreNotAllKept) {
   Alarms alarms;
   const Diagnosis slow = found(VerdictClass::kNonCommunicationSlow, 1);
   for (int i = 0; i < 300; ++i) {
-    look(alarms, slow, 20 * i, params::kLooksToRaise);
+    look(alarms, slow, 20 * i, params::kLooksToRaiseSlow);
     look(alarms, {}, 20 * i + 10, params::kLooksToClear);
   }
   EXPECT_EQ(alarms.raised(), 300u);

@@ -32,7 +32,7 @@ std::vector<AlarmChange> LiveDiagnosis::look(int64_t alive_until_ns) {
     whole_ = builder_.diagnose(INT64_MIN, alive_until_ns);
     whole_due_ns_ = alive_until_ns + params::kWholeEvery.count;
   }
-  return alarms_.look({{&recent_}, {&whole_, due}}, alive_until_ns);
+  return alarms_.look({{&recent_}, {&whole_, due, params::kWeightOfWhole}}, alive_until_ns);
 }
 
 }  // namespace heddle::monitor

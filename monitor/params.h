@@ -19,6 +19,11 @@ inline constexpr Nanos kWholeEvery = seconds(10);
 // Range 2 to 5; 3 to 30.
 inline constexpr int kLooksToRaise = 2;
 inline constexpr int kLooksToClear = 5;
+// Of slowness: flows that collide on a path of the fabric make a link late for some seconds. In a
+// healthy lab (`bench/run monitor`) two looks in a row found that once a minute. Range 4 to 20.
+inline constexpr int kLooksToRaiseSlow = 6;
+// A look over all that is kept counts as this many: its blocks are longer. Range 2 to 6.
+inline constexpr int kWeightOfWhole = 3;
 // Parts of ranks in operations that are kept, about 200 bytes each. Range 50,000 to 1,000,000.
 inline constexpr size_t kMostParts = 200'000;
 // Alarms that are over and still shown. Range 10 to 10,000.

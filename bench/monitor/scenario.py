@@ -1,7 +1,7 @@
 """Faults of real ranks in a lab while `heddle monitor` watches them: which are named, where, and how soon; and healthy
 jobs, in which none may be.
 
-Four ranks, a host each, all-reduce without a pause. A fault begins once the job has run for some seconds; the delay is
+Four ranks, a host each, all-reduce in a ring without a pause. A fault begins once the job has run for some seconds; the delay is
 from then to the line that the monitor prints.
 """
 
@@ -87,7 +87,7 @@ class Job:
     def __enter__(self):
         words = ["record", "-o", str(self.folder), "--level", "messages", "--", self._heddle, "run", "--lab",
                  self.fabric.name, "-n", "4", "--", self._heddle, "bench", "allreduce", "-b", "1M", "-e", "1M",
-                 "-n", "1000000", "-c", "0"]
+                 "-n", "1000000", "-c", "0", "--algorithm", "allreduce:ring"]
         self._job = self._start(words, subprocess.DEVNULL)
         self._monitor = self._start(["monitor", str(self.folder), "--json"], subprocess.PIPE)
         self._reader = threading.Thread(target=self._read)
@@ -198,7 +198,7 @@ def run(arguments, progress):
 
 
 def show(document):
-    print("four ranks in a lab, links of 100 Mb/s; faults at rank 2 and its host")
+    print("four ranks in a lab, all-reduces in a ring, links of 100 Mb/s; faults at rank 2 and its host")
     row("", "at the right place", "delay, s", "calls fewer by", "other alarms")
     delays = []
     for name, runs in document["faults"].items():
