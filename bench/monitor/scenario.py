@@ -1,8 +1,8 @@
 """Faults of real ranks in a lab while `heddle monitor` watches them: which are named, where, and how soon; and healthy
 jobs, in which none may be.
 
-Four ranks, a host each, all-reduce in a ring without a pause. A fault begins once the job has run for some seconds; the delay is
-from then to the line that the monitor prints.
+Four ranks, a host each, all-reduce in a ring without a pause. A fault begins once the job has run for some seconds; the
+delay is from then to the line that the monitor prints.
 """
 
 import contextlib

@@ -87,7 +87,8 @@ std::string help_text(const Page& page) {
 }
 
 std::string short_help_text(const Page& page) {
-  std::string text = head_text(page, "") + sections_text(page.commands);  // fits on a screen
+  std::string text = head_text(page, "") + sections_text(page.commands);
+  text.pop_back();  // without empty lines that are not needed it fits on a screen
   return text + fmt::format(
                     "Run '{0} COMMAND --help' for the options of a command, '{0} --help' for "
                     "examples.\n",
