@@ -27,6 +27,7 @@
 #include "launch/own_command.h"
 #include "launch/params.h"
 #include "launch/remote/agent_lines.h"
+#include "launch/remote/pipe.h"
 #include "launch/remote/signal_queue.h"
 
 namespace heddle::launch {
@@ -36,20 +37,6 @@ Nanos now() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
   return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
 }
-
-// The end of a pipe that is to be read, and the other one.
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-
-  bool make() {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    read = Descriptor(ends[0]);
-    write = Descriptor(ends[1]);
-    return true;
-  }
-};
 
 void report(const Error& error) {
   write_all(STDERR_FILENO, fmt::format("heddle: {}\n", error.message()));

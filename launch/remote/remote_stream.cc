@@ -17,6 +17,7 @@
 
 #include "base/exec.h"
 #include "launch/params.h"
+#include "launch/remote/pipe.h"
 
 namespace heddle::launch {
 namespace {
@@ -28,26 +29,15 @@ Nanos now() {
   return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
 }
 
-struct Pipe {
-  Descriptor read;
-  Descriptor write;
-
-  bool make() {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return false;
-    read = Descriptor(ends[0]);
-    write = Descriptor(ends[1]);
-    return fcntl(read.number(), F_SETFL, O_NONBLOCK) == 0;
-  }
-};
-
 }  // namespace
 
 Result<RemoteStream> RemoteStream::start(const RemoteShell& shell, const std::string& host,
                                          const RemoteCommand& command) {
   Pipe output;
   Pipe errors;
-  const bool ready = output.make() && errors.make();
+  const bool ready = output.make() && errors.make() &&
+                     fcntl(output.read.number(), F_SETFL, O_NONBLOCK) == 0 &&
+                     fcntl(errors.read.number(), F_SETFL, O_NONBLOCK) == 0;
   const pid_t parent = getpid();
   const pid_t process = ready ? fork() : -1;
   if (process < 0) {
