@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "base/temporary_folder.h"
 #include "recordings/testing/capture_writer.h"
 
 namespace heddle::recordings {
@@ -17,11 +17,7 @@ using testing::HasSubstr;
 
 class Capture : public testing::Test {
  protected:
-  Capture() {
-    std::string pattern = testing::TempDir() + "capture.XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-  }
-  ~Capture() override { std::filesystem::remove_all(folder_); }
+  Capture() : made_(*TemporaryFolder::make("heddle-capture")), folder_(made_.path()) {}
 
   Result<CaptureSizes> read(const std::string& bytes) const {
     const std::string file = folder_ + "/test.pcap";
@@ -34,6 +30,7 @@ class Capture : public testing::Test {
     return sizes ? "" : sizes.error().message();
   }
 
+  TemporaryFolder made_;
   std::string folder_;
 };
 
