@@ -6,7 +6,6 @@
 #include "monitor/params.h"
 
 namespace heddle::monitor {
-
 namespace {
 
 bool is_hang(const insight::Verdict& verdict) {

@@ -18,8 +18,9 @@ void Observer::take(size_t file, const events::AnyEvent& event, int64_t at_ns) {
                                      {.closed = recording_.facts(fresh).closed,
                                       .clock_error_ns = recording_.clock_error_ns(fresh)});
     processes_.emplace_back();
+    // Before its first event: later it changes between looks only.
+    diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   }
-  diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   diagnosis_.builder().add(static_cast<uint32_t>(file), event, at_ns);
   Process& process = processes_[file];
   ++process.events;
