@@ -61,6 +61,7 @@ void LiveRecording::find_files() {
       errors_.push_back({ErrorCode::kUnavailable, "cannot read the recordings in " + folder,
                          error.message(), "give the folder that was named to `heddle record -o`"});
     }
+    if (!error) complained_.erase(folder);
     std::sort(found.begin(), found.end());
     for (const std::string& path : found) add_file(path);
   }
@@ -141,7 +142,7 @@ void LiveRecording::hand_on(Source& source, size_t file, int64_t at, const Take&
   if (clocks_.needs_events() && own > source.sampled_until_ns) {
     clocks_.add(static_cast<uint32_t>(file), source.event.event);
   }
-  const int64_t ahead = at - difference(wall_now_ns(), began_ns_);
+  const int64_t ahead = difference(at, difference(polled_at_ns_, began_ns_));
   if (ahead <= kMostAhead.count) {
     source.last_at_ns = at;
     take(file, source.event.event, at);
@@ -154,6 +155,7 @@ void LiveRecording::hand_on(Source& source, size_t file, int64_t at, const Take&
 
 void LiveRecording::poll(Nanos now, const Take& take) {
   const size_t before = sources_.size();
+  polled_at_ns_ = wall_now_ns();
   for (Source& source : sources_) source.reader.refresh();
   find_files();
   if (sources_.empty()) return;

@@ -70,7 +70,8 @@ class LiveRecording {
   std::set<std::string> complained_;  // paths of which an error was reported
   std::vector<Error> errors_;
   insight::ClockBuilder clocks_;
-  Nanos aligned_at_ = Nanos{INT64_MIN};
+  Nanos aligned_at_;
+  int64_t polled_at_ns_ = 0;  // by the wall clock, since 1970
   size_t aligned_files_ = 0;
   using Turn = std::pair<int64_t, size_t>;  // when, and which
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;

@@ -47,9 +47,9 @@ class Monitor(unittest.TestCase):
 
     @contextlib.contextmanager
     def job(self):
-        """An endless one, which is ended as a user ends it."""
+        """An endless one, which is ended as a user ends it; its recordings do not turn over within a minute."""
         with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--",
-                             program.HEDDLE, "bench", "allreduce", "-b", "64K", "-e", "64K", "-n", 10_000_000,
+                             program.HEDDLE, "bench", "allreduce", "-b", "4M", "-e", "4M", "-n", 10_000_000,
                              settings=LOOPBACK) as job:
             try:
                 yield job
