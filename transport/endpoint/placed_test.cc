@@ -185,6 +185,25 @@ TEST_F(PlacedTest, WhereNoWritePassesPayloadTravelsAsDatagrams) {
   }
 }
 
+// VOPR, seeds 380636 and 384119: a NIC passed empty writes and failed all with payload. Each probe
+// returned its path, to which the payload then went again, for ever.
+TEST_F(PlacedTest, WhereOnlyEmptyWritesPassPayloadTravelsAsDatagrams) {
+  PairOptions options = placed(true);
+  uint64_t payload_writes = 0;
+  options.drop = [&payload_writes](int, const TxBurst& burst, uint32_t) {
+    const bool drops = burst.write != nullptr && burst.last_payload_bytes > 0;
+    payload_writes += drops ? 1 : 0;
+    return drops;
+  };
+  start(options);
+  receive(0, 4 << 20, 1);
+  send(0, 4 << 20, 1);
+  ASSERT_TRUE(run_until_completed(1, 1, seconds(2)));
+  EXPECT_TRUE(ended(0)[0].ok && ended(1)[0].ok);
+  EXPECT_TRUE(same(0, 4 << 20));
+  EXPECT_GT(payload_writes, 4u);
+}
+
 // VOPR, seed 211593: the only datagram path of a connection led over a dead link, each
 // side counted the other as alive for its writes, and their messages waited for ever.
 TEST_F(PlacedTest, WhereNoDatagramPassesThePeerIsDeadHoweverManyWritesArrive) {

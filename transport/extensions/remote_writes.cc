@@ -37,6 +37,7 @@ void RemoteWrites::prepare(const HandshakeParameters& peer, OpenPlan& plan) {
   if (chunk_bytes_ == 0) return;
   plan.send.chunk_paths = std::min<uint16_t>(o.chunk_paths, UINT8_MAX);
   plan.send.chunk_bytes = chunk_bytes_;
+  failures_.assign(plan.send.chunk_paths, 0);
   plan.peer_limits.chunk_bytes = chunk_bytes_;
   acks_.open(peer.chunk_paths, kFirstChunkPathName);
   fences_.open(peer.chunk_paths);
@@ -151,12 +152,21 @@ void RemoteWrites::write_record(ControlRecord& record, Writer& writer) {
   write_grant({record.channel, record.sequence, record.count, record.capacity}, writer);
 }
 
+uint16_t RemoteWrites::current_chunk_path() const {
+  return static_cast<uint16_t>(parts().sender.current_path() - parts().sender.first_chunk_path());
+}
+
+void RemoteWrites::on_acked(const SentBurst& sent, uint32_t /*first*/, uint32_t /*count*/,
+                            bool /*was_lost*/) {
+  if (sent.data && sent.record.chunk) failures_[current_chunk_path()] = 0;
+}
+
 // A gap shows that the NIC has passed the write. Any other loss says nothing about the NIC, which
 // could still read the payload after the message was acknowledged as datagrams.
 void RemoteWrites::on_lost(const SentBurst& sent, uint32_t /*first*/, uint32_t /*count*/,
                            events::LossCause cause) {
   if (!sent.data || !sent.record.chunk || cause == events::LossCause::kGap) return;
-  recall(static_cast<uint16_t>(parts().sender.current_path() - parts().sender.first_chunk_path()));
+  recall(current_chunk_path());
 }
 
 void RemoteWrites::recall(uint16_t chunk_path) {
@@ -189,7 +199,12 @@ void RemoteWrites::on_write_failed(Nanos now, const PlacedEvent& event) {
   // A NIC that makes its queue pair anew reports the writes of the old one as failed. The new one
   // is not broken by that: asking for a fence would have it made anew for ever.
   if (path >= sender.paths() || sender.epoch(path).value() != event.epoch) return;
-  if (!sender.on_write_failed(now, path, event.number)) return;
+  // Where empty writes pass and those of payload do not, each probe returns the path to have the
+  // next write fail. It stays away for longer each time, and others, or datagrams, carry on.
+  uint8_t& failures = failures_[event.path];
+  const bool ends_it = sender.is_active(path);
+  if (!sender.on_write_failed(now, path, event.number, failures)) return;
+  if (ends_it && failures < UINT8_MAX) ++failures;
   // Its queue pair is broken until the peer has made its side anew.
   parts().control.send({FrameType::kAskFence, 0, event.path, 0, 0, sender.epoch(path).value()});
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "transport/connection/payload_strategy.h"
 #include "transport/extensions/extension.h"
@@ -21,7 +22,8 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   explicit RemoteWrites(ConnectionParts& parts);
 
   uint32_t hooks() const override {
-    return bit(Hook::kFramesDue) | bit(Hook::kFrames) | bit(Hook::kTimeout) | bit(Hook::kLost);
+    return bit(Hook::kFramesDue) | bit(Hook::kFrames) | bit(Hook::kTimeout) | bit(Hook::kAcked) |
+           bit(Hook::kLost);
   }
   bool needed() const override { return chunk_bytes_ != 0; }
   void propose(const HandshakeParameters* offered, HandshakeParameters& own,
@@ -32,12 +34,15 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   bool frames_due(Nanos now) const override { return acks_.due(now); }
   void write_frames(Nanos now, Writer& writer) override;
   void write_record(ControlRecord& record, Writer& writer) override;
+  void on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) override;
   void on_lost(const SentBurst& sent, uint32_t first, uint32_t count,
                events::LossCause cause) override;
   Nanos next_timeout() const override;
   void handle_timeout(Nanos now) override;
   void release_memory(Nanos now) override;
-  size_t bytes_held() const override { return sizeof(*this) + acks_.bytes_held(); }
+  size_t bytes_held() const override {
+    return sizeof(*this) + acks_.bytes_held() + failures_.capacity();
+  }
 
  private:
   // PayloadStrategy.
@@ -62,6 +67,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   };
   void write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk, const TxBurst& burst);
   void recall(uint16_t chunk_path);
+  uint16_t current_chunk_path() const;
   void on_arrived(Nanos now, const PlacedEvent& event);
   void on_write_failed(Nanos now, const PlacedEvent& event);
   void on_fenced(const PlacedEvent& event);
@@ -71,6 +77,8 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
 
   uint32_t chunk_bytes_ = 0;  // 0: the sides did not agree on remote writes
   AckManager acks_;           // of chunks
+  // By chunk path: how often it failed since it last carried payload.
+  std::vector<uint8_t> failures_;
   Fences fences_;
   Nanos fence_at_ = Nanos::never();  // when a message that waits for a fence requests it
   bool over_ = false;

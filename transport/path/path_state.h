@@ -2,6 +2,7 @@
 // then. docs/protocol.md shows the same table. PathHealth keeps the state of one path.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -80,7 +81,10 @@ class PathHealth {
   void enter(events::PathState state) { state_ = state; }
 
   uint8_t unanswered_probes() const { return unanswered_; }
-  void count_unanswered() { unanswered_ += unanswered_ < kMostUnanswered ? 1 : 0; }
+  void count_unanswered(uint32_t probes = 1) {
+    const uint32_t most = uint32_t{kMostUnanswered} - unanswered_;
+    unanswered_ = (unanswered_ + std::min(probes, most)) & kMostUnanswered;
+  }
   void answered() { unanswered_ = 0; }
 
  private:

@@ -264,8 +264,10 @@ void SendController::on_path_event(Nanos now, uint16_t id, PathEvent event) {
   if (then.to != from) enter_state(now, id, then.to);
   // A path on which each write fails is fenced after each: it is left to its timer, which backs
   // off, where others work or some probes went unanswered.
-  const bool tried = any_active() || path.health.unanswered_probes() >= params::kTailProbes;
-  const bool later = event == PathEvent::kFenced && from != PathState::kActive && tried;
+  const bool in_vain = path.health.unanswered_probes() >= params::kTailProbes;
+  const bool fenced_again = event == PathEvent::kFenced && from != PathState::kActive;
+  const bool later =
+      fenced_again ? any_active() || in_vain : event == PathEvent::kWriteFailed && in_vain;
   if (then.probe && !later) probes_.push(paths_, id);
   if (later) {
     path.probe_at =
@@ -314,8 +316,10 @@ void SendController::on_moved(uint16_t id) {
   on_path_event(newest_sent_at_, id, PathEvent::kMoved);
 }
 
-bool SendController::on_write_failed(Nanos now, uint16_t id, uint64_t number) {
+bool SendController::on_write_failed(Nanos now, uint16_t id, uint64_t number, uint32_t in_vain) {
   if (id >= paths_.size() || number >= paths_[id].sent.next_number()) return false;
+  PathHealth& health = paths_[id].health;
+  if (health.active()) health.count_unanswered(in_vain);
   on_path_event(now, id, PathEvent::kWriteFailed);
   return true;
 }

@@ -135,9 +135,9 @@ class SendController final : private SentBurstListener {
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
   // After the acknowledgements of one packet: looks for silent paths.
   void after_acks(Nanos now);
-  // A reliable NIC reported that the write with this number failed, which ends its path. False: no
-  // such write.
-  bool on_write_failed(Nanos now, uint16_t path, uint64_t number);
+  // A reliable NIC reported that the write with this number failed, which ends its path. The first
+  // probe waits as after `in_vain` that went unanswered. False: no such write.
+  bool on_write_failed(Nanos now, uint16_t path, uint64_t number, uint32_t in_vain = 0);
   // The peer has only the header of the packet with this number. False: it was never sent.
   bool on_trimmed(Nanos now, uint16_t path, uint64_t number);
   // The peer rejects writes of earlier epochs on this path. False: an epoch without order to it.

@@ -121,6 +121,26 @@ TEST_F(SendControllerTest, AnAcknowledgementOfAFailedWriteDoesNotReturnItsPath) 
   EXPECT_TRUE(path(1).active) << "the probe did not fail";
 }
 
+// VOPR, seeds 380636 and 384119: each probe was answered, and each write of payload failed.
+TEST_F(SendControllerTest, APathThatFailsAfterEachReturnIsProbedLaterEachTime) {
+  chunk_paths_ = 1;
+  Nanos before;
+  for (uint32_t in_vain = 0; in_vain < 8; ++in_vain) {
+    open(1);
+    record(1, 1, 100);
+    const Nanos failed = now_;
+    ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1, in_vain));
+    probes_ = {};
+    drain_probes();
+    while (probes_[1] == 0) wait(micros(100));
+    EXPECT_GE(now_ - failed, before);
+    EXPECT_LE(now_ - failed, params::kLongestProbeInterval + millis(1));
+    before = now_ - failed;
+    sender_.close();
+  }
+  EXPECT_GE(before, millis(50));
+}
+
 // Each write fails, and is fenced in every round trip.
 TEST_F(SendControllerTest, ASuspectPathThatIsFencedIsProbedAtOnceOnlyWhereNoOtherWorks) {
   for (const bool alone : {false, true}) {
