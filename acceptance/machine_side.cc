@@ -13,6 +13,7 @@
 #include "acceptance/host_facts.h"
 #include "acceptance/params.h"
 #include "acceptance/port_counters.h"
+#include "base/clocks.h"
 #include "base/quantity.h"
 #include "base/version.h"
 #include "lab/tcp_flow.h"
@@ -90,7 +91,7 @@ Result<Json> facts_of_machine(const std::string& address) {
   (*facts)["facts"]["kernel"] = fmt::format("{} {}", system.sysname, system.release);
   (*facts)["facts"]["processors"] = processors();
   (*facts)["facts"]["NIC"] = nic_of(*device, rate);
-  (*facts)["wall_seconds"] = to_seconds(launch::wall_now());
+  (*facts)["wall_seconds"] = to_seconds(wall_now());
   return facts;
 }
 

@@ -10,6 +10,7 @@
 
 #include "acceptance/live_figures.h"
 #include "acceptance/params.h"
+#include "base/clocks.h"
 #include "launch/remote_command.h"
 
 namespace heddle::acceptance {
@@ -112,7 +113,7 @@ bool Session::server_is_stopped(uint32_t host) const {
 Nanos Session::common_start() const {
   const Nanos login = fabric_.login_time();
   if (login.count == 0) return {};
-  return launch::wall_now() + login * 2;
+  return wall_now() + login * 2;
 }
 
 void Session::wait(const std::vector<Commands::Id>& ids, Nanos measuring) {

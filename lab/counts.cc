@@ -3,13 +3,13 @@
 #include "lab/counts.h"
 
 #include <fmt/format.h>
-#include <time.h>
 
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/clocks.h"
 #include "base/document.h"
 #include "lab/delay_counts.h"
 #include "lab/delays.h"
@@ -20,12 +20,6 @@ namespace heddle::lab {
 namespace {
 
 constexpr const char* kSeparator = "\n---\n";
-
-Nanos steady_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return seconds(now.tv_sec) + nanos(now.tv_nsec);
-}
 
 Result<std::string> read_place(const std::string& netns) {
   if (Result<void> in = enter_namespace(netns, false); !in) return fail(in.error());

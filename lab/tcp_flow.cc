@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clocks.h"
 #include "base/descriptor.h"
 #include "lab/params.h"
 
@@ -24,12 +24,6 @@ namespace heddle::lab {
 namespace {
 
 constexpr std::string_view kCubic = "cubic";
-
-Nanos steady_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return seconds(now.tv_sec) + nanos(now.tv_nsec);
-}
 
 int remaining_ms(Nanos end) {
   return static_cast<int>(std::max<int64_t>(0, (end - steady_now()) / millis(1)));

@@ -28,9 +28,6 @@ struct RemoteCommand {
   Nanos start_at;
 };
 
-// The wall clock of this machine, since 1970.
-Nanos wall_now();
-
 // What a command of heddle on another machine needs of this process' environment: HEDDLE_* and
 // torchrun's variables.
 std::vector<std::string> settings_for_others();

@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/clocks.h"
 #include "recordings/contents.h"
 #include "recordings/many_files.h"
 
@@ -29,11 +30,6 @@ constexpr Nanos kMostAhead = seconds(60);
 // Times of a damaged recording may be any.
 int64_t difference(int64_t one, int64_t other) {
   return static_cast<int64_t>(static_cast<uint64_t>(one) - static_cast<uint64_t>(other));
-}
-
-int64_t wall_now_ns() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(since).count();
 }
 
 }  // namespace
@@ -155,7 +151,7 @@ void LiveRecording::hand_on(Source& source, size_t file, int64_t at, const Take&
 
 void LiveRecording::poll(Nanos now, const Take& take) {
   const size_t before = sources_.size();
-  polled_at_ns_ = wall_now_ns();
+  polled_at_ns_ = wall_now().count;
   for (Source& source : sources_) source.reader.refresh();
   find_files();
   if (sources_.empty()) return;
@@ -171,7 +167,11 @@ void LiveRecording::poll(Nanos now, const Take& take) {
   for (size_t i = 0; i < before; ++i) {
     Source& source = sources_[i];
     const uint64_t missed = source.reader.missed_events();
-    if (missed > source.missed) whole_from_ns_ = std::max(whole_from_ns_, source.last_at_ns);
+    // What is left of it was there before this poll took it, so nothing after its beginning is
+    // lost.
+    if (missed > source.missed) {
+      whole_from_ns_ = std::max(whole_from_ns_, at_of(source, source.reader.facts().kept_from_ns));
+    }
     source.missed = std::max(source.missed, missed);
   }
 }

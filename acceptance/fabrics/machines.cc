@@ -12,6 +12,7 @@
 #include "acceptance/fabric.h"
 #include "acceptance/fabrics/machines_watch.h"
 #include "acceptance/params.h"
+#include "base/clocks.h"
 #include "lab/link_meter.h"
 #include "lab/tool.h"
 #include "launch/remote_command.h"
@@ -25,7 +26,7 @@ struct Machine {
   std::string device;       // that has the address
 };
 
-double wall_seconds() { return to_seconds(launch::wall_now()); }
+double wall_seconds() { return to_seconds(wall_now()); }
 
 // The document of an answer, behind what a shell's start-up files may write.
 std::string last_object(const std::string& text) {

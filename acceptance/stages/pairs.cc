@@ -159,7 +159,9 @@ class Pairs {
     }
     if (shown == slow.size()) return;
     report_.rows.push_back(
-        {"goodput", fmt::format("{} more pairs", slow.size() - shown),
+        {"goodput",
+         fmt::format("{} more {}", slow.size() - shown,
+                     slow.size() - shown == 1 ? "pair" : "pairs"),
          fmt::format("{:.0f}% to {:.0f}% of what the links carry", slow[shown]->share() * 100,
                      slow.back()->share() * 100),
          fmt::format("at least {:.0f}%", session_.expectations().pair_share * 100),

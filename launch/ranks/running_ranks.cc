@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
+#include "base/clocks.h"
 #include "base/exec.h"
 #include "lab/processes.h"
 #include "launch/params.h"
@@ -18,11 +18,6 @@
 
 namespace heddle::launch {
 namespace {
-
-Nanos now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
-}
 
 void signal_descendants(int number) {
   for (const pid_t process : lab::descendants()) kill(process, number);
@@ -46,9 +41,9 @@ RunningRanks::RunningRanks(const RunPlan& plan, RunIdentity identity, RunReporte
       identity_(std::move(identity)),
       reporter_(reporter),
       files_(identity_.folder),
-      roster_(static_cast<uint32_t>(plan.places.size()), plan.elastic, now()),
+      roster_(static_cast<uint32_t>(plan.places.size()), plan.elastic, steady_now()),
       start_failure_(kOwnFailure),
-      changed_at_(now()) {}
+      changed_at_(steady_now()) {}
 
 int RunningRanks::run() {
   if (!signals_.open() || !prepare() || !start_all()) {
@@ -62,7 +57,7 @@ int RunningRanks::run() {
     for (const auto& rank : ranks_) rank->pass_output();
     if (!status_) change_number();
     kill_the_released();
-    if (kill_at_ && now() >= *kill_at_) kill_the_rest();
+    if (kill_at_ && steady_now() >= *kill_at_) kill_the_rest();
   }
   end_descendants();
   for (const auto& rank : ranks_) rank->pass_output();
@@ -125,7 +120,7 @@ void RunningRanks::wait() {
 }
 
 int RunningRanks::timeout_ms() const {
-  const Nanos time = now();
+  const Nanos time = steady_now();
   Nanos next = kill_at_.value_or(Nanos::never());
   for (const Released& each : released_) next = std::min(next, each.kill_at);
   if (!status_) {
@@ -139,7 +134,7 @@ int RunningRanks::timeout_ms() const {
 }
 
 void RunningRanks::take_signals() {
-  while (const auto signal = signals_.next(getppid(), now())) {
+  while (const auto signal = signals_.next(getppid(), steady_now())) {
     if (!signal->ends) {
       for (const auto& rank : ranks_) {
         if (rank->running() && signal->pass_on) kill(rank->process(), signal->number);
@@ -148,8 +143,8 @@ void RunningRanks::take_signals() {
     }
     if (!status_) status_ = 128 + signal->number;
     if (signal->pass_on) signal_descendants(signal->number);
-    if (!kill_at_) kill_at_ = now() + plan_.grace;
-    if (signal->again) kill_at_ = now();
+    if (!kill_at_) kill_at_ = steady_now() + plan_.grace;
+    if (signal->again) kill_at_ = steady_now();
   }
 }
 
@@ -171,15 +166,15 @@ void RunningRanks::handle_end(const RankProcess& rank) {
   take_in_newcomers();  // one may be in since the files were read
   if (roster_.is_waiting(rank.number())) {
     reporter_.warning(fmt::format("{} did not join: {}", name_of(rank), rank.how_it_ended()));
-    roster_.lose(rank.number(), now());
+    roster_.lose(rank.number(), steady_now());
     kill_leftovers(identity_.run, rank.number());
     return;
   }
-  changed_at_ = now();
+  changed_at_ = steady_now();
   if (!rank.failed()) return roster_.finish(rank.number());
   if (rank.number() == 0 && rank.exit_status() == plan_.verdict) {
     status_ = plan_.verdict;
-    kill_at_ = now() + plan_.grace;
+    kill_at_ = steady_now() + plan_.grace;
   } else {
     handle_loss(rank);
   }
@@ -188,7 +183,7 @@ void RunningRanks::handle_end(const RankProcess& rank) {
 void RunningRanks::handle_loss(const RankProcess& rank) {
   // Ctrl-C, which may reach a rank before it reaches this process, is meant for the job.
   const bool interrupted = rank.ended_by_signal() && rank.exit_status() == 128 + SIGINT;
-  roster_.lose(rank.number(), now());
+  roster_.lose(rank.number(), steady_now());
   if (interrupted || !roster_.enough_left()) return end_after(rank);
   reporter_.warning(
       fmt::format("{} was lost: {}; {}", name_of(rank), rank.how_it_ended(), roster_.left_text()));
@@ -199,20 +194,20 @@ void RunningRanks::handle_loss(const RankProcess& rank) {
 
 void RunningRanks::change_number() {
   control_.answer([this](uint32_t wanted) { return answer(wanted); });
-  if (now() >= read_files_at_) take_in_newcomers();
+  if (steady_now() >= read_files_at_) take_in_newcomers();
   if (roster_.members().empty()) return end_newcomers();
-  const auto start = roster_.next_start(now());
-  if (start && *start <= now()) start_newcomer();
+  const auto start = roster_.next_start(steady_now());
+  if (start && *start <= steady_now()) start_newcomer();
   const auto surplus = roster_.surplus();
   if (surplus && may_release(*surplus)) release(*surplus);
 }
 
 void RunningRanks::take_in_newcomers() {
-  read_files_at_ = now() + params::kMemberFilePeriod;
+  read_files_at_ = steady_now() + params::kMemberFilePeriod;
   for (const uint32_t number : roster_.waiting()) {
     if (!files_.was_in(number)) continue;
-    roster_.take_in(number, now());
-    changed_at_ = now();
+    roster_.take_in(number, steady_now());
+    changed_at_ = steady_now();
     reporter_.progress(fmt::format("{} joined; {}", name_of(*ranks_[number]), roster_.left_text()));
   }
 }
@@ -224,23 +219,23 @@ void RunningRanks::start_newcomer() {
   }
   const RankPlace place = next_place(plan_, taken);
   if (start({.number = roster_.next_number(), .place = place, .joins = true})) {
-    roster_.add_newcomer(now());
+    roster_.add_newcomer(steady_now());
   } else {
-    roster_.fail_to_start(now());
+    roster_.fail_to_start(steady_now());
   }
 }
 
 // One at a time: those that are left must be a majority of the ranks before. A newcomer that counts
 // as waiting may be a member by now.
 bool RunningRanks::may_release(uint32_t number) const {
-  const Nanos since = now() - changed_at_;
+  const Nanos since = steady_now() - changed_at_;
   if (since < params::kReleaseGap) return false;
   return roster_.is_waiting(number) || files_.agree(roster_.members()) ||
          since > params::kSettleWithin;
 }
 
 void RunningRanks::release(uint32_t number) {
-  changed_at_ = now();
+  changed_at_ = steady_now();
   reporter_.progress(fmt::format("{} is ended, as {} ranks are wanted", name_of(*ranks_[number]),
                                  roster_.wanted()));
   end_released(number);
@@ -249,13 +244,13 @@ void RunningRanks::release(uint32_t number) {
 void RunningRanks::end_released(uint32_t number) {
   roster_.release(number);
   kill(ranks_[number]->process(), SIGTERM);
-  released_.push_back({number, now() + plan_.grace});
+  released_.push_back({number, steady_now() + plan_.grace});
 }
 
 void RunningRanks::kill_the_released() {
   std::erase_if(released_, [this](const Released& each) {
     const RankProcess& rank = *ranks_[each.number];
-    if (rank.running() && now() < each.kill_at) return false;
+    if (rank.running() && steady_now() < each.kill_at) return false;
     if (rank.running()) kill(rank.process(), SIGKILL);
     kill_leftovers(identity_.run, each.number);
     return true;
@@ -292,7 +287,7 @@ void RunningRanks::end_after(const RankProcess& rank) {
     reporter_.error({ErrorCode::kSystem, name_of(rank) + " failed", rank.how_it_ended(), end});
   }
   signal_descendants(SIGTERM);
-  kill_at_ = now() + plan_.grace;
+  kill_at_ = steady_now() + plan_.grace;
 }
 
 // All members have ended with 0: no rank takes the newcomers in any more.
@@ -309,7 +304,7 @@ void RunningRanks::kill_the_rest() {
   }
   killed_ = true;
   signal_descendants(SIGKILL);
-  kill_at_ = now() + millis(100);  // for those that were just being started
+  kill_at_ = steady_now() + millis(100);  // for those that were just being started
 }
 
 // "rank 2", "rank 2 on h1", "newcomer 4".

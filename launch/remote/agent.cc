@@ -14,13 +14,13 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clocks.h"
 #include "base/descriptor.h"
 #include "base/exec.h"
 #include "lab/processes.h"
@@ -34,11 +34,6 @@ namespace {
 
 // Of an order: a thousand settings of a thousand letters.
 constexpr size_t kLongestOrder = 4 << 20;
-
-Nanos now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
-}
 
 void report(const std::string& message) { fmt::print(stderr, "heddle: {}\n", message); }
 
@@ -148,17 +143,17 @@ class Agent {
     poll(watched.data(), watched.size(), kill_at_ ? kPollMs : kIdlePollMs);
     if (watched[1].revents != 0) {
       connected_ = orders_.read_more();
-      heard_ = now();
+      heard_ = steady_now();
       take_lines();
     }
-    if (connected_ && now() - heard_ > params::kSilence) connected_ = false;
+    if (connected_ && steady_now() - heard_ > params::kSilence) connected_ = false;
     if (!connected_) end(SIGTERM);
     while (const std::optional<int> number = signals_.next()) pass_on(*number);
     int status = 0;
     for (pid_t ended = 0; (ended = waitpid(-1, &status, WNOHANG)) > 0;) {
       if (ended == process_) status_ = status;
     }
-    if (kill_at_ && now() >= *kill_at_) signal_all(SIGKILL);
+    if (kill_at_ && steady_now() >= *kill_at_) signal_all(SIGKILL);
   }
 
   void take_lines() {
@@ -184,7 +179,7 @@ class Agent {
   void end(int number) {
     if (kill_at_) return;
     signal_all(number);
-    kill_at_ = now() + grace_;
+    kill_at_ = steady_now() + grace_;
   }
 
   static void wait_for_start(const AgentOrder& order) {
@@ -207,7 +202,7 @@ class Agent {
   pid_t process_ = -1;
   std::optional<int> status_;
   bool connected_ = true;
-  Nanos heard_ = now();
+  Nanos heard_ = steady_now();
   Nanos grace_ = params::kGrace;
   std::optional<Nanos> kill_at_;
 };

@@ -14,11 +14,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <optional>
 
+#include "base/clocks.h"
 #include "base/descriptor.h"
 #include "base/exec.h"
 #include "base/version.h"
@@ -32,11 +32,6 @@
 
 namespace heddle::launch {
 namespace {
-
-Nanos now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
-}
 
 void report(const Error& error) {
   write_all(STDERR_FILENO, fmt::format("heddle: {}\n", error.message()));
@@ -100,7 +95,7 @@ class Relay {
     if (process_ == 0) become(words, parent);
     orders_.read = {};
     errors_.write = {};
-    started_ = sign_ = now();
+    started_ = sign_ = steady_now();
     return process_ > 0;
   }
 
@@ -126,11 +121,11 @@ class Relay {
     send();
     pass_errors();
     take_signals();
-    if (now() - sign_ >= params::kSignOfLife) {
-      sign_ = now();
+    if (steady_now() - sign_ >= params::kSignOfLife) {
+      sign_ = steady_now();
       unsent_ += '\n';
     }
-    if (!greeted_ && !late_ && now() - started_ > params::kSlowLogin) {
+    if (!greeted_ && !late_ && steady_now() - started_ > params::kSlowLogin) {
       late_ = true;
       write_all(STDERR_FILENO,
                 fmt::format("heddle: warning: no answer from {} yet{}{}\n", host_,
@@ -200,7 +195,7 @@ class Relay {
   // Doubled each time, and not the same for those that were turned away together.
   static Nanos wait_before_again(int tries) {
     const Nanos most = params::kFirstLoginWait * (int64_t{1} << tries);
-    return most / 2 + Nanos{(now().count ^ (int64_t{getpid()} << 16)) % (most.count / 2)};
+    return most / 2 + Nanos{(steady_now().count ^ (int64_t{getpid()} << 16)) % (most.count / 2)};
   }
 
   int finish() const {
@@ -241,11 +236,6 @@ class Relay {
 };
 
 }  // namespace
-
-Nanos wall_now() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
-}
 
 std::vector<std::string> settings_for_others() {
   constexpr std::array<std::string_view, 6> kTorchrun = {

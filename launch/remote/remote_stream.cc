@@ -10,11 +10,11 @@
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include "base/clocks.h"
 #include "base/exec.h"
 #include "launch/params.h"
 #include "launch/remote/pipe.h"
@@ -23,11 +23,6 @@ namespace heddle::launch {
 namespace {
 
 constexpr size_t kLongestComplaint = 4096;
-
-Nanos now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
-}
 
 }  // namespace
 
@@ -73,7 +68,7 @@ RemoteStream::RemoteStream(RemoteStream&& other) noexcept
 void RemoteStream::stop() {
   if (process_ <= 0 || std::exchange(stopped_, true)) return;
   kill(process_, SIGTERM);
-  stopped_at_ = now();
+  stopped_at_ = steady_now();
 }
 
 RemoteStream::~RemoteStream() {
@@ -81,7 +76,7 @@ RemoteStream::~RemoteStream() {
   stop();
   output_ = {};  // a command that cannot write any more ends
   errors_ = {};
-  while (now() - stopped_at_ < params::kStreamGrace) {
+  while (steady_now() - stopped_at_ < params::kStreamGrace) {
     if (waitpid(process_, nullptr, WNOHANG) != 0) return;
     usleep(5'000);
   }

@@ -14,7 +14,7 @@ using heddle::Nanos;
 using heddle::Result;
 using heddle::c::guarded;
 using heddle::c::invalid;
-using heddle::c::told;
+using heddle::c::report;
 using heddle::collectives::DrivenEndpoint;
 using heddle::collectives::KeyStore;
 using heddle::collectives::SharedCommunicator;
@@ -58,7 +58,7 @@ heddle_status heddle_shrink(heddle_comm* comm, int64_t join_within_ms, heddle_co
     heddle::collectives::ShrinkOptions options;
     if (join_within_ms > 0) options.join_within = heddle::millis(join_within_ms);
     auto shrunk = comm->communicator->shrink(options);
-    if (!shrunk) return told(shrunk.error());
+    if (!shrunk) return report(shrunk.error());
     if (comm->of_job) heddle::collectives::report_members(shrunk->communicator->members());
     *left = new heddle_comm{std::move(shrunk->communicator), comm->endpoint,
                             std::move(shrunk->former_ranks), comm->of_job};
@@ -78,9 +78,9 @@ heddle_status heddle_grow(heddle_comm* comm, const char* store, heddle_comm** gr
     }
     *grown = nullptr;
     const Result<KeyStore> keys = store_at(store);
-    if (!keys) return told(keys.error());
+    if (!keys) return report(keys.error());
     auto made = heddle::collectives::grow(*comm->communicator, *comm->endpoint, *keys);
-    if (!made) return told(made.error());
+    if (!made) return report(made.error());
     if (*made) {
       if (comm->of_job) heddle::collectives::report_members((**made).communicator->members());
       *grown = new heddle_comm{std::move((**made).communicator), comm->endpoint,
@@ -95,18 +95,18 @@ heddle_status heddle_join(const char* store, int64_t timeout_ms, heddle_comm** w
     if (world == nullptr) return invalid("cannot join", "there is no place for a communicator");
     *world = nullptr;
     const Result<KeyStore> keys = store_at(store);
-    if (!keys) return told(keys.error());
+    if (!keys) return report(keys.error());
     const auto config = heddle::c::load_config();
-    if (!config) return told(config.error());
+    if (!config) return report(config.error());
     const auto endpoint = DrivenEndpoint::open(*config);
-    if (!endpoint) return told(endpoint.error());
+    if (!endpoint) return report(endpoint.error());
     const Nanos timeout = timeout_ms < 0 ? Nanos::never() : heddle::millis(timeout_ms);
     const auto members =
         heddle::collectives::join(**endpoint, *keys, {.timeout = timeout, .stopped = {}});
-    if (!members) return told(members.error());
+    if (!members) return report(members.error());
     auto made = SharedCommunicator::create(DrivenEndpoint::thread_of(*endpoint), *members,
                                            (*endpoint)->communicator_options());
-    if (!made) return told(made.error());
+    if (!made) return report(made.error());
     heddle::collectives::report_members(*members);
     *world = new heddle_comm{std::move(*made), *endpoint, {}, true};
     return HEDDLE_OK;

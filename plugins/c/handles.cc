@@ -19,13 +19,13 @@ std::string& last_error() {
   return text;
 }
 
-heddle_status told(const Error& error) {
+heddle_status report(const Error& error) {
   last_error() = error.message();
   return status_of(error.code);
 }
 
 heddle_status invalid(const char* what, const char* why, const char* todo) {
-  return told({ErrorCode::kInvalid, what, why, todo});
+  return report({ErrorCode::kInvalid, what, why, todo});
 }
 
 Result<Config> load_config() { return Config::load(config_keys(), ConfigSources::of_process()); }

@@ -32,7 +32,7 @@ namespace heddle::c {
 // Of this thread.
 std::string& last_error();
 // Keeps it, and returns its status.
-heddle_status told(const Error& error);
+heddle_status report(const Error& error);
 heddle_status invalid(const char* what, const char* why, const char* todo = "");
 // As heddle_*'s environment and files say.
 Result<Config> load_config();
@@ -46,9 +46,10 @@ heddle_status guarded(Body body) noexcept {
     last_error().clear();
     return HEDDLE_EXHAUSTED;
   } catch (const std::exception& error) {
-    return told({ErrorCode::kSystem, "heddle failed", error.what(), "please report it"});
+    return report({ErrorCode::kSystem, "heddle failed", error.what(), "please report it"});
   } catch (...) {
-    return told({ErrorCode::kSystem, "heddle failed", "for an unknown reason", "please report it"});
+    return report(
+        {ErrorCode::kSystem, "heddle failed", "for an unknown reason", "please report it"});
   }
 }
 

@@ -25,7 +25,7 @@ using heddle::c::guarded;
 using heddle::c::invalid;
 using heddle::c::last_error;
 using heddle::c::load_config;
-using heddle::c::told;
+using heddle::c::report;
 using heddle::collectives::Call;
 using heddle::collectives::Collective;
 using heddle::collectives::DataType;
@@ -46,13 +46,13 @@ thread_local Group group;  // NOLINT: per thread
 
 heddle_status meet(const std::vector<std::string>& environment, heddle_comm** world) {
   const Result<heddle::Config> config = load_config();
-  if (!config) return told(config.error());
+  if (!config) return report(config.error());
   Result<DrivenEndpoint::Met> met = DrivenEndpoint::meet(*config, environment);
-  if (!met) return told(met.error());
+  if (!met) return report(met.error());
   auto made = SharedCommunicator::create(DrivenEndpoint::thread_of(met->endpoint),
                                          heddle::collectives::members_of(met->group),
                                          met->endpoint->communicator_options());
-  if (!made) return told(made.error());
+  if (!made) return report(made.error());
   *world = new heddle_comm{std::move(*made), std::move(met->endpoint), {}, true};
   return HEDDLE_OK;
 }
@@ -64,15 +64,15 @@ heddle_status wait_for(const heddle_request& request, Nanos timeout) {
   for (const PendingCall& call : calls) {
     const Result<void> ended = call.wait(timeout);
     if (ended) continue;
-    if (!call.done()) return told(ended.error());
-    if (status == HEDDLE_OK) status = told(ended.error());
+    if (!call.done()) return report(ended.error());
+    if (status == HEDDLE_OK) status = report(ended.error());
   }
   return status;
 }
 
 heddle_status begin(heddle_comm* comm, std::vector<Call> calls, heddle_request** request) {
   auto posted = comm->communicator->post_group(std::move(calls));
-  if (!posted) return told(posted.error());
+  if (!posted) return report(posted.error());
   heddle_request made{std::move(*posted)};
   if (request == nullptr) return wait_for(made, Nanos::never());
   *request = new heddle_request(std::move(made));
@@ -185,7 +185,7 @@ heddle_status heddle_split(heddle_comm* comm, int32_t colour, int32_t key, heddl
     }
     *part = nullptr;
     auto made = comm->communicator->split(colour, key);
-    if (!made) return told(made.error());
+    if (!made) return report(made.error());
     if (*made) *part = new heddle_comm{std::move(*made), comm->endpoint, {}, false};
     return HEDDLE_OK;
   });
@@ -218,7 +218,7 @@ heddle_status heddle_failure(const heddle_comm* comm) {
   return guarded([&]() -> heddle_status {
     if (comm == nullptr) return invalid("cannot tell of a failure", "there is no communicator");
     const std::optional<Error> failed = comm->communicator->failure();
-    return failed ? told(*failed) : HEDDLE_OK;
+    return failed ? report(*failed) : HEDDLE_OK;
   });
 }
 
@@ -325,7 +325,7 @@ heddle_status heddle_group_end(heddle_request** request) {
     for (auto& [comm, calls] : std::exchange(group.calls, {})) {
       auto posted = comm->communicator->post_group(std::move(calls));
       if (!posted) {
-        if (status == HEDDLE_OK) status = told(posted.error());
+        if (status == HEDDLE_OK) status = report(posted.error());
         continue;
       }
       for (PendingCall& each : *posted) all.calls.push_back(std::move(each));
