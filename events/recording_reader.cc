@@ -84,11 +84,7 @@ std::vector<std::pair<std::string, std::string>> read_identity(std::string_view 
 struct OffsetSpan {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
-  int64_t kept_from = INT64_MAX;
   void add(const BlockHeader& header, RecordingFacts& facts) {
-    if ((header.writer & recording::kLasting) == 0 && header.base_ns < kept_from) {
-      facts.kept_from_ns = kept_from = header.base_ns;
-    }
     const auto offset = static_cast<int64_t>(static_cast<uint64_t>(header.realtime_ns) -
                                              static_cast<uint64_t>(header.base_ns));
     if (header.base_ns < first) {
@@ -248,7 +244,22 @@ RecordingReader::Blocks RecordingReader::find_blocks() {
     std::sort(blocks.begin(), blocks.end(),
               [](const Block& a, const Block& b) { return a.sequence < b.sequence; });
   }
+  facts_.kept_from_ns = kept_from(by_writer);
   return by_writer;
+}
+
+// The block that an idle writer holds stays while the ring turns over, and shows nothing of others.
+int64_t RecordingReader::kept_from(const Blocks& by_writer) const {
+  uint64_t newest = 0;
+  for (const auto& [writer, blocks] : by_writer) newest = std::max(newest, blocks.back().sequence);
+  int64_t from = INT64_MAX;
+  for (const auto& [key, blocks] : by_writer) {
+    if ((key & recording::kLasting) == 0) continue;  // a lasting one, by find_blocks()
+    for (const Block& block : blocks) {
+      if (newest - block.sequence < blocks_) from = std::min(from, block.base_ns);
+    }
+  }
+  return from == INT64_MAX ? 0 : from;
 }
 
 // Writers that are known go on, and new ones begin behind them.

@@ -41,7 +41,7 @@ struct RecordingFacts {
   bool cut_short = false;       // the file is shorter than its header says
   uint64_t missing_bytes = 0;   // by this many bytes
   int64_t first_ns = 0;         // time of the first block, on the clock of the time stamps
-  int64_t kept_from_ns = 0;     // of the first block that is no lasting one: older ones may be gone
+  int64_t kept_from_ns = 0;     // from here on nothing was overwritten, on the same clock
   // Offset from the clock of the time stamps to CLOCK_REALTIME, at the first and the last block.
   int64_t first_offset_ns = 0;
   int64_t last_offset_ns = 0;
@@ -86,7 +86,7 @@ class RecordingReader {
     uint64_t at = 0;    // position in the source
     uint32_t used = 0;  // bytes of records that are present
     int64_t base_ns = 0;
-    uint32_t taken = 0;  // bytes of these that were taken
+    uint32_t taken = 0;   // bytes of these that were taken
     uint64_t events = 0;  // in these
   };
   struct Writer {
@@ -107,6 +107,7 @@ class RecordingReader {
   Result<void> read_header(const std::string& name);
   bool read_schema(std::string_view text);
   using Blocks = std::map<uint32_t, std::vector<Block>>;  // by writer, in order of sequence
+  int64_t kept_from(const Blocks& by_writer) const;
   void read_progress();
   Blocks find_blocks();
   void take_writers(Blocks blocks);

@@ -46,11 +46,11 @@ class Monitor(unittest.TestCase):
         self.folder = str(self.place / "job")
 
     @contextlib.contextmanager
-    def job(self):
+    def job(self, size="4M", settings=LOOPBACK):
         """An endless one, which is ended as a user ends it; its recordings do not turn over within a minute."""
         with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--",
-                             program.HEDDLE, "bench", "allreduce", "-b", "4M", "-e", "4M", "-n", 10_000_000,
-                             settings=LOOPBACK) as job:
+                             program.HEDDLE, "bench", "allreduce", "-b", size, "-e", size, "-n", 10_000_000,
+                             settings=settings) as job:
             try:
                 yield job
             finally:
@@ -67,6 +67,12 @@ class Monitor(unittest.TestCase):
             if one["identity"].get("rank") == str(rank) and one["events_by_kind"].get("call_ended", 0) > 100:
                 return int(one["identity"]["pid"])
         return None
+
+    def turned_over(self):
+        """Whether much of every rank's recording is overwritten."""
+        listed = json.loads(program.run("record", "info", self.folder, "--json").stdout or "{}")
+        ranks = [one for one in listed.get("recordings", []) if "rank" in one["identity"]]
+        return len(ranks) == 3 and all(one["dropped_events"] > 100_000 for one in ranks)
 
     def stop_rank(self, rank):
         wait_until(lambda: self.rank_process(rank) is not None)
@@ -101,6 +107,20 @@ class Monitor(unittest.TestCase):
             job.wait()
             self.assertEqual(monitor.wait(), 1, monitor.said())
         self.assertEqual(json.loads(monitor.lines[-1])["alarms_raised"], 1, monitor.said())
+
+    def test_a_rank_that_stops_after_its_recordings_have_turned_over_is_named(self):
+        """All up to the newest event counted as overwritten, and so did the operation in which the others waited."""
+        with self.job(size="16K", settings={**LOOPBACK, "HEDDLE_RECORD_MEBIBYTES": "1"}) as job:
+            wait_until(lambda: self.rank_process(1) is not None)
+            with program.started("monitor", self.folder, "--json", "--every", "2s") as monitor:
+                wait_until(lambda: self.turned_over())
+                pid = self.stop_rank(1)
+                raised = json.loads(monitor.wait_for('"event":"raised"'))
+                self.assertEqual((raised["processes"], raised["class"].endswith("_hang")), (["1"], True), raised)
+                os.kill(pid, signal.SIGKILL)
+                job.wait()
+                self.assertEqual(monitor.wait(), 1, monitor.said())
+            self.assertFalse(json.loads(monitor.lines[-1])["whole"])
 
     def test_pages_and_metrics_show_the_job(self):
         port = program.free_port()
