@@ -48,7 +48,7 @@ Result<void> Endpoint::post_receive(Nanos now, ConnectionId id, ChannelId channe
   Connection* connection = body_->table.find(id);
   if (connection == nullptr) return no_connection("cannot receive");
   body_->table.touch(*connection);
-  return connection->post_receive(now, channel, {buffer, operation, fill});
+  return connection->post_receive(now, channel, {buffer, operation, fill, now});
 }
 
 bool Endpoint::post_cancel(Nanos now, ConnectionId id, ChannelId channel, Direction direction,
@@ -179,9 +179,9 @@ bool Endpoint::poll_completion(Completion& completion) {
   if (!completion.ok) return true;
   const auto direction = completion.direction == Direction::kSend ? events::Direction::kSent
                                                                   : events::Direction::kReceived;
-  body_->shared.observer.emit(events::MessageCompleted{body_->shared.latest, completion.connection,
-                                                       completion.channel, completion.sequence,
-                                                       completion.bytes, direction});
+  body_->shared.observer.emit(events::MessageCompleted{
+      body_->shared.latest, completion.connection, completion.channel, completion.sequence,
+      completion.bytes, direction, body_->shared.latest - completion.posted_at});
   return true;
 }
 

@@ -53,6 +53,7 @@ struct Completion {
   ErrorCode error = ErrorCode::kSystem;  // where not ok
   uint64_t bytes = 0;                    // of the message
   uint32_t sequence = 0;                 // its place in the channel's order
+  Nanos posted_at;
 };
 
 enum class NoticeKind : uint8_t { kAccepted, kOpened, kClosed };

@@ -20,6 +20,7 @@ struct Arguments {
   uint64_t first = 1;
   uint64_t count = 100;
   bool live = false;
+  std::string algorithm;
 };
 
 Fault fault_named(const std::string& name) {
@@ -38,6 +39,7 @@ nlohmann::ordered_json json_of(uint64_t seed, const Judgement& judgement) {
   nlohmann::ordered_json line = {{"seed", seed},
                                  {"fault", name_of(job.truth.fault)},
                                  {"shape", name_of(job.shape)},
+                                 {"algorithm", topology::text_of(job.algorithm)},
                                  {"ranks", job.ranks},
                                  {"ranks_per_host", job.ranks_per_host},
                                  {"judged", judgement.judged},
@@ -57,11 +59,26 @@ nlohmann::ordered_json json_of(uint64_t seed, const Judgement& judgement) {
   return line;
 }
 
+// The job becomes one of all-reduces by this algorithm; two_level alone has a group a leaf.
+void reduce_by(const std::string& name, FaultCase& job) {
+  job.shape = Shape::kBuckets;
+  job.waits = true;
+  job.ranks_per_host = 1;
+  if (name == "two_level") {
+    job.ranks = std::max(4u, job.ranks + job.ranks % 2);
+    job.algorithm = {topology::CallAlgorithm::kTwoLevel, job.ranks / 2};
+  } else {
+    job.algorithm = topology::algorithm_named(name).value();
+  }
+}
+
 int run(const Arguments& arguments) {
   const Source source = arguments.source == "stream" ? Source::kStream : Source::kSimulation;
   for (uint64_t seed = arguments.first; seed < arguments.first + arguments.count; ++seed) {
-    const Result<Judgement> judgement = judge(seed, fault_named(arguments.fault), source,
-                                              arguments.live ? Looks::kEachSecond : Looks::kSome);
+    FaultCase job = draw_case(seed, fault_named(arguments.fault), source);
+    if (!arguments.algorithm.empty()) reduce_by(arguments.algorithm, job);
+    const Result<Judgement> judgement =
+        judge(job, source, arguments.live ? Looks::kEachSecond : Looks::kSome);
     if (!judgement) {
       fmt::print(stderr, "heddle-bench-diagnosis: {}\n", judgement.error().message());
       return 2;
@@ -88,6 +105,10 @@ int main(int argc, char** argv) {
   app.add_option("--count", arguments.count, "jobs, with consecutive seeds")->capture_default_str();
   app.add_flag("--live", arguments.live,
                "looks each second, as heddle monitor does; every alarm counts");
+  app.add_option("--algorithm", arguments.algorithm,
+                 "of all-reduces: all simulated jobs are of this shape")
+      ->check(
+          CLI::IsMember({"ring", "tree", "recursive_doubling", "halving_doubling", "two_level"}));
   app.footer("Example:\n  heddle-bench-diagnosis --fault slow_rank --count 10");
   CLI11_PARSE(app, argc, argv);
   return heddle::bench::run(arguments);

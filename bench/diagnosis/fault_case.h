@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include "topology/job.h"
+
 namespace heddle::bench {
 
 enum class Fault : uint8_t {
@@ -29,7 +31,7 @@ const char* name_of(Fault fault);
 inline bool slows(Fault fault) { return fault >= Fault::kSlowRank; }
 
 enum class Shape : uint8_t {
-  kBuckets,   // ring all-reduces during the backward pass
+  kBuckets,   // all-reduces during the backward pass
   kSharded,   // all-gathers and reduce-scatters, which the caller waits for
   kExperts,   // all-to-alls of unequal sizes, and an all-reduce
   kExchange,  // equal all-to-alls
@@ -76,6 +78,7 @@ struct Noise {
 struct FaultCase {
   uint64_t seed = 0;
   Shape shape = Shape::kBuckets;
+  topology::AlgorithmChoice algorithm;  // of all-reduces in a simulation's buckets
   uint32_t ranks = 4;
   uint32_t ranks_per_host = 1;
   uint32_t steps = 100;

@@ -60,15 +60,19 @@ bool class_right(Fault fault, VerdictClass what) {
   }
 }
 
-bool is_ring(Shape shape) { return shape == Shape::kBuckets || shape == Shape::kSharded; }
+bool is_ring(const FaultCase& job) {
+  return job.shape == Shape::kSharded ||
+         (job.shape == Shape::kBuckets &&
+          job.algorithm.algorithm == topology::CallAlgorithm::kRing);
+}
 
 // In a ring a NIC sends to one other alone, so that a link at it is as much as can be known.
 bool at_nic(const FaultCase& job, const Verdict& verdict) {
   const std::string host = "h" + std::to_string(job.host_of(job.truth.rank));
   if (verdict.place.kind != PlaceKind::kLink) return verdict.place.host == host;
   const auto& ends = verdict.place.processes;
-  return is_ring(job.shape) && (job.host_of(ends[0]) == job.host_of(job.truth.rank) ||
-                                job.host_of(ends[1]) == job.host_of(job.truth.rank));
+  return is_ring(job) && (job.host_of(ends[0]) == job.host_of(job.truth.rank) ||
+                          job.host_of(ends[1]) == job.host_of(job.truth.rank));
 }
 
 // In simulations all pairs between the two leaves, in its direction, share the slow link.
@@ -223,8 +227,8 @@ Result<ObservedJob> observe(const FaultCase& job, Source source, const ObservedJ
 
 }  // namespace
 
-Result<Judgement> judge(uint64_t seed, Fault fault, Source source, Looks looks) {
-  const FaultCase job = draw_case(seed, fault, source);
+Result<Judgement> judge(const FaultCase& job, Source source, Looks looks) {
+  const Fault fault = job.truth.fault;
   FaultCase twin = job;
   twin.truth.fault = Fault::kNone;
   const bool needs_twin = source == Source::kSimulation || slows(fault) || fault == Fault::kNone;

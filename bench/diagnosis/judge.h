@@ -36,6 +36,6 @@ enum class Looks : uint8_t {
 };
 
 // Makes the job's events and its diagnosis. Errors: those of simulate().
-Result<Judgement> judge(uint64_t seed, Fault fault, Source source, Looks looks = Looks::kSome);
+Result<Judgement> judge(const FaultCase& job, Source source, Looks looks = Looks::kSome);
 
 }  // namespace heddle::bench

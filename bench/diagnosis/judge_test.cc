@@ -34,7 +34,8 @@ TEST(DiagnosisOfFaults, NamesThePlaceOfMostOfThirtyFaults) {
   int right = 0;
   for (uint64_t seed = kFirst; judged < kFaulty; ++seed) {
     const Fault fault = kFaults[1 + seed % (kFaults.size() - 1)];
-    const Result<Judgement> judgement = judge(seed, fault, Source::kStream);
+    const Result<Judgement> judgement =
+        judge(draw_case(seed, fault, Source::kStream), Source::kStream);
     ASSERT_TRUE(judgement.has_value());
     if (judgement->effect < 0.2) continue;
     ++judged;
@@ -48,7 +49,8 @@ TEST(DiagnosisOfFaults, HasFewVerdictsOnHealthyJobs) {
   int judged = 0;
   int accused = 0;
   for (uint64_t seed = kFirst; seed < kFirst + kHealthy; ++seed) {
-    const Result<Judgement> judgement = judge(seed, Fault::kNone, Source::kStream);
+    const Result<Judgement> judgement =
+        judge(draw_case(seed, Fault::kNone, Source::kStream), Source::kStream);
     ASSERT_TRUE(judgement.has_value());
     if (judgement->judged) ++judged;
     if (judgement->verdicts.empty()) continue;
@@ -61,7 +63,8 @@ TEST(DiagnosisOfFaults, HasFewVerdictsOnHealthyJobs) {
 
 TEST(DiagnosisOfFaults, NamesAFrozenRankOfASimulation) {
   constexpr uint64_t kFrozen = 2;
-  const Result<Judgement> judgement = judge(kFrozen, Fault::kFrozenRank, Source::kSimulation);
+  const Result<Judgement> judgement =
+      judge(draw_case(kFrozen, Fault::kFrozenRank, Source::kSimulation), Source::kSimulation);
   ASSERT_TRUE(judgement.has_value());
   EXPECT_TRUE(judgement->place_right) << text_of(kFrozen, *judgement);
   EXPECT_GT(judgement->delay_s, 0);

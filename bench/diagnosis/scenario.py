@@ -22,6 +22,7 @@ SUMMARY = "heddle diagnose on jobs with known faults, and on healthy ones: recal
 FAULTS = ("stopped_rank", "frozen_rank", "mismatch", "slow_rank", "gradual_rank", "slow_nic", "lossy_nic", "slow_link")
 HANGS = FAULTS[:3]
 SOURCES = ("simulation", "stream")
+ALGORITHMS = ("ring", "tree", "recursive_doubling", "halving_doubling", "two_level")
 _FIRST_SEED = {"development": 1, "held back": 1_000_000_001}
 _BANDS = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 1.01)
 _VISIBLE = 0.05  # insight/diagnosis/params.h: kLeastLate
@@ -39,6 +40,7 @@ def add_arguments(parser):
     parser.add_argument("--simulations", type=int, default=20, metavar="N",
                         help="simulations of each class of fault [20]")
     parser.add_argument("--healthy-simulations", type=int, default=100, metavar="N", help="healthy simulations [100]")
+    parser.add_argument("--algorithm", choices=ALGORITHMS, help="simulations alone, of all-reduces by this one")
     parser.add_argument("--held-back", action="store_true", help="seeds that nothing was tuned on")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="programs at once [a core each]")
 
@@ -47,6 +49,8 @@ def _counts(arguments):
     """Number of jobs by source and fault."""
     for source, faults, healthy in (("stream", arguments.faults, arguments.healthy),
                                     ("simulation", arguments.simulations, arguments.healthy_simulations)):
+        if source == "stream" and arguments.algorithm:
+            continue
         yield from ((source, fault, faults) for fault in FAULTS)
         yield source, "none", healthy
 
@@ -56,13 +60,13 @@ def _portions(arguments):
     for source, fault, count in _counts(arguments):
         size = _JOBS_AT_ONCE[source] * (10 if fault == "none" and source == "stream" else 1)
         for begin in range(0, count, size):
-            yield source, fault, first + begin, min(size, count - begin)
+            yield source, fault, first + begin, min(size, count - begin), arguments.algorithm
 
 
 def _judge(portion):
-    source, fault, first, count = portion
+    source, fault, first, count, algorithm = portion
     words = [built("heddle-bench-diagnosis"), "--source", source, "--fault", fault, "--first-seed", str(first),
-             "--count", str(count)]
+             "--count", str(count), *(["--algorithm", algorithm] if algorithm else [])]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise CannotMeasure(f"`{' '.join(words)}` failed: {done.stderr.strip()[-300:]}", "run it by hand")
@@ -167,7 +171,8 @@ def run(arguments, progress):
               for source in SOURCES for fault in (*FAULTS, "none")]
     groups = [group for group in groups if group]
     faulty = [case for case in cases if case["fault"] != "none"]
-    document = {"seeds": "held back" if arguments.held_back else "development", "machine": describe(),
+    document = {"seeds": "held back" if arguments.held_back else "development", "algorithm": arguments.algorithm,
+                "machine": describe(),
                 "events": sum(case["events"] for case in cases),
                 "classes": [_class_document(group) for group in groups if group[0]["fault"] != "none"],
                 "visible": {source: _scores(same) for source in SOURCES
@@ -199,7 +204,8 @@ _HEAD = ("jobs", "recall", "place right", "class right", "delay s (p95)", "also 
 
 
 def show(document):
-    print(f"Seeds: {document['seeds']}; {document['events'] / 1e6:.1f} million events\n")
+    print(f"Seeds: {document['seeds']}; {document['events'] / 1e6:.1f} million events"
+          f"{'; all-reduces by ' + document['algorithm'] if document['algorithm'] else ''}\n")
     for source, scores in document["visible"].items():
         _line(f"{source}, effect from {_VISIBLE:.0%} on", _HEAD)
         for each in document["classes"]:

@@ -21,7 +21,8 @@ using topology::LinkChange;
 using topology::LinkChangeKind;
 using topology::LinkDirection;
 
-constexpr uint64_t kTraffic = 301;          // purpose of draws
+constexpr uint64_t kTraffic = 301;  // purposes of draws
+constexpr uint64_t kClock = 302;
 constexpr uint64_t kBlockBytes = 32 << 10;  // of a rank's data, for each rank
 constexpr uint64_t kEventsAtOnce = 20'000;
 // A spine's rate beside a host's: packets are few and large here, and a hop more of each would be
@@ -68,7 +69,9 @@ class Simulation {
     std::vector<std::unique_ptr<RankEvents>> sinks;
     for (uint32_t rank = 0; rank < job_.ranks; ++rank) {
       made.processes.push_back(identity_of(job_, rank));
-      made.ends.push_back({.closed = true, .complete = true});
+      made.ends.push_back({.closed = true,
+                           .complete = true,
+                           .clock_error_ns = static_cast<int64_t>(job_.noise.clock_error_ns)});
       sinks.push_back(std::make_unique<RankEvents>(rank, made.events));
     }
     simulator::FlowRun run(
@@ -89,11 +92,16 @@ class Simulation {
  private:
   bool has(Fault fault) const { return healthy_ != nullptr && job_.truth.fault == fault; }
 
-  // Times count from time 0, which is when all connections are open.
+  // Times count from time 0, which is when all connections are open, on the hosts' clocks.
   void finish(const simulator::FlowRun& run, ObservedJob& made) const {
     const int64_t zero = run.network().now().count - run.now().count;
+    std::vector<int64_t> ahead;  // by rank
+    for (uint32_t rank = 0; rank < job_.ranks; ++rank) {
+      Random clock = random_at(job_.seed, kClock, job_.host_of(rank), 0);
+      ahead.push_back(static_cast<int64_t>(job_.noise.clock_error_ns * uniform(clock, -1, 1)));
+    }
     for (TimedEvent& each : made.events) {
-      each.at_ns = std::max<int64_t>(0, each.at_ns - zero);
+      each.at_ns = std::max<int64_t>(0, each.at_ns - zero + ahead[each.process]);
       if (std::holds_alternative<events::CallEnded>(each.event)) {
         made.ended_ns = std::max(made.ended_ns, each.at_ns);
       }
@@ -129,6 +137,7 @@ class Simulation {
         Action action{.kind = ActionKind::kCall, .call = kind_of(call)};
         const bool exchange = action.call == CallKind::kAllToAll;
         action.algorithm = {exchange ? CallAlgorithm::kPairwise : CallAlgorithm::kRing};
+        if (!blocks) action.algorithm = job_.algorithm;
         action.bytes = kBlockBytes * job_.ranks;
         const bool onset = rank == job_.truth.rank && step == job_.truth.onset_step && call == 0;
         if (has(Fault::kMismatch) && onset) action.bytes -= 64;

@@ -168,6 +168,7 @@ void JobFacts::on(uint32_t process, const events::CallStarted& event, int64_t at
   if (course.last_ended != kNever) part.idle_ns = std::max<int64_t>(0, at - course.last_ended);
   if (operation->between_two()) return;
   operation->algorithm = event.algorithm;
+  operation->group_ranks = event.group_ranks;
   if (event.protocol != events::Protocol::kNone) return;  // NCCL's channels
   course.live[{event.communicator, event.channel}] = {event.channels, operation->key, place};
 }
@@ -200,33 +201,54 @@ void JobFacts::on(uint32_t process, const events::WaitEnded& /*event*/, int64_t 
   courses_[process].waited_ns += std::max<int64_t>(0, at - courses_[process].waited_since);
 }
 
-void JobFacts::arrived(uint32_t process, const Message& message, int64_t at) {
+Part* JobFacts::part_of(uint32_t process, const Message& message, uint32_t& peer) {
   const auto found = processes_[process].connections.find(message.connection);
-  if (found == processes_[process].connections.end()) return;
+  if (found == processes_[process].connections.end()) return nullptr;
   const ConnectionFacts& facts = found->second;
   const Course& course = courses_[process];
   auto live = course.live.upper_bound({facts.communicator, message.channel});
-  if (live == course.live.begin()) return;
+  if (live == course.live.begin()) return nullptr;
   --live;
   const auto& [communicator, first] = live->first;
   if (communicator != facts.communicator || message.channel - first >= live->second.channels)
-    return;
+    return nullptr;
   const auto operation = operations_.find(live->second.key);
-  if (operation == operations_.end() || !operation->second.has_rank(facts.peer)) return;
-  Inflow& inflow = operation->second.parts[live->second.part].from(facts.peer);
+  if (operation == operations_.end() || !operation->second.has_rank(facts.peer)) return nullptr;
+  peer = facts.peer;
+  return &operation->second.parts[live->second.part];
+}
+
+void JobFacts::arrived(uint32_t process, const Message& message, int64_t at) {
+  uint32_t from = 0;
+  Part* const part = part_of(process, message, from);
+  if (part == nullptr) return;
+  Inflow& inflow = part->from(from);
   ++inflow.messages;
   inflow.bytes += message.bytes;
-  if (inflow.arrivals.size() < params::kMostArrivals) inflow.arrivals.push_back(at);
+  if (inflow.arrivals.size() >= params::kMostArrivals) return;
+  inflow.arrivals.push_back({at, message.posted, message.bytes, message.sequence, message.channel});
+}
+
+void JobFacts::departed(uint32_t process, const Message& message) {
+  uint32_t to = 0;
+  Part* const part = part_of(process, message, to);
+  if (part == nullptr || part->departures.size() >= params::kMostDepartures) return;
+  part->departures.push_back({message.posted, to, message.sequence, message.channel});
 }
 
 void JobFacts::on(uint32_t process, const events::MessageCompleted& event, int64_t at) {
-  if (event.direction != events::Direction::kReceived) return;
-  arrived(process, {event.connection, event.channel, event.bytes}, at);
+  const int64_t posted = at - std::clamp<int64_t>(event.since_posted.count, 0, kLatest);
+  const Message message{event.connection, event.channel, event.sequence, event.bytes, posted};
+  if (event.direction == events::Direction::kReceived) {
+    arrived(process, message, at);
+  } else {
+    departed(process, message);
+  }
 }
 
 void JobFacts::on(uint32_t process, const events::SharedMessageCompleted& event, int64_t at) {
   if (event.direction != events::Direction::kReceived) return;
-  arrived(process, {event.connection, event.channel, event.bytes}, at);
+  arrived(process, {event.connection, event.channel, event.sequence, event.bytes, at}, at);
 }
 
 void JobFacts::trouble(uint32_t process, uint32_t connection, const Trouble& trouble) {

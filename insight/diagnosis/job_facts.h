@@ -30,14 +30,40 @@ struct OperationKey {
   auto operator<=>(const OperationKey&) const = default;
 };
 
+// Bounds, ns; -1: unknown.
+struct Transit {
+  double least_ns = -1;
+  double most_ns = -1;
+};
+
+// A message as its receiver knows it; the sender's has the same channel and sequence.
+struct Arrival {
+  int64_t at = 0;
+  int64_t posted = 0;
+  uint64_t bytes = 0;
+  uint32_t sequence = 0;
+  uint16_t channel = 0;
+};
+
+// And as its sender does.
+struct Departure {
+  int64_t posted = 0;
+  uint32_t to = 0;
+  uint32_t sequence = 0;
+  uint16_t channel = 0;
+};
+
 // Data that came to a rank from another one in an operation.
 struct Inflow {
   uint32_t from = 0;
   uint32_t messages = 0;
   uint64_t bytes = 0;
-  std::vector<int64_t> arrivals;  // while the operation runs, of the first kMostArrivals messages
-  double least_transit_ns = -1;   // of all messages together (transits.h); -1: unknown
-  double most_transit_ns = -1;
+  std::vector<Arrival> arrivals;  // while the operation runs, of the first kMostArrivals messages
+  // Of measured messages together (transits.h): as observed, and by their shares of the NICs.
+  Transit transit;
+  Transit alone;
+  uint64_t measured_bytes = 0;
+  uint32_t measured = 0;        // messages
   double network_wait_ns = -1;  // mean of a transfer, as NCCL's proxy measured it; -1: unknown
 };
 
@@ -53,7 +79,8 @@ struct Part {
   int64_t computed_ns = -1;
   int64_t idle_ns = -1;
   uint64_t count = 0;
-  std::vector<Inflow> inflows;  // by `from`
+  std::vector<Inflow> inflows;        // by `from`
+  std::vector<Departure> departures;  // while the operation runs, of the first kMostDepartures
 
   bool done() const { return ended != kNever && !failed; }
   Inflow& from(uint32_t rank);
@@ -66,14 +93,15 @@ struct Operation {
   events::Algorithm algorithm = events::Algorithm::kOther;
   uint64_t count = 0;
   uint32_t root = 0;
-  bool differs = false;     // parts were called with something else
-  std::vector<Part> parts;  // by rank; of a message the sender's and the receiver's
-  int64_t began = kNever;   // the first part was made
-  int64_t due = kNever;     // the latest was
-  int64_t ended = kNever;   // the last part ended; kNever: some have not
-  uint32_t missing = 0;     // parts that were not made
-  uint32_t open = 0;        // parts that have not ended well
-  uint32_t in_flight = 0;   // parts that were made and have not ended
+  uint32_t group_ranks = 0;  // of Algorithm::kTwoLevel
+  bool differs = false;      // parts were called with something else
+  std::vector<Part> parts;   // by rank; of a message the sender's and the receiver's
+  int64_t began = kNever;    // the first part was made
+  int64_t due = kNever;      // the latest was
+  int64_t ended = kNever;    // the last part ended; kNever: some have not
+  uint32_t missing = 0;      // parts that were not made
+  uint32_t open = 0;         // parts that have not ended well
+  uint32_t in_flight = 0;    // parts that were made and have not ended
 
   bool between_two() const { return key.from != kNobody; }
   uint32_t rank_of(size_t part) const;
@@ -173,12 +201,18 @@ class JobFacts {
   Operation& operation(const OperationKey& key, const events::CallMade& event);
   // Null: the call is not known.
   Operation* find(uint32_t process, CallId call, uint32_t& part);
+  // A message of the call that its channel is busy with.
   struct Message {
     uint32_t connection = 0;
     uint16_t channel = 0;
+    uint32_t sequence = 0;
     uint64_t bytes = 0;
+    int64_t posted = 0;
   };
+  // Null: it is of no operation that is known.
+  Part* part_of(uint32_t process, const Message& message, uint32_t& peer);
   void arrived(uint32_t process, const Message& message, int64_t at);
+  void departed(uint32_t process, const Message& message);
   void trouble(uint32_t process, uint32_t connection, const Trouble& trouble);
   void forget_old();
   // A part that was called before whole_from_: then its operation is not kept.

@@ -2,6 +2,7 @@
 #include "insight/diagnosis/link_delays.h"
 
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
 #include "insight/diagnosis/params.h"
@@ -28,20 +29,61 @@ std::map<Link, const Inflow*> inflows_between_hosts(const JobFacts& facts,
   return inflows;
 }
 
-// By transits. A link that is surely slower than the usual one can be is late.
-std::map<Link, double> transit_delays(const std::map<Link, const Inflow*>& inflows) {
-  std::vector<double> paces;  // ns a byte
+// Links whose messages are alike, so that each costs as much.
+using Alike = std::vector<std::pair<Link, const Inflow*>>;
+
+// Where messages have several sizes a short one costs more a byte.
+std::vector<Alike> alike(const Operation& operation, const std::map<Link, const Inflow*>& inflows) {
+  const bool any_size = operation.what == events::Operation::kAlltoallv;
+  const uint32_t group = std::max(operation.group_ranks, 1u);
+  const auto crosses = [&operation, group](const Link& link) {
+    return operation.group_ranks > 0 && link.first / group != link.second / group;
+  };
+  const auto size = [any_size](const Inflow& inflow) {
+    return any_size ? 1 : static_cast<double>(inflow.measured_bytes) / inflow.measured;
+  };
+  Alike all;
   for (const auto& [link, inflow] : inflows) {
-    if (inflow->most_transit_ns < 0) return {};
-    if (inflow->bytes > 0) {
-      paces.push_back(inflow->most_transit_ns / static_cast<double>(inflow->bytes));
-    }
+    if (inflow->transit.most_ns >= 0 && inflow->measured_bytes > 0) all.emplace_back(link, inflow);
   }
-  if (paces.size() < 2) return {};
+  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+    return std::tuple(crosses(a.first), size(*a.second)) <
+           std::tuple(crosses(b.first), size(*b.second));
+  });
+  std::vector<Alike> groups;
+  for (const auto& each : all) {
+    const bool joins =
+        !groups.empty() && crosses(groups.back().front().first) == crosses(each.first) &&
+        size(*each.second) <= params::kAlikeSizes * size(*groups.back().front().second);
+    if (!joins) groups.emplace_back();
+    groups.back().push_back(each);
+  }
+  return groups;
+}
+
+void add_delays(const Alike& links, Transit Inflow::*transit, std::map<Link, double>& delays) {
+  std::vector<double> paces;  // ns a byte
+  for (const auto& [link, inflow] : links) {
+    paces.push_back((inflow->*transit).most_ns / static_cast<double>(inflow->measured_bytes));
+  }
   const double usual = quantile(std::move(paces), params::kUsualLink);
+  for (const auto& [link, inflow] : links) {
+    const double delay =
+        (inflow->*transit).least_ns - usual * static_cast<double>(inflow->measured_bytes);
+    const auto [at, fresh] = delays.try_emplace(link, delay);
+    if (!fresh) at->second = std::min(at->second, delay);
+  }
+}
+
+// By transits. A link that is surely slower than the usual one can be is late. Short messages of a
+// rank pass each other, long ones share its NIC: a link is late that is so either way.
+std::map<Link, double> transit_delays(const Operation& operation,
+                                      const std::map<Link, const Inflow*>& inflows) {
   std::map<Link, double> delays;
-  for (const auto& [link, inflow] : inflows) {
-    delays[link] = inflow->least_transit_ns - usual * static_cast<double>(inflow->bytes);
+  for (const Alike& links : alike(operation, inflows)) {
+    if (links.size() < 2) continue;
+    add_delays(links, &Inflow::transit, delays);
+    add_delays(links, &Inflow::alone, delays);
   }
   return delays;
 }
@@ -68,7 +110,7 @@ std::map<Link, double> proxy_delays(const std::map<Link, const Inflow*>& inflows
 
 std::map<Link, double> link_delays(const JobFacts& facts, const Operation& operation) {
   const auto inflows = inflows_between_hosts(facts, operation);
-  std::map<Link, double> delays = transit_delays(inflows);
+  std::map<Link, double> delays = transit_delays(operation, inflows);
   if (!delays.empty()) return delays;
   return proxy_delays(inflows, std::max<int64_t>(0, operation.ended - operation.due));
 }

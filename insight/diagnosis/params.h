@@ -71,6 +71,9 @@ inline constexpr int64_t kLeastDelayNs = 50'000;
 // The link that is the measure of the others, as a quantile of their paces: with four hosts a slow
 // NIC is of half of all links. Range 0.2 to 0.4.
 inline constexpr double kUsualLink = 0.25;
+// Links are compared with those whose messages are at most this many times as long. Of longer ones
+// a byte costs less. Range 1.1 to 1.5.
+inline constexpr double kAlikeSizes = 1.25;
 // Operations whose transfer costs less than this share of the job's time are not a cause. Range
 // 0.01 to 0.1.
 inline constexpr double kLeastTransfer = 0.02;
@@ -88,9 +91,11 @@ inline constexpr double kLeastRise = 0.5;
 inline constexpr size_t kMostUnrecorded = 64;
 // Reasons why something could not be judged, a sentence each, that are reported.
 inline constexpr size_t kMostNotJudged = 20;
-// Arrivals from one rank in an operation that runs, 8 bytes each; where there are more its links
+// Arrivals from one rank in an operation that runs, 32 bytes each; where there are more its links
 // are not compared.
 inline constexpr size_t kMostArrivals = 4096;
+// And what a rank sends in it, 24 bytes a message.
+inline constexpr size_t kMostDepartures = 4 * kMostArrivals;
 // Times of losses and path changes that are kept for a connection.
 inline constexpr size_t kMostTroubles = 10'000;
 

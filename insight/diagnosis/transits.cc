@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
+
+#include "insight/diagnosis/nic_shares.h"
 
 namespace heddle::insight {
 namespace {
@@ -17,10 +20,18 @@ struct Ready {
   int64_t link = kBefore;  // the message before arrived there
 };
 
-struct Arrival {
-  int64_t at = 0;
+struct Received {
+  const Arrival* arrival = nullptr;
   uint32_t to = 0;
   Inflow* inflow = nullptr;
+};
+
+// A message of which both sides' times are known.
+struct Measured {
+  uint32_t to = 0;
+  Inflow* inflow = nullptr;
+  const Arrival* arrival = nullptr;
+  Ready ready;
 };
 
 bool is_whole(const Inflow& inflow) {
@@ -34,6 +45,19 @@ bool is_ring(const Operation& operation) {
            part.inflows[0].from < operation.parts.size() &&
            part.inflows[0].messages == operation.parts[0].inflows[0].messages;
   });
+}
+
+bool before(const Departure& one, const Departure& other) {
+  return std::tie(one.to, one.channel, one.sequence) <
+         std::tie(other.to, other.channel, other.sequence);
+}
+
+// `sender`'s departures are sorted.
+const Departure* find(const Part& sender, uint32_t to, const Arrival& arrival) {
+  const Departure wanted{.to = to, .sequence = arrival.sequence, .channel = arrival.channel};
+  const auto at =
+      std::lower_bound(sender.departures.begin(), sender.departures.end(), wanted, before);
+  return at == sender.departures.end() || before(wanted, *at) ? nullptr : &*at;
 }
 
 bool is_exchange(const Operation& operation) {
@@ -62,8 +86,8 @@ class Transits {
       if (std::isinf(error_ns_)) ready.link = part.started;  // the receiver's times alone count
       for (size_t i = 0; i < inflow.arrivals.size(); ++i) {
         add(inflow, inflow.arrivals[i], ready);
-        ready.link = ready.receiver = inflow.arrivals[i];
-        ready.sender = sender.inflows[0].arrivals[i];
+        ready.link = ready.receiver = inflow.arrivals[i].at;
+        ready.sender = sender.inflows[0].arrivals[i].at;
       }
     }
   }
@@ -81,7 +105,7 @@ class Transits {
     const auto before = [](const std::vector<int64_t>& times, size_t number) {
       return times[std::min(number, times.size()) - 1];
     };
-    for (const Arrival& each : in_order()) {
+    for (const Received& each : in_order()) {
       const uint32_t from = each.inflow->from;
       const size_t number_sent = sent[from].size();
       const size_t number_received = received[each.to].size();
@@ -92,9 +116,26 @@ class Transits {
         ready.link = ready.receiver;
         ready.sender = std::max(ready.sender, before(sent[each.to], number_received));
       }
-      add(*each.inflow, each.at, ready);
-      received[each.to].push_back(each.at);
-      sent[from].push_back(each.at);
+      add(*each.inflow, *each.arrival, ready);
+      received[each.to].push_back(each.arrival->at);
+      sent[from].push_back(each.arrival->at);
+    }
+  }
+
+  // By the times at which both sides posted each message, whatever the order of messages. Where
+  // clocks are not known nothing is: neither is when its sender was ready.
+  void measure_posted() {
+    if (std::isinf(error_ns_)) return;
+    const std::vector<Measured> messages = of_posted();
+    std::vector<Passage> passages;
+    for (const Measured& each : messages) {
+      const auto end = static_cast<double>(each.arrival->at);
+      const auto ready = static_cast<double>(std::max(each.ready.sender, each.ready.receiver));
+      passages.push_back({each.inflow->from, each.to, std::min(ready, end), end});
+    }
+    const std::vector<double> shares = nic_shares(passages, operation_.parts.size());
+    for (size_t i = 0; i < messages.size(); ++i) {
+      add(*messages[i].inflow, *messages[i].arrival, messages[i].ready, shares[i]);
     }
   }
 
@@ -106,35 +147,69 @@ class Transits {
     int64_t ended = began;
     for (const Part& part : operation_.parts) {
       began = std::max(began, part.started);
-      for (const Inflow& inflow : part.inflows) ended = std::max(ended, inflow.arrivals.back());
+      for (const Inflow& inflow : part.inflows) ended = std::max(ended, inflow.arrivals.back().at);
     }
     const auto rounds = static_cast<double>(operation_.parts.size() - 1);
     return 2 * error_ns_ * rounds <= static_cast<double>(ended) - static_cast<double>(began);
   }
 
-  std::vector<Arrival> in_order() {
-    std::vector<Arrival> all;
+  std::vector<Received> in_order() {
+    std::vector<Received> all;
     for (uint32_t to = 0; to < operation_.parts.size(); ++to) {
       for (Inflow& inflow : operation_.parts[to].inflows) {
-        for (const int64_t at : inflow.arrivals) all.push_back({at, to, &inflow});
+        for (const Arrival& each : inflow.arrivals) all.push_back({&each, to, &inflow});
       }
     }
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Arrival& a, const Arrival& b) { return a.at < b.at; });
+    std::stable_sort(all.begin(), all.end(), [](const Received& a, const Received& b) {
+      return a.arrival->at < b.arrival->at;
+    });
+    return all;
+  }
+
+  bool within_host(uint32_t one, uint32_t other) const {
+    const std::string& host = processes_[operation_.parts[one].process].party.host;
+    return !host.empty() && host == processes_[operation_.parts[other].process].party.host;
+  }
+
+  // Messages between hosts, link by link in the order of their arrivals. The transit of one begins
+  // when both sides have posted it and the one before it has arrived.
+  std::vector<Measured> of_posted() {
+    std::vector<Measured> all;
+    for (Part& part : operation_.parts)
+      std::sort(part.departures.begin(), part.departures.end(), before);
+    for (uint32_t to = 0; to < operation_.parts.size(); ++to) {
+      for (Inflow& inflow : operation_.parts[to].inflows) {
+        if (inflow.from >= operation_.parts.size() || within_host(inflow.from, to)) continue;
+        int64_t last = kBefore;
+        for (const Arrival& arrival : inflow.arrivals) {
+          const Departure* const left = find(operation_.parts[inflow.from], to, arrival);
+          if (left != nullptr)
+            all.push_back(
+                {to, &inflow, &arrival, {left->posted, std::max(arrival.posted, last), last}});
+          last = arrival.at;
+        }
+      }
+    }
     return all;
   }
 
   // It began when both were ready, or, where it may have waited for a receiver that had not
-  // started, already when its sender was.
-  void add(Inflow& inflow, int64_t at, const Ready& ready) const {
-    const auto since = [at](double first, double second) {
-      return std::max(0.0, static_cast<double>(at) - std::max(first, second));
+  // started, already when its sender was. `share`: of its time, that it would have taken alone.
+  void add(Inflow& inflow, const Arrival& arrival, const Ready& ready, double share = 1) const {
+    const auto since = [&arrival](double first, double second) {
+      return std::max(0.0, static_cast<double>(arrival.at) - std::max(first, second));
     };
     const auto sender = static_cast<double>(ready.sender);
-    inflow.least_transit_ns = std::max(0.0, inflow.least_transit_ns) +
-                              since(sender + error_ns_, static_cast<double>(ready.receiver));
-    inflow.most_transit_ns = std::max(0.0, inflow.most_transit_ns) +
-                             since(sender - error_ns_, static_cast<double>(ready.link));
+    const double least = since(sender + error_ns_, static_cast<double>(ready.receiver));
+    const double most = since(sender - error_ns_, static_cast<double>(ready.link));
+    const auto count = [least, most](Transit& transit, double part) {
+      transit.least_ns = std::max(0.0, transit.least_ns) + part * least;
+      transit.most_ns = std::max(0.0, transit.most_ns) + part * most;
+    };
+    count(inflow.transit, 1);
+    count(inflow.alone, share);
+    inflow.measured_bytes += arrival.bytes;
+    ++inflow.measured;
   }
 
   // Of the difference of two ranks' times, at most; infinite where it is unknown.
@@ -166,8 +241,11 @@ void measure_transits(const std::vector<ProcessFacts>& processes, Operation& ope
     Transits(processes, operation).measure_ring();
   } else if (started && is_exchange(operation)) {
     Transits(processes, operation).measure_exchange();
+  } else if (started) {
+    Transits(processes, operation).measure_posted();
   }
   for (Part& part : operation.parts) {
+    part.departures = {};
     for (Inflow& inflow : part.inflows) inflow.arrivals = {};
   }
 }

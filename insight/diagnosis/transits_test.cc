@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "insight/diagnosis/nic_shares.h"
+
 namespace heddle::insight {
 namespace {
 
@@ -63,18 +65,33 @@ class TransitsTest : public ::testing::Test {
   void arrive(uint32_t from, uint32_t to, int64_t at) {
     Inflow& inflow = operation_.parts[to].from(from);
     ++inflow.messages;
-    inflow.arrivals.push_back(at + ahead_[to]);
+    inflow.arrivals.push_back({.at = at + ahead_[to], .bytes = 1});
+  }
+
+  struct Times {
+    int64_t posted = 0;
+    int64_t at = 0;
+  };
+  // Its receiver has posted it from the beginning.
+  void send(uint32_t from, uint32_t to, const Times& times) {
+    arrive(from, to, times.at);
+    operation_.parts[to].from(from).arrivals.back().sequence = ++sent_;
+    operation_.parts[from].departures.push_back(
+        {.posted = times.posted, .to = to, .sequence = sent_});
+  }
+  // The message of `from` to `to`, which `from` posts at `begin`: after its exchange before.
+  void exchange(uint32_t from, uint32_t to, int64_t begin) {
+    send(from, to, {.posted = begin, .at = begin + (from == 3 ? kSlow : kUsual)});
   }
 
   double least(uint32_t from, uint32_t to) {
-    return operation_.parts[to].from(from).least_transit_ns;
+    return operation_.parts[to].from(from).alone.least_ns;
   }
-  double most(uint32_t from, uint32_t to) {
-    return operation_.parts[to].from(from).most_transit_ns;
-  }
+  double most(uint32_t from, uint32_t to) { return operation_.parts[to].from(from).alone.most_ns; }
 
   std::vector<ProcessFacts> processes_;
   Operation operation_;
+  uint32_t sent_ = 0;                                          // messages of send()
   std::vector<int64_t> ahead_ = std::vector<int64_t>(kRanks);  // the ranks' clocks
 };
 
@@ -93,7 +110,7 @@ TEST_F(TransitsTest, AMessageThatWaitedForItsReceiverHasAnUnknownTransit) {
   operation_.parts[2].started = 20'000;
   run_ring(kRanks);
   Inflow& inflow = operation_.parts[2].from(1);
-  inflow.arrivals[0] = 20'000;
+  inflow.arrivals[0].at = 20'000;
   measure_transits(processes_, operation_);
   EXPECT_EQ(least(1, 2), kRounds * kUsual);
   EXPECT_EQ(most(1, 2), kRounds * kUsual + 20'000);
@@ -139,12 +156,74 @@ TEST_F(TransitsTest, ErrorsOfClocksGiveBounds) {
   }
 }
 
-TEST_F(TransitsTest, TreesHaveNone) {
+// Ranks 0 and 1 exchange with 2 and 3, then 0 with 1 and 2 with 3; what rank 3 sends is slow.
+TEST_F(TransitsTest, OfOtherAlgorithmsTransitsBeginWhenBothSidesHavePosted) {
+  for (uint32_t rank = 0; rank < kRanks; ++rank) exchange(rank, rank ^ 2, 0);
+  exchange(0, 1, kSlow);
+  exchange(1, 0, kUsual);
+  exchange(2, 3, kUsual);
+  exchange(3, 2, kSlow);
+  measure_transits(processes_, operation_);
+  for (uint32_t to = 0; to < kRanks; ++to) {
+    for (const uint32_t from : {to ^ 2, to ^ 1}) {
+      EXPECT_EQ(most(from, to), from == 3 ? kSlow : kUsual) << from << " to " << to;
+      EXPECT_EQ(least(from, to), most(from, to));
+      EXPECT_EQ(operation_.parts[to].from(from).measured, 1u);
+    }
+    EXPECT_TRUE(operation_.parts[to].departures.empty());
+    EXPECT_TRUE(operation_.parts[to].inflows[0].arrivals.empty());
+  }
+}
+
+TEST_F(TransitsTest, WhatARankSendsAtATimeSharesItsNic) {
+  for (const uint32_t to : {1u, 2u}) send(0, to, {.posted = 0, .at = 2 * kUsual});
+  send(3, 1, {.posted = 3 * kUsual, .at = 4 * kUsual});
+  measure_transits(processes_, operation_);
+  EXPECT_EQ(most(0, 1), kUsual);
+  EXPECT_EQ(most(0, 2), kUsual);
+  EXPECT_EQ(most(3, 1), kUsual);
+  EXPECT_EQ(operation_.parts[1].from(0).transit.most_ns, 2 * kUsual);
+  EXPECT_EQ(operation_.parts[1].from(3).transit.most_ns, kUsual);
+}
+
+TEST_F(TransitsTest, AMessageWhoseSendersTimeIsUnknownIsNotMeasured) {
   arrive(0, 1, 100);
-  arrive(1, 2, 200);
+  send(1, 2, {.posted = 0, .at = 200});
   measure_transits(processes_, operation_);
   EXPECT_EQ(most(0, 1), -1);
-  EXPECT_TRUE(operation_.parts[1].inflows[0].arrivals.empty());
+  EXPECT_EQ(operation_.parts[1].from(0).measured, 0u);
+  EXPECT_EQ(most(1, 2), 200);
+}
+
+TEST_F(TransitsTest, WhereClocksAreNotKnownOtherAlgorithmsAreNotMeasured) {
+  for (ProcessFacts& process : processes_) process.end.clock_error_ns = -1;
+  send(1, 2, {.posted = 0, .at = 200});
+  measure_transits(processes_, operation_);
+  EXPECT_EQ(most(1, 2), -1);
+}
+
+TEST_F(TransitsTest, MessagesWithinAHostAreNotMeasured) {
+  processes_[2].party.host = processes_[1].party.host;
+  send(1, 2, {.posted = 0, .at = 200});
+  measure_transits(processes_, operation_);
+  EXPECT_EQ(most(1, 2), -1);
+}
+
+TEST(NicShares, AMessageThatIsAloneHasAllOfItsTime) {
+  EXPECT_EQ(nic_shares({{0, 1, 0, 10}, {0, 1, 10, 20}, {1, 0, 0, 20}}, 2),
+            (std::vector<double>{1, 1, 1}));
+}
+
+TEST(NicShares, SendersAndReceiversAreSharedForAsLongAsOthersUseThem) {
+  // From rank 0 to two others, of which one gets another message from rank 3.
+  const std::vector<double> shares = nic_shares({{0, 1, 0, 10}, {0, 2, 5, 15}, {3, 2, 10, 20}}, 4);
+  EXPECT_DOUBLE_EQ(shares[0], 0.75);
+  EXPECT_DOUBLE_EQ(shares[1], 0.5);
+  EXPECT_DOUBLE_EQ(shares[2], 0.75);
+}
+
+TEST(NicShares, AMessageWithoutLengthDisturbsNone) {
+  EXPECT_EQ(nic_shares({{0, 1, 5, 5}, {0, 1, 0, 10}}, 2), (std::vector<double>{1, 1}));
 }
 
 }  // namespace

@@ -108,7 +108,8 @@ Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& 
   }
   watch_peer(now);
   parts_.shared.reserve_completions();
-  Result<void> posted = parts_.outgoing.post(channel, payload, operation, o.max_posted, ack_policy);
+  Result<void> posted =
+      parts_.outgoing.post(channel, payload, operation, o.max_posted, ack_policy, now);
   send_cancels();
   return posted;
 }

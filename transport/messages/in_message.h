@@ -30,6 +30,7 @@ struct InMessage {
 
   Payload buffer;  // where posted
   OperationId operation = 0;
+  Nanos posted_at;
   uint32_t message_bytes = 0;       // known once started
   uint32_t eager_block = kNoIndex;  // where its bytes wait
   Fill fill = Fill::kAtOnce;

@@ -81,6 +81,7 @@ Result<void> Incoming::post(ChannelId id, const PostedReceive& receive,
   InMessage& message = pool_[slot];
   message.buffer = buffer;
   message.operation = receive.operation;
+  message.posted_at = receive.at;
   message.fill = receive.fill;
   message.posted = true;
   remote_.take_slot(id, sequence, message);
@@ -400,10 +401,10 @@ void Incoming::complete_front(Channel& channel) {
     const uint32_t slot = channel.messages.front();
     InMessage& message = pool_[slot];
     if (!over(message) || !remote_.fenced(message)) return;
-    completions_.push_back({message.operation, connection_,
-                            static_cast<ChannelId>(&channel - channels_.data()),
-                            Direction::kReceive, !message.failed, message.error,
-                            message.failed ? 0 : message.message_bytes, channel.head.value()});
+    completions_.push_back(
+        {message.operation, connection_, static_cast<ChannelId>(&channel - channels_.data()),
+         Direction::kReceive, !message.failed, message.error,
+         message.failed ? 0 : message.message_bytes, channel.head.value(), message.posted_at});
     release(slot);
     channel.messages.pop_front();
     --channel.heard_to;

@@ -35,6 +35,7 @@ struct PostedReceive {
   Payload buffer;
   OperationId operation = 0;
   Fill fill = Fill::kAtOnce;
+  Nanos at;
 };
 
 // What became of a burst.

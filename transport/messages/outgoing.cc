@@ -68,7 +68,7 @@ OutMessage* Outgoing::find(ChannelId channel, Sequence sequence, uint32_t slot) 
 }
 
 Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId operation,
-                            uint32_t bound, AckPolicy ack_policy) {
+                            uint32_t bound, AckPolicy ack_policy, Nanos now) {
   Channel* channel = channel_for(id);
   if (channel == nullptr) return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
   if (payload.length > kMaxMessageBytes) {
@@ -86,6 +86,7 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
   OutMessage& message = pool_[slot];
   message.payload = payload;
   message.operation = operation;
+  message.posted_at = now;
   message.ack_policy = ack_policy;
   message.channel = id;
   message.sequence = channel->head.moved_by(static_cast<int32_t>(index));
@@ -452,7 +453,7 @@ void Outgoing::complete_front(Channel& channel) {
     // A message that was sent whole before its failure was known still failed for the application.
     completions_.push_back({message.operation, connection_, message.channel, Direction::kSend,
                             !message.failed, message.error, message.payload.length,
-                            message.sequence.value()});
+                            message.sequence.value(), message.posted_at});
     if (message.sent_ahead && !message.granted) end_credit(channel, message);
     message.acked.clear();
     IntervalSet memory = std::move(message.acked);

@@ -24,6 +24,7 @@ namespace heddle::transport {
 struct OutMessage {
   Payload payload;
   OperationId operation = 0;
+  Nanos posted_at;
   Sequence sequence;
   uint32_t next = 0;  // first byte never sent
   uint16_t channel = 0;
@@ -91,7 +92,7 @@ class Outgoing {
 
   // Errors: kInvalid (channel, size), kExhausted.
   Result<void> post(ChannelId channel, const Payload& payload, OperationId operation,
-                    uint32_t bound, AckPolicy ack_policy = AckPolicy::kPrompt);
+                    uint32_t bound, AckPolicy ack_policy = AckPolicy::kPrompt, Nanos now = {});
   // A frame to send to the peer is left in `record`, where there is one. False: no such operation.
   bool cancel(ChannelId channel, OperationId operation, ControlRecord& record);
 
