@@ -73,6 +73,12 @@ inline constexpr Regression kRegressions[] = {
      "a failed probe was declared lost, so that its acknowledgement did not return its path, and "
      "an "
      "idle connection set paths aside and returned them without end"},
+    {384119,
+     "a reliable NIC passed empty writes and failed those of payload, and each probe returned the "
+     "path to have the next one fail"},
+    {380636,
+     "where no path was active all control packets took the same one, and the answers to a probe "
+     "of a path that worked again never arrived"},
 };
 
 }  // namespace heddle::vopr

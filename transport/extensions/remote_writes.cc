@@ -198,7 +198,8 @@ void RemoteWrites::on_write_failed(Nanos now, const PlacedEvent& event) {
   const auto path = static_cast<uint16_t>(event.path + sender.first_chunk_path());
   // A NIC that makes its queue pair anew reports the writes of the old one as failed. The new one
   // is not broken by that: asking for a fence would have it made anew for ever.
-  if (path >= sender.paths() || sender.epoch(path).value() != event.epoch) return;
+  if (event.path >= failures_.size() || path >= sender.paths()) return;
+  if (sender.epoch(path).value() != event.epoch) return;
   // Where empty writes pass and those of payload do not, each probe returns the path to have the
   // next write fail. It stays away for longer each time, and others, or datagrams, carry on.
   uint8_t& failures = failures_[event.path];

@@ -77,7 +77,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
 
   uint32_t chunk_bytes_ = 0;  // 0: the sides did not agree on remote writes
   AckManager acks_;           // of chunks
-  // By chunk path: how often it failed since it last carried payload.
+  // By chunk path: how often it failed since it last carried payload, however long ago.
   std::vector<uint8_t> failures_;
   Fences fences_;
   Nanos fence_at_ = Nanos::never();  // when a message that waits for a fence requests it

@@ -1,6 +1,7 @@
-// ControlPath: the path of the next control packet. Active datagram paths take turns; before the
-// peer was heard, the path of the latest answer to its handshake is kept, because packets on
-// another path could arrive before that answer.
+// ControlPath: the path of the next control packet. Active datagram paths take turns, and where
+// none is active all do, since any may work again; before the peer was heard, the path of the
+// latest answer to its handshake is kept, because packets on another path could arrive before that
+// answer.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +21,13 @@ class ControlPath {
   uint16_t take(const PathSet& paths) { return peer_heard_ ? next(paths) : current_; }
   uint16_t next(const PathSet& paths) {
     const uint16_t count = paths.first_chunk_path();
+    const uint16_t following = static_cast<uint16_t>((current_ + 1u) % count);
+    current_ = following;
     for (uint16_t tried = 0; tried < count; ++tried) {
+      if (paths[current_].active()) return current_;
       current_ = static_cast<uint16_t>((current_ + 1u) % count);
-      if (paths[current_].active()) break;
     }
-    return current_;
+    return current_ = following;
   }
 
   // Whether a packet sent on this path now is likely to arrive, or no path is better.
