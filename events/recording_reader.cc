@@ -251,12 +251,20 @@ RecordingReader::Blocks RecordingReader::find_blocks() {
 // The block that an idle writer holds stays while the ring turns over, and shows nothing of others.
 int64_t RecordingReader::kept_from(const Blocks& by_writer) const {
   uint64_t newest = 0;
-  for (const auto& [writer, blocks] : by_writer) newest = std::max(newest, blocks.back().sequence);
+  uint64_t in_turn =
+      0;  // blocks that writers take in turn: fewer than planned where a disk is full
+  for (const auto& [key, blocks] : by_writer) {
+    newest = std::max(newest, blocks.back().sequence);
+    for (const Block& block : blocks) {
+      in_turn = std::max(in_turn, (block.at - header_bytes_) / block_bytes_ + 1);
+    }
+  }
   int64_t from = INT64_MAX;
   for (const auto& [key, blocks] : by_writer) {
     if ((key & recording::kLasting) == 0) continue;  // a lasting one, by find_blocks()
     for (const Block& block : blocks) {
-      if (newest - block.sequence < blocks_) from = std::min(from, block.base_ns);
+      if (block.used == 0 || newest - block.sequence >= in_turn) continue;  // or it begins now
+      from = std::min(from, block.base_ns);
     }
   }
   return from == INT64_MAX ? 0 : from;

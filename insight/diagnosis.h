@@ -76,7 +76,7 @@ struct DiagnosisOptions {
   int64_t since_ns = INT64_MIN;  // operations that ended earlier are not judged
   // The job is known to run at this time: a live recording. Else the last event is the end.
   int64_t alive_until_ns = INT64_MIN;
-  // Parts of ranks in operations that are kept, about 200 bytes each. Range: 1,000 to 10,000,000.
+  // Parts of ranks in operations that are kept, about 300 bytes each. Range: 1,000 to 10,000,000.
   size_t most_parts = 1'000'000;
 };
 

@@ -167,8 +167,8 @@ void LiveRecording::poll(Nanos now, const Take& take) {
   for (size_t i = 0; i < before; ++i) {
     Source& source = sources_[i];
     const uint64_t missed = source.reader.missed_events();
-    // What is left of it was there before this poll took it, so nothing after its beginning is
-    // lost.
+    // Nothing after the beginning of what is left is lost; what was overwritten while it was read
+    // is found by the next poll.
     if (missed > source.missed) {
       whole_from_ns_ = std::max(whole_from_ns_, at_of(source, source.reader.facts().kept_from_ns));
     }

@@ -66,13 +66,15 @@ bool is_ring(const FaultCase& job) {
           job.algorithm.algorithm == topology::CallAlgorithm::kRing);
 }
 
-// In a ring a NIC sends to one other alone, so that a link at it is as much as can be known.
+// In a ring, and at a leaf of a tree, a NIC sends to one other alone, so that a link at it is as
+// much as can be known.
 bool at_nic(const FaultCase& job, const Verdict& verdict) {
   const std::string host = "h" + std::to_string(job.host_of(job.truth.rank));
   if (verdict.place.kind != PlaceKind::kLink) return verdict.place.host == host;
   const auto& ends = verdict.place.processes;
-  return is_ring(job) && (job.host_of(ends[0]) == job.host_of(job.truth.rank) ||
-                          job.host_of(ends[1]) == job.host_of(job.truth.rank));
+  const bool in_tree = job.algorithm.algorithm == topology::CallAlgorithm::kTree;
+  return (is_ring(job) || in_tree) && (job.host_of(ends[0]) == job.host_of(job.truth.rank) ||
+                                       job.host_of(ends[1]) == job.host_of(job.truth.rank));
 }
 
 // In simulations all pairs between the two leaves, in its direction, share the slow link.

@@ -70,5 +70,24 @@ TEST(DiagnosisOfFaults, NamesAFrozenRankOfASimulation) {
   EXPECT_GT(judgement->delay_s, 0);
 }
 
+// All-reduces of four ranks; other algorithms than rings were not judged.
+TEST(DiagnosisOfFaults, NamesTheSlowNicOfASimulationWhateverTheAlgorithm) {
+  constexpr uint64_t kSlowNic = 22;
+  for (const topology::AlgorithmChoice& algorithm :
+       {topology::AlgorithmChoice{topology::CallAlgorithm::kTree},
+        topology::AlgorithmChoice{topology::CallAlgorithm::kHalvingDoubling},
+        topology::AlgorithmChoice{topology::CallAlgorithm::kTwoLevel, 2}}) {
+    FaultCase job = draw_case(kSlowNic, Fault::kSlowNic, Source::kSimulation);
+    job.shape = Shape::kBuckets;
+    job.algorithm = algorithm;
+    ASSERT_EQ(job.ranks, 4u);
+    const Result<Judgement> judgement = judge(job, Source::kSimulation);
+    ASSERT_TRUE(judgement.has_value());
+    EXPECT_TRUE(judgement->place_right)
+        << topology::text_of(algorithm) << ": " << text_of(kSlowNic, *judgement);
+    EXPECT_EQ(judgement->others, 0u) << topology::text_of(algorithm);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::bench

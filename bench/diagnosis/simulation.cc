@@ -159,7 +159,7 @@ class Simulation {
     topology::Job job{.name = "job", .kind = "program"};
     job.communicators.push_back({.name = "world", .ranks = {}});
     for (uint32_t rank = 0; rank < job_.ranks; ++rank) {
-      job.ranks.push_back({.host = rank, .program = rank, .communicators = {0}});
+      job.ranks.push_back({.host = host_of(rank), .program = rank, .communicators = {0}});
       job.communicators[0].ranks.push_back(rank);
       job.programs.push_back(program(rank));
     }

@@ -30,6 +30,11 @@ Inflow& Part::from(uint32_t rank) {
   return *inflows.insert(at, {.from = rank});
 }
 
+void Part::forget_messages() {
+  departures = {};
+  for (Inflow& inflow : inflows) inflow.arrivals = {};
+}
+
 bool Operation::has_rank(uint32_t rank) const {
   return between_two() ? rank == key.from || rank == key.to : rank < parts.size();
 }
@@ -144,10 +149,18 @@ void JobFacts::on(uint32_t process, const events::CallMade& event, int64_t at) {
   course.calls[{event.communicator, event.call}] = {key, place};
   course.order.emplace_back(event.communicator, event.call);
   if (course.order.size() > kMostCalls) {
+    forget_messages(course.calls[course.order.front()]);
     course.calls.erase(course.order.front());
     course.order.pop_front();
   }
   forget_old();
+}
+
+// Of a part that has not ended by now, and will not.
+void JobFacts::forget_messages(const std::pair<OperationKey, uint32_t>& call) {
+  const auto operation = operations_.find(call.first);
+  if (operation == operations_.end() || call.second >= operation->second.parts.size()) return;
+  operation->second.parts[call.second].forget_messages();
 }
 
 Operation* JobFacts::find(uint32_t process, CallId call, uint32_t& part) {
@@ -155,7 +168,10 @@ Operation* JobFacts::find(uint32_t process, CallId call, uint32_t& part) {
   if (found == courses_[process].calls.end()) return nullptr;
   part = found->second.second;
   const auto operation = operations_.find(found->second.first);
-  return operation == operations_.end() ? nullptr : &operation->second;
+  if (operation == operations_.end()) return nullptr;
+  // Of a damaged recording it may have been forgotten, and made anew by others.
+  if (operation->second.parts[part].process != process) return nullptr;
+  return &operation->second;
 }
 
 void JobFacts::on(uint32_t process, const events::CallStarted& event, int64_t at) {
@@ -214,8 +230,11 @@ Part* JobFacts::part_of(uint32_t process, const Message& message, uint32_t& peer
     return nullptr;
   const auto operation = operations_.find(live->second.key);
   if (operation == operations_.end() || !operation->second.has_rank(facts.peer)) return nullptr;
+  if (operation->second.ended != kNever) return nullptr;  // its messages are measured
+  Part& part = operation->second.parts[live->second.part];
+  if (part.process != process) return nullptr;
   peer = facts.peer;
-  return &operation->second.parts[live->second.part];
+  return &part;
 }
 
 void JobFacts::arrived(uint32_t process, const Message& message, int64_t at) {
@@ -241,7 +260,7 @@ void JobFacts::on(uint32_t process, const events::MessageCompleted& event, int64
   const Message message{event.connection, event.channel, event.sequence, event.bytes, posted};
   if (event.direction == events::Direction::kReceived) {
     arrived(process, message, at);
-  } else {
+  } else if (event.since_posted.count > 0) {  // 0: of a recording that did not say
     departed(process, message);
   }
 }

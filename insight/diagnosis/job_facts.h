@@ -59,11 +59,13 @@ struct Inflow {
   uint32_t messages = 0;
   uint64_t bytes = 0;
   std::vector<Arrival> arrivals;  // while the operation runs, of the first kMostArrivals messages
-  // Of measured messages together (transits.h): as observed, and by their shares of the NICs.
+  // Of measured messages together (transits.h): as observed, by their shares of the NICs, and since
+  // the message that came before to or from one of their ranks.
   Transit transit;
   Transit alone;
+  Transit in_turn;
   uint64_t measured_bytes = 0;
-  uint32_t measured = 0;        // messages
+  uint64_t longest = 0;         // message of the measured, bytes
   double network_wait_ns = -1;  // mean of a transfer, as NCCL's proxy measured it; -1: unknown
 };
 
@@ -84,6 +86,7 @@ struct Part {
 
   bool done() const { return ended != kNever && !failed; }
   Inflow& from(uint32_t rank);
+  void forget_messages();
 };
 
 struct Operation {
@@ -198,6 +201,7 @@ class JobFacts {
   void on(uint32_t process, const events::WireBin& event, int64_t at);
   void on(uint32_t process, const events::ProxyOp& event, int64_t at);
 
+  void forget_messages(const std::pair<OperationKey, uint32_t>& call);
   Operation& operation(const OperationKey& key, const events::CallMade& event);
   // Null: the call is not known.
   Operation* find(uint32_t process, CallId call, uint32_t& part);

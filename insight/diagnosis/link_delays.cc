@@ -2,7 +2,7 @@
 #include "insight/diagnosis/link_delays.h"
 
 #include <algorithm>
-#include <tuple>
+#include <bit>
 #include <vector>
 
 #include "insight/diagnosis/params.h"
@@ -32,31 +32,57 @@ std::map<Link, const Inflow*> inflows_between_hosts(const JobFacts& facts,
 // Links whose messages are alike, so that each costs as much.
 using Alike = std::vector<std::pair<Link, const Inflow*>>;
 
-// Where messages have several sizes a short one costs more a byte.
-std::vector<Alike> alike(const Operation& operation, const std::map<Link, const Inflow*>& inflows) {
-  const bool any_size = operation.what == events::Operation::kAlltoallv;
-  const uint32_t group = std::max(operation.group_ranks, 1u);
-  const auto crosses = [&operation, group](const Link& link) {
-    return operation.group_ranks > 0 && link.first / group != link.second / group;
-  };
-  const auto size = [any_size](const Inflow& inflow) {
-    return any_size ? 1 : static_cast<double>(inflow.measured_bytes) / inflow.measured;
-  };
-  Alike all;
-  for (const auto& [link, inflow] : inflows) {
-    if (inflow->transit.most_ns >= 0 && inflow->measured_bytes > 0) all.emplace_back(link, inflow);
+// Where the size is not a power of two, the first ranks are folded in pairs.
+uint32_t position_of(uint32_t rank, uint32_t ranks) {
+  const uint32_t extra = ranks - std::bit_floor(ranks);
+  return rank < 2 * extra ? rank / 2 : rank - extra;
+}
+
+// Which part of the algorithm uses the link. Links of different parts may have another way through
+// the network: neighbors are often below one switch.
+uint32_t role_of(const Operation& operation, const Link& link) {
+  switch (operation.algorithm) {
+    case events::Algorithm::kTwoLevel: {
+      const uint32_t group = std::max(operation.group_ranks, 1u);
+      return link.first / group == link.second / group ? 0 : 1;
+    }
+    case events::Algorithm::kRecursiveDoubling:
+    case events::Algorithm::kHalvingDoubling: {
+      const auto ranks = static_cast<uint32_t>(operation.parts.size());
+      return static_cast<uint32_t>(
+          std::bit_width(position_of(link.first, ranks) ^ position_of(link.second, ranks)));
+    }
+    default:
+      return 0;
   }
-  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-    return std::tuple(crosses(a.first), size(*a.second)) <
-           std::tuple(crosses(b.first), size(*b.second));
-  });
+}
+
+// A byte costs more in a short message. Sizes of an all-to-all-v differ from link to link.
+std::vector<Alike> alike(const Operation& operation, const std::map<Link, const Inflow*>& inflows) {
+  struct Kind {
+    uint32_t role = 0;
+    uint64_t longest = 0;
+    auto operator<=>(const Kind&) const = default;
+  };
+  const bool any_size = operation.what == events::Operation::kAlltoallv;
+  std::vector<std::pair<Kind, Alike::value_type>> all;
+  for (const auto& [link, inflow] : inflows) {
+    if (inflow->transit.most_ns < 0 || inflow->measured_bytes == 0) continue;
+    all.push_back({{role_of(operation, link), any_size ? 0 : inflow->longest}, {link, inflow}});
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Alike> groups;
-  for (const auto& each : all) {
-    const bool joins =
-        !groups.empty() && crosses(groups.back().front().first) == crosses(each.first) &&
-        size(*each.second) <= params::kAlikeSizes * size(*groups.back().front().second);
-    if (!joins) groups.emplace_back();
-    groups.back().push_back(each);
+  Kind first;
+  for (const auto& [kind, link] : all) {
+    const bool joins = !groups.empty() && kind.role == first.role &&
+                       static_cast<double>(kind.longest) <=
+                           params::kAlikeSizes * static_cast<double>(first.longest);
+    if (!joins) {
+      groups.emplace_back();
+      first = kind;
+    }
+    groups.back().push_back(link);
   }
   return groups;
 }
@@ -76,7 +102,8 @@ void add_delays(const Alike& links, Transit Inflow::*transit, std::map<Link, dou
 }
 
 // By transits. A link that is surely slower than the usual one can be is late. Short messages of a
-// rank pass each other, long ones share its NIC: a link is late that is so either way.
+// rank pass each other, longer ones take turns, long ones share its NIC: a link is late that is so
+// whatever they did.
 std::map<Link, double> transit_delays(const Operation& operation,
                                       const std::map<Link, const Inflow*>& inflows) {
   std::map<Link, double> delays;
@@ -84,6 +111,7 @@ std::map<Link, double> transit_delays(const Operation& operation,
     if (links.size() < 2) continue;
     add_delays(links, &Inflow::transit, delays);
     add_delays(links, &Inflow::alone, delays);
+    add_delays(links, &Inflow::in_turn, delays);
   }
   return delays;
 }

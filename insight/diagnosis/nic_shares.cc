@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "insight/diagnosis/params.h"
+
 namespace heddle::insight {
 namespace {
 
@@ -37,7 +39,10 @@ class Sharing {
         since_(passages.size()) {}
 
   std::vector<double> run() {
-    for (const Change& change : changes_of(passages_)) take(change);
+    for (const Change& change : changes_of(passages_)) {
+      take(change);
+      if (steps_ > params::kMostShareSteps) return {};
+    }
     std::vector<double> shares(passages_.size(), 1.0);
     for (size_t i = 0; i < shares.size(); ++i) {
       const double span = passages_[i].end - passages_[i].begin;
@@ -66,6 +71,7 @@ class Sharing {
   }
 
   void settle(const Active& active, double now) {
+    steps_ += active.size();
     for (const uint32_t i : active) {
       const Passage& passage = passages_[i];
       const size_t most = std::max(sent_[passage.from].size(), received_[passage.to].size());
@@ -75,6 +81,7 @@ class Sharing {
   }
 
   const std::vector<Passage>& passages_;
+  size_t steps_ = 0;
   std::vector<Active> sent_;  // that last, by rank
   std::vector<Active> received_;
   std::vector<double> alone_;  // by passage, what its time so far would have been

@@ -17,7 +17,8 @@ struct Passage {
 };
 
 // Of each passage, the share of its time in which it would have passed alone, above 0 and at most
-// 1: what a rank sends at a time has equal parts of its NIC, and so has what it receives.
+// 1: what a rank sends at a time has equal parts of its NIC, and so has what it receives. Empty: so
+// much of them is at the same time that it would take long (params::kMostShareSteps).
 std::vector<double> nic_shares(const std::vector<Passage>& passages, size_t ranks);
 
 }  // namespace heddle::insight

@@ -57,8 +57,9 @@ inline constexpr double kLeastFirst = 0.7;
 // The others wait for a rank for this share of the time. Range 0.03 to 0.1: a logging rank 0 costs
 // 1 to 2%; below 5% repair costs more than it returns (C4D reports from 10% on).
 inline constexpr double kLeastLate = 0.05;
-// From this share of a communicator's ranks on, slow ranks are a matter of how work is divided: two
-// faults at once are rare, in a quarter of all ranks unheard of. Range 0.2 to 0.5.
+// From this share of a communicator's ranks on, slow ranks are a matter of how work is divided, and
+// slow links one of the fabric: two faults at once are rare, in a quarter of all unheard of. Range
+// 0.2 to 0.5.
 inline constexpr double kDesignShare = 0.25;
 
 // --- slow links ---
@@ -91,11 +92,14 @@ inline constexpr double kLeastRise = 0.5;
 inline constexpr size_t kMostUnrecorded = 64;
 // Reasons why something could not be judged, a sentence each, that are reported.
 inline constexpr size_t kMostNotJudged = 20;
-// Arrivals from one rank in an operation that runs, 32 bytes each; where there are more its links
-// are not compared.
+// Arrivals from one rank in an operation that runs, 32 bytes each; what comes after is not
+// measured.
 inline constexpr size_t kMostArrivals = 4096;
 // And what a rank sends in it, 24 bytes a message.
 inline constexpr size_t kMostDepartures = 4 * kMostArrivals;
+// Of an operation whose messages share NICs, steps of 5 ns or so: a gather of 1,000 ranks takes two
+// million. Range 1 to 100 million.
+inline constexpr size_t kMostShareSteps = 5'000'000;
 // Times of losses and path changes that are kept for a connection.
 inline constexpr size_t kMostTroubles = 10'000;
 

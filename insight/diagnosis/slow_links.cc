@@ -139,7 +139,19 @@ void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& 
   verdict.place = place_of_links(facts, hot);
   verdict.summary = "data is late on the " + place_text(diagnosis, verdict.place);
   take(series, *worst, values_in(values[worst->candidate], worst->episode), verdict);
-  diagnosis.verdicts.push_back(std::move(verdict));
+  const auto all = static_cast<double>(links.size());
+  const bool many = hot.size() > 1 && static_cast<double>(hot.size()) >= params::kDesignShare * all;
+  if (!many || !worst->from_beginning || verdict.place.kind != PlaceKind::kLink) {
+    diagnosis.verdicts.push_back(std::move(verdict));
+    return;
+  }
+  verdict.evidence.push_back(
+      fmt::format("{} of {} links are late from the beginning: they may share an uplink, or ranks "
+                  "of a host a NIC",
+                  hot.size(), links.size()));
+  verdict.action =
+      "place the ranks so that neighbors are close, or use a fabric with faster uplinks";
+  diagnosis.notes.push_back(std::move(verdict));
 }
 
 }  // namespace

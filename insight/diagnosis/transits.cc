@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <tuple>
 
 #include "insight/diagnosis/nic_shares.h"
@@ -47,17 +48,17 @@ bool is_ring(const Operation& operation) {
   });
 }
 
-bool before(const Departure& one, const Departure& other) {
+bool is_before(const Departure& one, const Departure& other) {
   return std::tie(one.to, one.channel, one.sequence) <
          std::tie(other.to, other.channel, other.sequence);
 }
 
 // `sender`'s departures are sorted.
-const Departure* find(const Part& sender, uint32_t to, const Arrival& arrival) {
+const Departure* departure_of(const Part& sender, uint32_t to, const Arrival& arrival) {
   const Departure wanted{.to = to, .sequence = arrival.sequence, .channel = arrival.channel};
   const auto at =
-      std::lower_bound(sender.departures.begin(), sender.departures.end(), wanted, before);
-  return at == sender.departures.end() || before(wanted, *at) ? nullptr : &*at;
+      std::lower_bound(sender.departures.begin(), sender.departures.end(), wanted, is_before);
+  return at == sender.departures.end() || is_before(wanted, *at) ? nullptr : &*at;
 }
 
 bool is_exchange(const Operation& operation) {
@@ -85,7 +86,7 @@ class Transits {
       Ready ready{.sender = sender.started, .receiver = part.started};
       if (std::isinf(error_ns_)) ready.link = part.started;  // the receiver's times alone count
       for (size_t i = 0; i < inflow.arrivals.size(); ++i) {
-        add(inflow, inflow.arrivals[i], ready);
+        add(inflow, inflow.arrivals[i], ready, {});
         ready.link = ready.receiver = inflow.arrivals[i].at;
         ready.sender = sender.inflows[0].arrivals[i].at;
       }
@@ -116,7 +117,7 @@ class Transits {
         ready.link = ready.receiver;
         ready.sender = std::max(ready.sender, before(sent[each.to], number_received));
       }
-      add(*each.inflow, *each.arrival, ready);
+      add(*each.inflow, *each.arrival, ready, {});
       received[each.to].push_back(each.arrival->at);
       sent[from].push_back(each.arrival->at);
     }
@@ -133,9 +134,10 @@ class Transits {
       const auto ready = static_cast<double>(std::max(each.ready.sender, each.ready.receiver));
       passages.push_back({each.inflow->from, each.to, std::min(ready, end), end});
     }
-    const std::vector<double> shares = nic_shares(passages, operation_.parts.size());
-    for (size_t i = 0; i < messages.size(); ++i) {
-      add(*messages[i].inflow, *messages[i].arrival, messages[i].ready, shares[i]);
+    const std::vector<double> alone = nic_shares(passages, operation_.parts.size());
+    const std::vector<double> in_turn = turns(passages);
+    for (size_t i = 0; i < alone.size(); ++i) {
+      add(*messages[i].inflow, *messages[i].arrival, messages[i].ready, {alone[i], in_turn[i]});
     }
   }
 
@@ -175,17 +177,19 @@ class Transits {
   // when both sides have posted it and the one before it has arrived.
   std::vector<Measured> of_posted() {
     std::vector<Measured> all;
-    for (Part& part : operation_.parts)
-      std::sort(part.departures.begin(), part.departures.end(), before);
+    for (Part& part : operation_.parts) {
+      std::sort(part.departures.begin(), part.departures.end(), is_before);
+    }
     for (uint32_t to = 0; to < operation_.parts.size(); ++to) {
       for (Inflow& inflow : operation_.parts[to].inflows) {
         if (inflow.from >= operation_.parts.size() || within_host(inflow.from, to)) continue;
         int64_t last = kBefore;
         for (const Arrival& arrival : inflow.arrivals) {
-          const Departure* const left = find(operation_.parts[inflow.from], to, arrival);
-          if (left != nullptr)
+          const Departure* const left = departure_of(operation_.parts[inflow.from], to, arrival);
+          if (left != nullptr) {
             all.push_back(
                 {to, &inflow, &arrival, {left->posted, std::max(arrival.posted, last), last}});
+          }
           last = arrival.at;
         }
       }
@@ -193,23 +197,49 @@ class Transits {
     return all;
   }
 
+  // Of its time, that it would have taken by other rules.
+  struct Shares {
+    double alone = 1;
+    double in_turn = 1;
+  };
+
+  // Of each passage, the share of its time since the one before that its sender or receiver had.
+  std::vector<double> turns(const std::vector<Passage>& passages) const {
+    std::vector<size_t> order(passages.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::sort(order.begin(), order.end(),
+              [&passages](size_t a, size_t b) { return passages[a].end < passages[b].end; });
+    constexpr double kNone = -std::numeric_limits<double>::infinity();
+    std::vector<double> sent(operation_.parts.size(), kNone);
+    std::vector<double> received = sent;
+    std::vector<double> shares(passages.size(), 1.0);
+    for (const size_t i : order) {
+      const Passage& each = passages[i];
+      const double begin = std::max({each.begin, sent[each.from], received[each.to]});
+      if (each.end > each.begin) shares[i] = (each.end - begin) / (each.end - each.begin);
+      sent[each.from] = received[each.to] = each.end;
+    }
+    return shares;
+  }
+
   // It began when both were ready, or, where it may have waited for a receiver that had not
-  // started, already when its sender was. `share`: of its time, that it would have taken alone.
-  void add(Inflow& inflow, const Arrival& arrival, const Ready& ready, double share = 1) const {
+  // started, already when its sender was.
+  void add(Inflow& inflow, const Arrival& arrival, const Ready& ready, const Shares& shares) const {
     const auto since = [&arrival](double first, double second) {
       return std::max(0.0, static_cast<double>(arrival.at) - std::max(first, second));
     };
     const auto sender = static_cast<double>(ready.sender);
     const double least = since(sender + error_ns_, static_cast<double>(ready.receiver));
     const double most = since(sender - error_ns_, static_cast<double>(ready.link));
-    const auto count = [least, most](Transit& transit, double part) {
-      transit.least_ns = std::max(0.0, transit.least_ns) + part * least;
-      transit.most_ns = std::max(0.0, transit.most_ns) + part * most;
+    const auto count = [least, most](Transit& transit, double share) {
+      transit.least_ns = std::max(0.0, transit.least_ns) + share * least;
+      transit.most_ns = std::max(0.0, transit.most_ns) + share * most;
     };
     count(inflow.transit, 1);
-    count(inflow.alone, share);
+    count(inflow.alone, shares.alone);
+    count(inflow.in_turn, shares.in_turn);
     inflow.measured_bytes += arrival.bytes;
-    ++inflow.measured;
+    inflow.longest = std::max(inflow.longest, arrival.bytes);
   }
 
   // Of the difference of two ranks' times, at most; infinite where it is unknown.
@@ -244,10 +274,7 @@ void measure_transits(const std::vector<ProcessFacts>& processes, Operation& ope
   } else if (started) {
     Transits(processes, operation).measure_posted();
   }
-  for (Part& part : operation.parts) {
-    part.departures = {};
-    for (Inflow& inflow : part.inflows) inflow.arrivals = {};
-  }
+  for (Part& part : operation.parts) part.forget_messages();
 }
 
 }  // namespace heddle::insight

@@ -168,7 +168,7 @@ TEST_F(TransitsTest, OfOtherAlgorithmsTransitsBeginWhenBothSidesHavePosted) {
     for (const uint32_t from : {to ^ 2, to ^ 1}) {
       EXPECT_EQ(most(from, to), from == 3 ? kSlow : kUsual) << from << " to " << to;
       EXPECT_EQ(least(from, to), most(from, to));
-      EXPECT_EQ(operation_.parts[to].from(from).measured, 1u);
+      EXPECT_EQ(operation_.parts[to].from(from).longest, 1u);
     }
     EXPECT_TRUE(operation_.parts[to].departures.empty());
     EXPECT_TRUE(operation_.parts[to].inflows[0].arrivals.empty());
@@ -186,12 +186,22 @@ TEST_F(TransitsTest, WhatARankSendsAtATimeSharesItsNic) {
   EXPECT_EQ(operation_.parts[1].from(3).transit.most_ns, kUsual);
 }
 
+// A rank sends to one child after the other, and the last looked late.
+TEST_F(TransitsTest, WhatARankSendsInTurnsWaitsForTheMessageBefore) {
+  for (const uint32_t to : {1u, 2u, 3u}) send(0, to, {.posted = 0, .at = to * kUsual});
+  measure_transits(processes_, operation_);
+  for (const uint32_t to : {1u, 2u, 3u}) {
+    EXPECT_EQ(operation_.parts[to].from(0).transit.most_ns, to * kUsual);
+    EXPECT_EQ(operation_.parts[to].from(0).in_turn.most_ns, kUsual);
+  }
+}
+
 TEST_F(TransitsTest, AMessageWhoseSendersTimeIsUnknownIsNotMeasured) {
   arrive(0, 1, 100);
   send(1, 2, {.posted = 0, .at = 200});
   measure_transits(processes_, operation_);
   EXPECT_EQ(most(0, 1), -1);
-  EXPECT_EQ(operation_.parts[1].from(0).measured, 0u);
+  EXPECT_EQ(operation_.parts[1].from(0).measured_bytes, 0u);
   EXPECT_EQ(most(1, 2), 200);
 }
 
@@ -220,6 +230,13 @@ TEST(NicShares, SendersAndReceiversAreSharedForAsLongAsOthersUseThem) {
   EXPECT_DOUBLE_EQ(shares[0], 0.75);
   EXPECT_DOUBLE_EQ(shares[1], 0.5);
   EXPECT_DOUBLE_EQ(shares[2], 0.75);
+}
+
+// A recording with messages of any times took minutes.
+TEST(NicShares, TooMuchAtTheSameTimeIsNotShared) {
+  std::vector<Passage> passages;
+  for (int i = 0; i < 20'000; ++i) passages.push_back({0, 1, 1.0 * i, 1.0 * (i + 20'000)});
+  EXPECT_TRUE(nic_shares(passages, 2).empty());
 }
 
 TEST(NicShares, AMessageWithoutLengthDisturbsNone) {

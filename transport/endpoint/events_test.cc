@@ -52,6 +52,21 @@ TEST_F(EventsTest, AMessageIsToldOnceByEachSideAndInOrder) {
   }
 }
 
+TEST_F(EventsTest, AMessageTellsWhenItsSendAndItsReceiveWerePosted) {
+  start_watched();
+  receive(0, 1000, 1);
+  pair_->run_for(millis(3));
+  const Nanos posted = pair_->now();
+  send(0, 1000, 1);
+  ASSERT_TRUE(run_until_completed(1, 1));
+  const auto completed = sink_.all<events::MessageCompleted>();
+  ASSERT_EQ(completed.size(), 2u);
+  for (const events::MessageCompleted& event : completed) {
+    const Nanos earlier = event.direction == events::Direction::kSent ? Nanos{} : millis(3);
+    EXPECT_EQ(event.since_posted, event.time - posted + earlier);
+  }
+}
+
 TEST_F(EventsTest, AMessageThatFailedIsNotTold) {
   start_watched();
   receive(0, 1000, 1);

@@ -1,3 +1,4 @@
+// Which datagram paths control packets take.
 #include "transport/path/control_path.h"
 
 #include <gtest/gtest.h>

@@ -1,0 +1,86 @@
+// Facts of damaged recordings, whose events fit no job.
+#include "insight/diagnosis/job_facts.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace heddle::insight {
+namespace {
+
+constexpr uint64_t kPair = 7;   // communicator of two ranks
+constexpr uint64_t kCrowd = 8;  // of many, of which two were recorded
+
+class JobFactsTest : public ::testing::Test {
+ protected:
+  JobFactsTest() : facts_(4) {
+    for (uint32_t rank = 0; rank < 2; ++rank) {
+      facts_.add_process({{"host", "h" + std::to_string(rank)}}, {});
+      facts_.add(rank, events::CommunicatorMade{{}, kPair, rank, 2}, 0);
+      facts_.add(rank, events::CommunicatorMade{{}, kCrowd, rank, 100}, 0);
+    }
+  }
+  void make(uint32_t process, uint64_t communicator, uint32_t call, uint64_t number) {
+    facts_.add(process,
+               events::CallMade{{},
+                                communicator,
+                                call,
+                                number,
+                                events::Operation::kAllreduce,
+                                events::ElementType::kFloat,
+                                100,
+                                0,
+                                0},
+               ++now_);
+  }
+  void run(uint32_t process, uint32_t call) {
+    facts_.add(process, events::CallStarted{{}, kPair, call}, ++now_);
+    facts_.add(process, events::CallEnded{{}, kPair, call, true}, ++now_);
+  }
+
+  JobFacts facts_;
+  int64_t now_ = 0;
+};
+
+// The operation had been forgotten, and another rank made it anew: a process that is unknown was
+// looked up.
+TEST_F(JobFactsTest, ACallOfAnOperationThatWasForgottenEndsNothing) {
+  make(0, kPair, 1, 1);
+  facts_.add(0, events::CallEnded{{}, kPair, 1, true}, ++now_);
+  for (uint32_t call = 1; call <= 4; ++call) make(1, kCrowd, call, call);
+  ASSERT_GT(facts_.operations_dropped(), 0u);
+  make(1, kPair, 9, 1);
+  run(0, 1);
+  run(1, 9);
+  const Operation& operation = facts_.operations().at({kPair, 1});
+  EXPECT_EQ(operation.ended, kNever);
+  EXPECT_EQ(operation.open, 1u);
+}
+
+TEST_F(JobFactsTest, OfASentMessageThatDoesNotSayWhenItWasPostedNothingIsKept) {
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    facts_.add(rank, events::CommunicatorLinked{{}, kPair, 1 - rank, 5}, 0);
+    make(rank, kPair, 1, 1);
+    events::CallStarted started{{}, kPair, 1};
+    started.channels = 2;
+    facts_.add(rank, started, ++now_);
+  }
+  events::MessageCompleted message{{}, 5, 0, 1, 1000, events::Direction::kSent};
+  facts_.add(0, message, now_ += 1000);
+  EXPECT_TRUE(facts_.operations().at({kPair, 1}).parts[0].departures.empty());
+  message.since_posted = nanos(300);
+  message.sequence = 2;
+  facts_.add(0, message, now_ += 1000);
+  const Part& part = facts_.operations().at({kPair, 1}).parts[0];
+  ASSERT_EQ(part.departures.size(), 1u);
+  EXPECT_EQ(part.departures[0].posted, now_ - 300);
+  EXPECT_EQ(part.departures[0].to, 1u);
+  for (uint32_t rank = 0; rank < 2; ++rank) {
+    facts_.add(rank, events::CallEnded{{}, kPair, 1, true}, ++now_);
+  }
+  facts_.add(0, message, now_ += 1000);
+  EXPECT_TRUE(facts_.operations().at({kPair, 1}).parts[0].departures.empty()) << "it is over";
+}
+
+}  // namespace
+}  // namespace heddle::insight
