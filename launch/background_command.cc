@@ -1,0 +1,149 @@
+// See background_command.h.
+#include "launch/background_command.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/exec.h"
+#include "base/printable.h"
+#include "base/write_all.h"
+#include "launch/remote/pipe.h"
+
+namespace heddle::launch {
+namespace {
+
+constexpr size_t kMostOutput = size_t{64} << 10;
+constexpr size_t kMostErrors = 4096;
+
+bool make(Pipe& pipe) { return pipe.make() && fcntl(pipe.read.number(), F_SETFL, O_NONBLOCK) == 0; }
+
+// What has come, without waiting.
+std::string read_all(const Descriptor& pipe) {
+  std::string text;
+  std::array<char, 4096> piece{};
+  while (pipe.valid() && text.size() < kMostOutput) {
+    const ssize_t got = read(pipe.number(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(piece.data(), static_cast<size_t>(got));
+  }
+  return text;
+}
+
+std::string last_line(std::string text) {
+  const size_t last = text.find_last_not_of(" \r\n\t");
+  if (last == std::string::npos) return {};
+  text.resize(last + 1);
+  const size_t before = text.rfind('\n');
+  return printable(before == std::string::npos ? text : text.substr(before + 1));
+}
+
+[[noreturn]] void become(const CommandOptions& options, const Descriptor& input,
+                         const Descriptor& output, const Descriptor& errors) {
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
+  dup2(input.number(), STDIN_FILENO);
+  if (errors.valid()) dup2(errors.number(), STDERR_FILENO);
+  // Standard output is for results of this program.
+  dup2(output.valid() ? output.number() : STDERR_FILENO, STDOUT_FILENO);
+  const ExecFailure failure = exec_program(options.words);
+  write_all(STDERR_FILENO, failure.error.message() + "\n");
+  _exit(failure.exit_status);
+}
+
+}  // namespace
+
+BackgroundCommand::BackgroundCommand(BackgroundCommand&& other) noexcept
+    : process_(std::exchange(other.process_, -1)),
+      ends_at_(other.ends_at_),
+      output_pipe_(std::move(other.output_pipe_)),
+      errors_pipe_(std::move(other.errors_pipe_)),
+      output_(std::move(other.output_)),
+      errors_(std::move(other.errors_)) {}
+
+BackgroundCommand& BackgroundCommand::operator=(BackgroundCommand&& other) noexcept {
+  std::swap(process_, other.process_);
+  std::swap(ends_at_, other.ends_at_);
+  std::swap(output_pipe_, other.output_pipe_);
+  std::swap(errors_pipe_, other.errors_pipe_);
+  std::swap(output_, other.output_);
+  std::swap(errors_, other.errors_);
+  return *this;
+}
+
+BackgroundCommand::~BackgroundCommand() { end(); }
+
+void BackgroundCommand::end() {
+  if (process_ <= 0) return;
+  kill(-process_, SIGKILL);
+  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
+  process_ = -1;
+}
+
+Result<BackgroundCommand> BackgroundCommand::start(const CommandOptions& options, Nanos now) {
+  const Descriptor input(memfd_create("input", MFD_CLOEXEC));
+  Pipe output;
+  Pipe errors;
+  const bool ready = input.valid() && write_all(input.number(), options.input) &&
+                     lseek(input.number(), 0, SEEK_SET) == 0 &&
+                     (!options.keep_output || (make(output) && make(errors)));
+  const pid_t parent = getpid();
+  const pid_t process = ready ? fork() : -1;
+  if (process < 0) {
+    return fail(ErrorCode::kSystem, "cannot run '" + options.words.front() + "'",
+                std::strerror(errno), "see `ulimit -u` and `ulimit -n`");
+  }
+  if (process == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(kOwnFailure);
+    become(options, input, output.write, errors.write);
+  }
+  setpgid(process, process);  // here too, so that it is done before the group is ended
+  BackgroundCommand made(process, now + options.limit);
+  made.output_pipe_ = std::move(output.read);
+  made.errors_pipe_ = std::move(errors.read);
+  return made;
+}
+
+// Takes what was written, so that no full pipe holds the command up.
+void BackgroundCommand::drain() {
+  output_ += read_all(output_pipe_);
+  if (output_.size() > kMostOutput) output_.resize(kMostOutput);
+  errors_ += read_all(errors_pipe_);
+  if (errors_.size() > kMostErrors) errors_.erase(0, errors_.size() - kMostErrors);
+}
+
+std::optional<CommandResult> BackgroundCommand::poll(Nanos now) {
+  if (process_ <= 0) return std::nullopt;
+  CommandResult result;
+  int status = 0;
+  const pid_t ended = waitpid(process_, &status, WNOHANG);
+  drain();
+  if (ended == process_) {
+    process_ = -1;
+    result.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  } else if (now >= ends_at_) {
+    end();
+    result.exit_status = 128 + SIGKILL;
+    result.timed_out = true;
+  } else {
+    return std::nullopt;
+  }
+  result.output = std::move(output_);
+  result.last_error = last_line(std::move(errors_));
+  return result;
+}
+
+}  // namespace heddle::launch
