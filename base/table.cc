@@ -109,6 +109,10 @@ Nanos TableReader::duration(std::string_view key, Nanos fallback, Nanos least, N
   return fallback;
 }
 
+const DocumentValue* TableReader::table(std::string_view key) {
+  return take(key, DocumentKind::kTable, "write it as [" + std::string(key) + "]");
+}
+
 std::optional<std::vector<std::string>> TableReader::names(std::string_view key,
                                                            const std::string& todo) {
   const DocumentValue* value = take(key, DocumentKind::kArray, todo);

@@ -50,6 +50,8 @@ class TableReader {
   double fraction(std::string_view key, double fallback, double least, double most);
   // As parse_duration() reads it, at least and at most these.
   Nanos duration(std::string_view key, Nanos fallback, Nanos least, Nanos most);
+  // A table; nullptr if the key is missing or invalid.
+  const DocumentValue* table(std::string_view key);
   // A list of names; nothing if the key is missing or invalid.
   std::optional<std::vector<std::string>> names(std::string_view key, const std::string& todo);
   // A list with values of any kind; nothing if the key is missing or invalid.

@@ -43,9 +43,11 @@ bool Alarms::is_same(const Alarm& one, const Alarm& other) {
 
 void Alarms::see(const Sight& sight, const insight::Verdict& verdict, std::vector<bool>& seen) {
   const insight::Diagnosis& diagnosis = *sight.diagnosis;
-  Alarm alarm{.verdict = verdict, .place = place_text(diagnosis, verdict.place), .ranks = {}};
+  Alarm alarm{
+      .verdict = verdict, .place = place_text(diagnosis, verdict.place), .ranks = {}, .hosts = {}};
   for (const uint32_t process : verdict.place.processes) {
     alarm.ranks.push_back(diagnosis.parties[process].name);
+    alarm.hosts.push_back(diagnosis.parties[process].host);
   }
   const auto known =
       std::find_if(candidates_.begin(), candidates_.end(),

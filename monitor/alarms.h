@@ -16,6 +16,7 @@ struct Alarm {
   insight::Verdict verdict;
   std::string place;               // place_text()
   std::vector<std::string> ranks;  // names of the place's processes
+  std::vector<std::string> hosts;  // of each of them
   int64_t raised_ns = 0;           // since the job's beginning
   int64_t cleared_ns = -1;         // -1: it lasts
 };

@@ -27,6 +27,7 @@
 #include "metrics/server.h"
 #include "monitor/hook.h"
 #include "monitor/watch.h"
+#include "steering/driver.h"
 
 namespace heddle::cli {
 namespace {
@@ -37,13 +38,19 @@ constexpr const char* kExample = R"(Example:
   heddle monitor job --hosts node1,node2 --serve 18705 -o copy
   heddle monitor job --on-change 'curl -sS --json @- https://chat.example/hook'
   heddle monitor job --json | jq -r 'select(.event == "raised") | .summary'
+  heddle monitor job --policy steer.toml                  prints what it would do
+  heddle monitor job --policy steer.toml --act --audit /var/log/heddle/steering.jsonl
 
 The job runs on undisturbed, whatever happens to its monitor. With --hosts its recordings are on
 other machines, each in the folder of that name there; they are copied while they are written, and
 with -o the copies are kept. --serve shows a page at /, the same as JSON at /state.json, and
 metrics for Prometheus at /metrics.
 --on-change runs a command of the shell for each fault that begins or ends, with it as JSON on
-standard input. The watch ends with the job.)";
+standard input. The watch ends with the job.
+--policy decides by a file what is done about which fault: drain a node of Slurm, set a condition or
+a taint of a Kubernetes node, run a command. Without --act that is printed and nothing is done. With
+it an active test confirms the fault first, limits hold, and each decision is a line of the audit
+log, which monitors of several jobs may share.)";
 
 struct MonitorOptions {
   std::string folder;
@@ -53,6 +60,9 @@ struct MonitorOptions {
   std::string every = "1s";
   std::string serve;
   std::string on_change;
+  std::string policy;
+  std::string audit;
+  bool act = false;
   bool json = false;
 };
 
@@ -100,10 +110,13 @@ class Monitor {
     if (!options_.on_change.empty()) {
       hook_.emplace(options_.on_change, [this](const std::string& text) { warn(text); });
     }
+    if (auto steering = steer(); !steering) return fail(std::move(steering).error());
     const Result<monitor::WatchState> state = monitor::watch(*watch);
     line_.clear();
     if (!state) return fail(state.error());
     finish_hook();
+    if (driver_) driver_->finish(steady_now, [] { return lab::noted_signal() != 0; });
+    driver_.reset();
     if (lab::noted_signal() != 0) return 128 + lab::noted_signal();
     if (auto printed = check_output(); !printed) return fail(printed.error());
     print(options_.json ? dumped(Json{{"event", "over"},
@@ -124,6 +137,7 @@ class Monitor {
     monitor::WatchOptions made{
         .folder = options_.folder, .hosts = {}, .shell = {}, .copies = {}, .interrupted = [this] {
           if (hook_) hook_->poll(steady_now());
+          if (driver_) driver_->poll(steady_now());
           return lab::noted_signal() != 0 || !check_output();
         }};
     made.every = *parse_duration(options_.every);
@@ -174,6 +188,28 @@ class Monitor {
     return served;
   }
 
+  Result<void> steer() {
+    if (options_.policy.empty()) return {};
+    Result<steering::Policy> policy = steering::read_policy_file(options_.policy);
+    if (!policy) return fail(std::move(policy).error());
+    const std::string audit = options_.audit.empty() ? policy->audit : options_.audit;
+    Result<std::unique_ptr<steering::Driver>> driver = steering::Driver::make(
+        {.policy = std::move(*policy),
+         .job = job_name(),
+         .audit = audit,
+         .act = options_.act,
+         .decided = [this](const steering::Decision& decision) { take(decision); },
+         .warned = [this](const std::string& text) { warn(text); }});
+    if (!driver) return fail(std::move(driver).error());
+    driver_ = std::move(*driver);
+    return {};
+  }
+
+  void take(const steering::Decision& decision) {
+    line_.clear();
+    print(options_.json ? steering::line_of(decision) : steering::text_of(decision));
+  }
+
   void take(const monitor::AlarmChange& change, const monitor::WatchState& state) {
     line_.clear();
     const std::string json = dumped(monitor::json_of(change, state)) + "\n";
@@ -184,6 +220,7 @@ class Monitor {
   void take(const monitor::WatchDocument& document) {
     const monitor::WatchState& state = document.state;
     shown_.set(document);
+    if (driver_) driver_->look(state);
     if (state.processes.empty()) {
       const std::string text = "waiting for recordings in " + options_.folder;
       if (!std::exchange(waiting_, true) && !line_.visible()) print_progress(text);
@@ -221,6 +258,7 @@ class Monitor {
   bool waiting_ = false;  // it was said
   Shown shown_;
   std::optional<monitor::Hook> hook_;
+  std::unique_ptr<steering::Driver> driver_;
   std::unique_ptr<metrics::Server> server_;  // reads what is shown
 };
 
@@ -266,6 +304,15 @@ void add_monitor_command(CLI::App& root, Invocation& invocation) {
       ->check(listen_address_value());
   command->add_option("--on-change", options->on_change, "run this for each change")
       ->type_name("COMMAND");
+  auto* const policy =
+      command->add_option("--policy", options->policy, "what is done about which fault")
+          ->type_name("FILE");
+  command->add_flag("--act", options->act, "do it, instead of printing what would be done")
+      ->needs(policy);
+  command->add_option("--audit", options->audit, "add each decision to this file")
+      ->type_name("FILE")
+      ->default_str("that of the policy")
+      ->needs(policy);
   add_json_option(*command, options->json)
       ->description("a line of JSON for each change on standard output");
   command->callback(

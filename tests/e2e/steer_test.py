@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""heddle monitor --policy beside real jobs: what it would do, what it does, and what keeps it from that."""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import json_reference_test
+import program
+
+LOOPBACK = {"HEDDLE_BIND": "127.0.0.1"}
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HOST = os.uname().nodename
+NO_SLURM = None if all(map(shutil.which, ("slurmctld", "slurmd", "scontrol"))) and os.geteuid() == 0 else \
+    "there is no Slurm (Debian: slurmctld, slurmd, slurm-client), or no root"
+NO_KUBECTL = None if shutil.which("kubectl") else "there is no kubectl"
+
+_RULE = """version = 1
+{before}
+[[rule]]
+name = "hang"
+class = ["non_communication_hang", "communication_hang"]
+persists = "0s"
+confidence = 0.5
+confirm = {confirm}
+{action}
+"""
+
+
+def wait_until(condition, within=program.PATIENCE_S):
+    end = time.monotonic() + within
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError("it did not come true in time")
+        time.sleep(0.05)
+
+
+def processes_with(word):
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and word.encode() in (entry / "cmdline").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+class Steering(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="heddle-steer-test-")
+        self.addCleanup(folder.cleanup)
+        self.place = pathlib.Path(folder.name)
+        self.folder = self.place / "job"
+        self.audit = self.place / "audit.jsonl"
+
+    @contextlib.contextmanager
+    def job(self):
+        """An endless one with a rank that is stopped as soon as it has made some calls."""
+        with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--",
+                             program.HEDDLE, "bench", "allreduce", "-b", "4M", "-e", "4M", "-n", 10_000_000,
+                             settings=LOOPBACK) as job:
+            try:
+                wait_until(lambda: self.rank_process(1) is not None)
+                self.stopped = self.rank_process(1)
+                os.kill(self.stopped, signal.SIGSTOP)
+                yield job
+            finally:
+                with contextlib.suppress(AttributeError, ProcessLookupError):
+                    os.kill(self.stopped, signal.SIGKILL)
+                job.process.terminate()
+                job.wait()
+
+    def rank_process(self, rank):
+        listed = program.run("record", "info", self.folder, "--json")
+        for one in json.loads(listed.stdout or "{}").get("recordings", []):
+            if one["identity"].get("rank") == str(rank) and one["events_by_kind"].get("call_ended", 0) > 100:
+                return int(one["identity"]["pid"])
+        return None
+
+    def policy(self, action, confirm="[]", before=""):
+        path = self.place / "policy.toml"
+        path.write_text(_RULE.format(before=before, confirm=confirm, action=action), encoding="utf-8")
+        return str(path)
+
+    def script(self, name, text):
+        """A program in the test's folder, which is first on PATH."""
+        path = self.place / name
+        path.write_text("#!/bin/sh\n" + text, encoding="utf-8")
+        path.chmod(0o755)
+        return str(path)
+
+    def monitor(self, policy, *options, act=True, **settings):
+        environment = {"PATH": f"{self.place}:{os.environ['PATH']}", **settings}
+        return program.started("monitor", self.folder, "--json", "--every", "200ms", "--policy", policy, "--audit",
+                               self.audit, *(("--act",) if act else ()), *options, settings=environment)
+
+    def outcome(self, monitor, outcome):
+        """The decision with that outcome, once it is printed."""
+        return json.loads(monitor.wait_for(f'"event":"decision".*"outcome":"{outcome}"'))
+
+    def logged(self):
+        return [json.loads(line) for line in self.audit.read_text(encoding="utf-8").splitlines()]
+
+    def outcomes(self):
+        return [line["outcome"] for line in self.logged()]
+
+    def command(self, *words):
+        return f'action = "command"\ncommand = {json.dumps(words)}'
+
+
+class Commands(Steering):
+    def test_a_dry_run_prints_and_logs_and_does_nothing(self):
+        done = self.place / "done"
+        policy = self.policy(self.command("touch", str(done), "{host}"), f'["touch", "{self.place}/tested"]')
+        with self.job(), self.monitor(policy, act=False) as monitor:
+            decision = self.outcome(monitor, "would_run")
+            monitor.signal(signal.SIGINT)
+            self.assertEqual(monitor.wait(), 130, monitor.said())
+        self.assertEqual(decision["command"], ["touch", str(done), HOST])
+        self.assertEqual((decision["target"], decision["rule"], decision["dry_run"]), (HOST, "hang", True))
+        self.assertEqual(self.logged(), [decision])
+        listed = json_reference_test.listed("heddle monitor")
+        self.assertEqual([field for field in json_reference_test.fields(decision)
+                          if not any(each.fullmatch(field) for each in listed)], [])
+        self.assertFalse(done.exists() or (self.place / "tested").exists())
+
+    def test_an_action_runs_once_the_test_confirms_and_is_undone_when_the_rank_goes_on(self):
+        probe = self.script("probe", f'cat > "{self.place}/alarm"; echo "$@" > "{self.place}/probed"\n')
+        act = self.script("act", f'echo "$@" >> "{self.place}/acted"\n')
+        policy = self.policy(self.command(act, "{host}") + f'\nundo_command = ["{act}", "undo", "{{host}}"]',
+                             f'["{probe}", "{{host}}", "it\'s $HOME"]')
+        with self.job(), self.monitor(policy) as monitor:
+            done = self.outcome(monitor, "done")
+            self.assertEqual((self.place / "probed").read_text(), f"{HOST} it's $HOME\n")
+            alarm = json.loads((self.place / "alarm").read_text())
+            self.assertEqual((alarm["event"], alarm["number"], alarm["host"]), ("raised", done["alarm"], HOST))
+            self.assertEqual((self.place / "acted").read_text(), f"{HOST}\n")
+            os.kill(self.stopped, signal.SIGCONT)
+            undone = json.loads(monitor.wait_for('"undo":true.*"outcome":"done"'))
+            self.assertEqual((self.place / "acted").read_text(), f"{HOST}\nundo {HOST}\n")
+        self.assertEqual(self.outcomes(), ["testing", "started", "done", "started", "done"])
+        self.assertEqual([line["undo"] for line in self.logged()], [False] * 3 + [True] * 2)
+        self.assertEqual(self.logged()[-1], undone)
+
+    def test_a_test_that_does_not_confirm_keeps_the_action_from_running(self):
+        policies = (('["false"]', "not_confirmed"), ('["/nonexistent"]', "not_tested"),
+                    ('["sh", "-c", "exit 2"]', "not_tested"), ('["sleep", "99"]', "not_tested"))
+        with self.job():
+            for confirm, outcome in policies:
+                with self.subTest(confirm=confirm):
+                    policy = self.policy(self.command("touch", str(self.place / "done")), confirm,
+                                         '[limits]\ncommand_time = "1s"')
+                    with self.monitor(policy) as monitor:
+                        self.outcome(monitor, outcome)
+                        monitor.signal(signal.SIGTERM)
+                        self.assertEqual(monitor.wait(), 143, monitor.said())
+                    self.assertEqual(self.outcomes(), ["testing", outcome])
+                    self.assertFalse((self.place / "done").exists())
+                    self.audit.unlink()
+
+    def test_limits_hold_when_the_monitor_starts_again(self):
+        other = {"event": "decision", "realtime_ns": time.time_ns() - 10**12, "job": "other", "target": "elsewhere",
+                 "effect": "command hang", "outcome": "started"}
+        self.audit.write_text(json.dumps(other) + '\n{"event": "decision", "half', encoding="utf-8")
+        policy = self.policy(self.command("touch", str(self.place / "done")))
+        with self.job(), self.monitor(policy) as monitor:
+            monitor.wait_for("cannot be read and is left out: 1 line of")
+            self.assertIn("limits.hosts", self.outcome(monitor, "refused")["why"])
+        self.assertFalse((self.place / "done").exists())
+        lines = self.audit.read_text().splitlines()
+        self.assertEqual(lines[1], '{"event": "decision", "half')  # alone on its line
+        self.assertEqual(json.loads(lines[2])["outcome"], "refused")
+
+    def test_ctrl_c_ends_the_action_that_runs(self):
+        word = f"{os.getpid()}{time.time_ns()}"
+        policy = self.policy(self.command("sh", "-c", f"sleep 600.{word} & sleep 600.{word}; true"))
+        with self.job(), self.monitor(policy) as monitor:
+            self.outcome(monitor, "started")
+            wait_until(lambda: len(processes_with(f"600.{word}")) == 3)
+            monitor.signal(signal.SIGINT)
+            self.assertEqual(monitor.wait(), 130, monitor.said())
+            wait_until(lambda: not processes_with(f"600.{word}"), 10)
+        self.assertEqual(self.outcomes(), ["started", "interrupted"])
+
+    def test_an_action_that_cannot_be_logged_is_not_taken(self):
+        disk = self.place / "disk"
+        program.mount_small_disk(self, disk, "64k")
+        self.audit = disk / "audit.jsonl"
+        policy = self.policy(self.command("touch", str(self.place / "done")))
+        self.audit.touch()
+        with open(disk / "fill", "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(b"x" * 4096):
+                pass
+        with self.job(), self.monitor(policy) as monitor:
+            monitor.wait_for("cannot write the audit log .*No space left")
+            monitor.wait_for('"why":"the audit log cannot be written"')
+        self.assertEqual(self.audit.read_text(), "")
+        self.assertFalse((self.place / "done").exists())
+
+    def test_what_runs_at_the_end_of_the_job_is_brought_to_its_end(self):
+        policy = self.policy(self.command("sh", "-c", f"sleep 8; touch {self.place}/done"))
+        with self.job() as job, self.monitor(policy) as monitor:
+            self.outcome(monitor, "started")
+            os.kill(self.stopped, signal.SIGKILL)
+            job.wait()
+            self.assertEqual(monitor.wait(), 1, monitor.said())
+        self.assertTrue((self.place / "done").exists())
+        self.assertEqual(self.outcomes(), ["started", "done"])
+
+    def test_mistakes_are_named(self):
+        good = self.policy(self.command("true"))
+        bad = self.place / "bad.toml"
+        bad.write_text("version = 1\n[[rule]]\nnam = 1\n", encoding="utf-8")
+        for options, words in ((("--policy", bad), "bad.toml:2: the key 'name' is missing"),
+                               (("--policy", self.place / "none.toml"), "check the path of the policy"),
+                               (("--policy", good, "--act"), "name a file with --audit"),
+                               (("--policy", good, "--audit", self.place), "audit log"),
+                               (("--policy", good, "--audit", self.place / "no" / "log"), "audit log"),
+                               (("--act",), "--policy"), (("--audit", "x"), "--policy")):
+            with self.subTest(options=options):
+                done = program.run("monitor", self.folder, *options)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(words, done.stderr)
+
+
+class Kubernetes(Steering):
+    """By a kubectl that writes down its arguments."""
+
+    def kubectl(self):
+        self.script("kubectl", f'for word; do printf "%s\\n" "$word"; done >> "{self.place}/called"; '
+                               f'echo --- >> "{self.place}/called"\n')
+
+    def called(self):
+        return [call.splitlines() for call in (self.place / "called").read_text().split("---\n")[:-1]]
+
+    def test_a_taint_is_set_and_removed(self):
+        self.kubectl()
+        policy = self.policy('action = "kubernetes_taint"\ntaint = "example.com/fault=true:NoSchedule"\nundo = true')
+        with self.job(), self.monitor(policy) as monitor:
+            self.outcome(monitor, "done")
+            os.kill(self.stopped, signal.SIGCONT)
+            monitor.wait_for('"undo":true.*"outcome":"done"')
+        self.assertEqual(self.called(), [["taint", "--overwrite", "nodes", HOST, "example.com/fault=true:NoSchedule"],
+                                         ["taint", "nodes", HOST, "example.com/fault:NoSchedule-"]])
+
+    def test_a_kubectl_that_fails_is_logged_with_its_reason(self):
+        self.script("kubectl", 'echo "error: nodes is forbidden" >&2; exit 1\n')
+        policy = self.policy('action = "kubernetes_condition"')
+        with self.job(), self.monitor(policy) as monitor:
+            self.assertIn("nodes is forbidden", self.outcome(monitor, "failed")["why"])
+
+    @unittest.skipIf(NO_KUBECTL, NO_KUBECTL)
+    def test_a_condition_is_merged_into_a_node_by_the_real_kubectl(self):
+        policy = self.policy('action = "kubernetes_condition"')
+        with self.job(), self.monitor(policy, act=False) as monitor:
+            command = self.outcome(monitor, "would_run")["command"]
+        self.assertEqual(command[:6], ["kubectl", "patch", "node", HOST, "--subresource=status", "--type=strategic"])
+        conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady"},
+                      {"type": "HeddleFault", "status": "False", "reason": "NoFault"}]
+        node = self.place / "node.json"
+        node.write_text(json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": HOST},
+                                    "status": {"conditions": conditions}}), encoding="utf-8")
+        done = subprocess.run(["kubectl", "patch", "--local", "-f", str(node), *command[5:], "-o", "json"],
+                              capture_output=True, text=True, timeout=program.PATIENCE_S, check=False,
+                              env={**os.environ, "HOME": str(self.place)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        merged = {each["type"]: each for each in json.loads(done.stdout)["status"]["conditions"]}
+        self.assertEqual(merged["Ready"]["reason"], "KubeletReady")
+        self.assertEqual(merged["HeddleFault"]["status"], "True")
+        self.assertIn("CommunicationHang", merged["HeddleFault"]["reason"])
+        self.assertRegex(merged["HeddleFault"]["message"], r"^\[\w*communication_hang\] .* \(confidence \d+%\)$")
+
+
+_SLURM_CONF = """ClusterName=steer
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={ports[0]}
+AuthType=auth/none
+CredType=cred/none
+MpiDefault=none
+ProctrackType=proctrack/pgid
+TaskPlugin=task/none
+SwitchType=switch/none
+AccountingStorageType=accounting_storage/none
+JobAcctGatherType=jobacct_gather/none
+SlurmUser=root
+ReturnToService=2
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SlurmdLogFile={folder}/slurmd.log
+SlurmdParameters=config_overrides
+NodeName={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs=1
+PartitionName=all Nodes=ALL Default=YES State=UP
+"""
+
+
+@unittest.skipIf(NO_SLURM, NO_SLURM)
+class Slurm(Steering):
+    """By a slurmctld and a slurmd of this machine."""
+
+    def setUp(self):
+        super().setUp()
+        (self.place / "state").mkdir()
+        self.conf = self.place / "slurm.conf"
+        self.conf.write_text(_SLURM_CONF.format(folder=self.place, host=HOST,
+                                                ports=(program.free_port(), program.free_port())))
+        (self.place / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
+        for words in (["slurmctld", "-D", "-f", self.conf], ["slurmd", "-D", "-N", HOST, "-f", self.conf]):
+            daemon = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.addCleanup(daemon.wait)
+            self.addCleanup(daemon.kill)
+        wait_until(lambda: "State=IDLE " in self.scontrol("-o", "show", "node", HOST))
+
+    def scontrol(self, *words):
+        return subprocess.run(["scontrol", *words], env={**os.environ, "SLURM_CONF": str(self.conf)},
+                              capture_output=True, text=True, timeout=program.PATIENCE_S, check=False).stdout
+
+    def node(self):
+        return self.scontrol("-o", "show", "node", HOST)
+
+    def test_a_node_is_drained_and_resumed(self):
+        policy = self.policy('action = "slurm_drain"\nundo = true')
+        with self.job(), self.monitor(policy, SLURM_CONF=str(self.conf)) as monitor:
+            self.outcome(monitor, "done")
+            node = self.node()
+            self.assertRegex(node, r"State=\S*DRAIN")
+            self.assertRegex(node, r"Reason=heddle: \w+hang, confidence \d+%, rule hang ")
+            os.kill(self.stopped, signal.SIGCONT)
+            monitor.wait_for('"undo":true.*"outcome":"done"')
+            self.assertRegex(self.node(), r"State=IDLE")
+            self.assertNotIn("DRAIN", self.node())
+
+    def test_a_node_that_an_operator_drained_stays_as_it_is(self):
+        self.scontrol("update", f"nodename={HOST}", "state=drain", "reason=bad fan")
+        policy = self.policy('action = "slurm_drain"\nundo = true')
+        with self.job(), self.monitor(policy, SLURM_CONF=str(self.conf)) as monitor:
+            self.assertIn("it is drained: bad fan", self.outcome(monitor, "already")["why"])
+            os.kill(self.stopped, signal.SIGCONT)
+            monitor.wait_for('"event":"cleared"')
+        self.assertRegex(self.node(), r"State=\S*DRAIN.*Reason=bad fan ")
+        self.assertEqual(self.outcomes(), ["already"])
+
+
+class Probe(Steering):
+    """The active test of the examples, by a remote shell that is one to this machine."""
+
+    def probe(self, *words, shell):
+        self.script("rsh", shell)
+        return subprocess.run([sys.executable, "-B", ROOT / "examples/steering/probe.py", "--via",
+                               f"{self.place}/rsh %h", "--heddle", program.HEDDLE, *words], capture_output=True,
+                              text=True, timeout=program.PATIENCE_S, check=False,
+                              env=program.environment(**LOOPBACK))
+
+    def test_it_compares_computations(self):
+        slow = 'host=$1; shift; if [ "$host" = slow ]; then echo 9; else sh -c "$*"; fi\n'
+        done = self.probe("compute", "slow", "fast", shell=slow)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("slow takes 9.000 s", done.stdout)
+        self.assertEqual(self.probe("compute", "fast", "slow", shell=slow).returncode, 1)
+        silent = '[ "$1" = silent ] && exit 255; echo 1\n'
+        self.assertEqual(self.probe("compute", "silent", "other", shell=silent).returncode, 0)
+        self.assertEqual(self.probe("compute", "other", "silent", shell=silent).returncode, 2)
+
+    def test_it_compares_rates(self):
+        done = self.probe("--port", str(program.free_port()), "--ratio", "100", "network", "127.0.0.1", "127.0.0.1",
+                          shell='shift; exec sh -c "$*"\n')
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("127.0.0.1 takes", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
