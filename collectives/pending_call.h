@@ -2,6 +2,9 @@
 // may outlive the communicator and the progress thread, whose destruction ends the call.
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "base/nanos.h"
@@ -10,6 +13,16 @@
 namespace heddle::collectives {
 
 class CallState;
+
+// A thread that waits for a call by another library's means sleeps on such an object, which has the
+// lock and condition variable: a future, say.
+struct AwaitedObject {
+  static constexpr size_t kMostBytes = 1024;
+  size_t bytes = 0;
+  // It begins with one of these, where they are not 0: as an object of a class with virtual
+  // functions begins with the address of a table of them, of which libraries may have one each.
+  std::array<uintptr_t, 2> first_words{};
+};
 
 class PendingCall {
  public:
@@ -39,6 +52,7 @@ class PendingCall {
   };
 
  private:
+  friend class SharedCommunicator;
   std::shared_ptr<CallState> state_;
 };
 

@@ -1,6 +1,7 @@
 // The events of a communicator: its calls, their phases and times, and their messages.
 #include <gtest/gtest.h>
 
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -257,6 +258,35 @@ TEST_F(ObservedWaits, EndWithTheirCommunicator) {
     if (rank == 0) return await(1);  // and goes
     const PendingCall call = barrier(communicator);
     EXPECT_FALSE(call.wait(kPatience).has_value());
+  });
+  expect_waits(1);
+}
+
+// As a future of another library, which the end of a call completes.
+struct Future {
+  uintptr_t first = 0x5eed'face'f00d;
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool done = false;
+};
+
+TEST_F(ObservedWaits, ByOtherMeansAreSeenByTheSleepOfTheirThread) {
+  run_shared([this](SharedCommunicator& communicator, uint32_t rank) {
+    if (rank == 0) await(1);
+    Future future;
+    CallOptions options;
+    options.on_end = [&future](const Result<void>&) {
+      const std::lock_guard lock(future.mutex);
+      future.done = true;
+      future.ended.notify_all();
+    };
+    const PendingCall call =
+        communicator.post({.collective = Collective::kBarrier}, std::move(options)).value();
+    if (rank == 1) communicator.watch_caller(call, {sizeof(Future), {future.first}});
+    std::unique_lock lock(future.mutex);
+    future.ended.wait(lock, [&future] { return future.done; });
+    lock.unlock();
+    while (!call.done()) std::this_thread::yield();
   });
   expect_waits(1);
 }

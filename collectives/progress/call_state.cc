@@ -107,6 +107,11 @@ Result<void> CallState::wait(Nanos timeout) {
               "wait again, or look at that rank");
 }
 
+bool CallState::ends_within(Nanos span) {
+  OwnMutex::Lock lock = mutex_.lock();
+  return ended_.wait_for(lock, std::chrono::nanoseconds(span.count), [this] { return done_; });
+}
+
 bool PendingCall::done() const { return state_->done(); }
 Result<void> PendingCall::result() const { return state_->result(); }
 Result<void> PendingCall::wait(Nanos timeout) const { return state_->wait(timeout); }

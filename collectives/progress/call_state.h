@@ -30,6 +30,8 @@ class CallState {
   bool done() const;
   Result<void> result() const;
   Result<void> wait(Nanos timeout);
+  // Whether it ends in this time; no caller's wait, and not in a child of fork().
+  bool ends_within(Nanos span);
   // For callers that wait by other means.
   void begin_wait();
   void end_wait();

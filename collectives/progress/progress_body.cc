@@ -17,7 +17,9 @@ thread_local bool on_progress_thread = false;  // NOLINT: of a thread
 bool ProgressThread::is_current() { return on_progress_thread; }
 
 ProgressBody::ProgressBody(engine::Endpoint& endpoint)
-    : endpoint_(endpoint), links_(std::make_shared<Links>(endpoint)) {}
+    : endpoint_(endpoint),
+      wants_waits_(endpoint.observed().has(events::EventKind::kWaitBegun)),
+      links_(std::make_shared<Links>(endpoint)) {}
 
 Result<void> ProgressBody::start() {
   Result<Thread> thread = start_thread("heddle-progress", [this] { loop(); });
@@ -33,6 +35,7 @@ void ProgressBody::stop() {
   }
   endpoint_.interrupt();
   thread_.join();
+  wait_watcher_.stop();
   // The endpoint may be destroyed when this returns, while other threads still hold the body.
   links_.reset();
 }

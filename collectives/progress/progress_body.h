@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "collectives/links.h"
 #include "collectives/progress/driven_communicator.h"
+#include "collectives/progress/wait_watcher.h"
 
 namespace heddle::collectives {
 
@@ -25,6 +26,8 @@ class ProgressBody {
   // Lets all communicators leave and joins the thread.
   void stop();
   bool in_child() const { return mutex_.in_child(); }
+  // Whether something keeps the events of waits. Any thread may ask.
+  bool wants_waits() const { return wants_waits_; }
 
   // Runs `task` in the thread, after those that came before. False: it has stopped, or this is a
   // child of fork().
@@ -39,6 +42,7 @@ class ProgressBody {
   engine::Endpoint& endpoint_;
   std::atomic<uint64_t> turns_ = 0;
   std::atomic<size_t> communicators_ = 0;
+  WaitWatcher wait_watcher_;
 
  private:
   void loop();
@@ -48,6 +52,7 @@ class ProgressBody {
   Nanos attend();
   void let_go();
 
+  const bool wants_waits_;
   std::shared_ptr<Links> links_;
   std::vector<std::shared_ptr<DrivenCommunicator>> driven_;
   OwnMutex mutex_;

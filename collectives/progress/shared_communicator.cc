@@ -124,6 +124,11 @@ Result<std::vector<PendingCall>> SharedCommunicator::post_group(std::vector<Call
   return pending;
 }
 
+void SharedCommunicator::watch_caller(const PendingCall& call, const AwaitedObject& object) {
+  if (!call || !thread_->body_->wants_waits()) return;
+  thread_->body_->wait_watcher_.watch(call.state_, object);
+}
+
 void SharedCommunicator::abort(ErrorCode code, const std::string& why) {
   thread_->body_->run([driven = driven_, code, why] { driven->abort(code, why); });
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "collectives/progress_thread.h"
+#include "plugins/torch/awaited_future.h"
 #include "plugins/torch/errors.h"
 #include "plugins/torch/side_threads.h"
 
@@ -222,16 +223,26 @@ void HeddleWork::abort() {
 
 c10::intrusive_ptr<c10::ivalue::Future> HeddleWork::getFuture() {
   bool ended = false;
+  bool made = false;
   {
     const OwnMutex::Lock lock = end_mutex_.enter();
     TORCH_CHECK(lock, "heddle: the call was made by the parent of this process");
-    if (future_) return future_;
-    future_ =
-        c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+    made = !future_;
+    if (made) {
+      future_ =
+          c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()));
+    }
     ended = ended_;
   }
-  if (ended) mark(future_, exception(), plan_.results);
+  if (!ended) watch_caller();
+  if (made && ended) mark(future_, exception(), plan_.results);
   return future_;
+}
+
+void HeddleWork::watch_caller() {
+  if (pending_.empty()) return;
+  const auto communicator = communicator_.lock();
+  if (communicator) communicator->watch_caller(pending_.back(), awaited_future());
 }
 
 }  // namespace heddle::pytorch

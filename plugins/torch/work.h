@@ -56,6 +56,8 @@ class HeddleWork final : public c10d::Work {
   std::vector<at::Tensor> result() override { return plan_.results; }
   bool wait(std::chrono::milliseconds timeout) override;
   void abort() override;
+  // The calling thread may wait for it, or for one that follows from it, without a call of this
+  // class: while the calls run, recordings see that wait by the thread's sleep.
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override;
 
  private:
@@ -70,6 +72,7 @@ class HeddleWork final : public c10d::Work {
   void complete(std::exception_ptr error);
   std::string waits_for();
   void give_up_when_over();
+  void watch_caller();
 
   Plan plan_;
   const std::weak_ptr<collectives::SharedCommunicator> communicator_;

@@ -90,8 +90,8 @@ def timed(run, steps, warm_up):
 
 class Waits:
     """A hook of DDP that sums as DDP does, and counts for how long the caller is blocked in wait: from the
-    end of its own gradients until the last sum has come. It waits itself, as DDP would: what records sees that then,
-    and not a wait for futures. Sums in `group`, None: the one of all ranks."""
+    end of its own gradients until the last sum has come. It waits itself, as DDP would, so that it can count. Sums in
+    `group`, None: the one of all ranks."""
 
     def __init__(self):
         self.group = None
