@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "base/clocks.h"
 #include "monitor/host_feed.h"
 #include "monitor/params.h"
 
@@ -19,11 +19,6 @@ namespace heddle::monitor {
 namespace {
 
 namespace fs = std::filesystem;
-
-Nanos steady_now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
-}
 
 class Watch {
  public:

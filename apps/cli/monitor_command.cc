@@ -21,6 +21,7 @@
 #include "apps/cli/json.h"
 #include "apps/cli/pages/pages.h"
 #include "apps/cli/terminal.h"
+#include "base/clocks.h"
 #include "base/quantity.h"
 #include "base/temporary_folder.h"
 #include "lab/run.h"
@@ -65,11 +66,6 @@ struct MonitorOptions {
   bool act = false;
   bool json = false;
 };
-
-Nanos steady_now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
-}
 
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -72,7 +72,7 @@ class Monitor(unittest.TestCase):
         """Whether much of every rank's recording is overwritten."""
         listed = json.loads(program.run("record", "info", self.folder, "--json").stdout or "{}")
         ranks = [one for one in listed.get("recordings", []) if "rank" in one["identity"]]
-        return len(ranks) == 3 and all(one["dropped_events"] > 100_000 for one in ranks)
+        return len(ranks) == 3 and all(one["dropped_events"] > 2_000 for one in ranks)
 
     def stop_rank(self, rank):
         wait_until(lambda: self.rank_process(rank) is not None)
