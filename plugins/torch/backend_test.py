@@ -203,7 +203,7 @@ class Backend(unittest.TestCase):
 
     def test_waits_of_ddp_are_seen_in_recordings(self):
         folder = pathlib.Path(self.folder())
-        done = run_ranks(2, HERE / "testing" / "waits.py", folder)
+        done = run_ranks(2, HERE / "testing" / "waits.py", folder, timeout=400)
         self.expect_passed(done, "late_rank", "computing")
         steps, late_ns = 20, 50e6
         for job in ("late_rank", "late_rank_and_futures_of_futures"):

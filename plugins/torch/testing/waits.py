@@ -71,7 +71,7 @@ def late_rank_and_futures_of_futures(counted, group):
 
 def overlapped(counted, group):
     """Several buckets, which are summed while others are computed."""
-    train(counted, group, layers=12, width=512, batch=128)
+    train(counted, group, layers=8, width=512, batch=32)
 
 
 def computing(_counted, group):
