@@ -11,7 +11,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/exec.h"
 #include "base/printable.h"
@@ -21,7 +23,7 @@
 namespace heddle::launch {
 namespace {
 
-constexpr size_t kMostOutput = size_t{64} << 10;
+constexpr size_t kMostOutput = size_t{1} << 20;
 constexpr size_t kMostErrors = 4096;
 
 bool make(Pipe& pipe) { return pipe.make() && fcntl(pipe.read.number(), F_SETFL, O_NONBLOCK) == 0; }
@@ -45,6 +47,46 @@ std::string last_line(std::string text) {
   text.resize(last + 1);
   const size_t before = text.rfind('\n');
   return printable(before == std::string::npos ? text : text.substr(before + 1));
+}
+
+constexpr int kMostWaits = 1'000;  // of a millisecond, for a process that was killed
+
+// Without waiting for it.
+bool is_reaped(pid_t process) {
+  pid_t ended = 0;
+  do {
+    ended = waitpid(process, nullptr, WNOHANG);
+  } while (ended < 0 && errno == EINTR);
+  return ended != 0;
+}
+
+// Processes that were killed and have not ended yet.
+class Unreaped {
+ public:
+  void add(pid_t process) {
+    const std::scoped_lock lock(mutex_);
+    processes_.push_back(process);
+  }
+  void reap() {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(processes_, is_reaped);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<pid_t> processes_;
+};
+Unreaped& unreaped() {
+  static Unreaped instance;
+  return instance;
+}
+
+// Whether the command has ended by itself. It stays to be reaped, so its group's number is not
+// another one's yet.
+bool has_ended(pid_t process) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == process;
 }
 
 [[noreturn]] void become(const CommandOptions& options, const Descriptor& input,
@@ -85,10 +127,17 @@ BackgroundCommand& BackgroundCommand::operator=(BackgroundCommand&& other) noexc
 
 BackgroundCommand::~BackgroundCommand() { end(); }
 
+// A process in the kernel may not end at once: it is reaped by a later command.
 void BackgroundCommand::end() {
   if (process_ <= 0) return;
   kill(-process_, SIGKILL);
-  while (waitpid(process_, nullptr, 0) < 0 && errno == EINTR) continue;
+  for (int i = 0; !is_reaped(process_); ++i) {
+    if (i == kMostWaits) {
+      unreaped().add(process_);
+      break;
+    }
+    usleep(1'000);
+  }
   process_ = -1;
 }
 
@@ -129,9 +178,12 @@ std::optional<CommandResult> BackgroundCommand::poll(Nanos now) {
   if (process_ <= 0) return std::nullopt;
   CommandResult result;
   int status = 0;
-  const pid_t ended = waitpid(process_, &status, WNOHANG);
+  unreaped().reap();
+  const bool ended = has_ended(process_);
   drain();
-  if (ended == process_) {
+  if (ended) {
+    kill(-process_, SIGKILL);  // what it has left behind
+    while (waitpid(process_, &status, 0) < 0 && errno == EINTR) continue;
     process_ = -1;
     result.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   } else if (now >= ends_at_) {

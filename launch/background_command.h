@@ -26,7 +26,7 @@ struct CommandOptions {
 struct CommandResult {
   int exit_status = 0;     // as a shell has it: 128 and the number of the signal that ended it
   bool timed_out = false;  // it was ended at the limit
-  std::string output;      // kept standard output, its first 64 KiB
+  std::string output;      // kept standard output, its first MiB
   std::string last_error;  // the last line of kept standard error, printable
 };
 
@@ -40,8 +40,8 @@ class BackgroundCommand {
   BackgroundCommand(BackgroundCommand&& other) noexcept;
   BackgroundCommand& operator=(BackgroundCommand&& other) noexcept;
 
-  // Its result once it has ended, or was ended at the limit; then the object is done. To be called
-  // often.
+  // Its result once it has ended, or was ended at the limit, with what is left of its process
+  // group; then the object is done. To be called often.
   std::optional<CommandResult> poll(Nanos now);
 
  private:

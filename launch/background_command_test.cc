@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string>
 
 namespace heddle::launch {
@@ -52,7 +53,7 @@ TEST(BackgroundCommandTest, AProgramThatIsNotFoundHasTheStatusOfAShell) {
 TEST(BackgroundCommandTest, MuchOutputNeitherBlocksNorGrows) {
   const CommandResult result = result_of(shell("head -c 3000000 /dev/zero; echo end >&2"));
   EXPECT_EQ(result.exit_status, 0);
-  EXPECT_EQ(result.output.size(), size_t{64} << 10);
+  EXPECT_EQ(result.output.size(), size_t{1} << 20);
   EXPECT_EQ(result.last_error, "end");
 }
 
@@ -88,6 +89,17 @@ TEST_F(BackgroundProcessTest, AtItsLimitItsWholeGroupEnds) {
   EXPECT_TRUE(result->timed_out);
   while (kill(sleeper, 0) == 0) usleep(1'000);  // init reaps it
   EXPECT_FALSE(command->poll(seconds(7)));
+}
+
+TEST_F(BackgroundProcessTest, WhatItLeavesBehindEndsWithIt) {
+  Result<BackgroundCommand> command =
+      BackgroundCommand::start(shell("sleep 1000 & echo $! > " + file_ + "; exit 3"), {});
+  ASSERT_TRUE(command);
+  const pid_t sleeper = process();
+  std::optional<CommandResult> result;
+  while (!(result = command->poll({}))) usleep(1'000);
+  EXPECT_EQ(result->exit_status, 3);
+  while (kill(sleeper, 0) == 0) usleep(1'000);  // init reaps it
 }
 
 TEST_F(BackgroundProcessTest, ItEndsWithItsObject) {
