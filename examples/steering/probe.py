@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """An active test for policies of `heddle monitor`: is this host slower than another one?
 
-Exit status 0: it is, or it does not answer while the other one does, so the fault is confirmed. 1: it is not.
-2: it cannot be tested, for example because the other host does not answer either.
+Exit status 0: it is, or its test began and did not end, so the fault is confirmed. 1: it is not. 2: it cannot be
+tested: no command runs there, the command fails, or the other host is not tested either.
 """
 
 import argparse
 import json
+import math
 import shlex
+import socket
 import subprocess
 import sys
 
@@ -24,42 +26,65 @@ print(min(once() for _ in range(5)))
 """
 
 
-def remote(options, host, command):
-    """Standard output of a command on a host; None where it fails or takes too long."""
-    words = [word.replace("%h", host) for word in shlex.split(options.via)] + [shlex.join(command)]
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=options.limit, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        print(f"{host}: {error}", file=sys.stderr)
-        return None
-    if done.returncode != 0:
-        print(f"{host}: {done.stderr.strip()}", file=sys.stderr)
-    return done.stdout if done.returncode == 0 else None
+class NotMeasuredError(Exception):
+    """It cannot be said how fast the host is: that says nothing about a fault."""
+
+
+def words_for(options, host, command):
+    """A command of the host's shell, which first prints that it has begun."""
+    return [*(word.replace("%h", host) for word in shlex.split(options.via)), f"echo begun; exec {shlex.join(command)}"]
 
 
 def compute(options, host):
-    """Seconds of a fixed computation there."""
-    said = remote(options, host, ["python3", "-c", COMPUTE])
-    return None if said is None else float(said)
+    """Seconds of a fixed computation there; infinite where it began and did not end."""
+    try:
+        done = subprocess.run(words_for(options, host, ["python3", "-c", COMPUTE]), stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=options.limit, check=False)
+    except subprocess.TimeoutExpired as error:
+        if b"begun" in (error.stdout or b""):
+            return math.inf
+        raise NotMeasuredError("no command began there") from error
+    if done.returncode != 0:
+        raise NotMeasuredError(f"the command ended with {done.returncode}: {done.stderr.strip()}")
+    return measured(done.stdout.split()[-1])
+
+
+def measured(text):
+    seconds = float(text)
+    if not 0 < seconds < math.inf:
+        raise NotMeasuredError(f"{text} is no time")
+    return seconds
 
 
 def network(options, host):
-    """Seconds a gigabyte from this machine to that host, by heddle perf."""
-    words = [word.replace("%h", host) for word in shlex.split(options.via)]
+    """Seconds a gigabit from this machine to that host, by heddle perf; infinite where it began and did not end."""
     listen = ["timeout", str(options.limit + 10), options.heddle, "perf", "--listen", "-p", options.port]
-    with subprocess.Popen([*words, "exec " + shlex.join(listen)],
-                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+    with subprocess.Popen(words_for(options, host, listen), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as server:
         try:
-            if not any("listens" in line for line in server.stdout):
-                return None
+            said = []
+            for line in server.stdout:
+                said.append(line.strip())
+                if "listens" in line:
+                    break
+            else:
+                raise NotMeasuredError("no server began there: " + " ".join(said[-1:]))
             done = subprocess.run([options.heddle, "perf", f"{host}:{options.port}", "bw", "-t", "2", "--json"],
                                   capture_output=True, text=True, timeout=options.limit, check=False)
-            rates = [each["goodput_gbits_per_s"] for each in json.loads(done.stdout or "{}").get("tests", [])]
-            return 8 / max(rates) if rates and max(rates) > 0 else None
+            if done.returncode != 0:
+                raise NotMeasuredError(f"heddle perf ended with {done.returncode}: {done.stderr.strip()}")
+            return measured(8 / max(each["goodput_gbits_per_s"] for each in json.loads(done.stdout)["tests"]))
         except subprocess.TimeoutExpired:
-            return None
+            return math.inf
         finally:
             server.terminate()  # timeout passes it on
+
+
+def free_port():
+    """One that is free here, and so likely there."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("", 0))
+        return str(taken.getsockname()[1])
 
 
 def main():
@@ -72,17 +97,20 @@ def main():
     parser.add_argument("--ratio", type=float, default=1.3, help="slower by this is a fault")
     parser.add_argument("--limit", type=float, default=20, help="seconds for one command")
     parser.add_argument("--heddle", default="heddle")
-    parser.add_argument("--port", default="18790", help="for heddle perf on the hosts")
+    parser.add_argument("--port", default=free_port(), help="for heddle perf on the hosts; a free one of this machine")
     options = parser.parse_args()
     measure = {"compute": compute, "network": network}[options.what]
-    peer = measure(options, options.peer)
-    if peer is None:
-        print(f"{options.peer} does not answer either", file=sys.stderr)
+    times = []
+    for host in (options.peer, options.host):  # the peer shows that the test works
+        try:
+            times.append(measure(options, host))
+        except Exception as error:  # an error confirms nothing
+            print(f"{host} cannot be tested: {error}", file=sys.stderr)
+            return 2
+    peer, host = times
+    if peer == math.inf:
+        print(f"{options.peer} does not end its test either", file=sys.stderr)
         return 2
-    host = measure(options, options.host)
-    if host is None:
-        print(f"{options.host} does not answer, {options.peer} does")
-        return 0
     print(f"{options.host} takes {host:.3f} s, {options.peer} {peer:.3f} s")
     return 0 if host > options.ratio * peer else 1
 

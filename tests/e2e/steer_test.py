@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -234,8 +235,13 @@ class Kubernetes(Steering):
     """By a kubectl that writes down its arguments."""
 
     def kubectl(self):
+        """It answers a question with a node that has the taint once it was set."""
+        taint = '{"key":"example.com/fault","value":"true","effect":"NoSchedule"}'
         self.script("kubectl", f'for word; do printf "%s\\n" "$word"; done >> "{self.place}/called"; '
-                               f'echo --- >> "{self.place}/called"\n')
+                               f'echo --- >> "{self.place}/called"; [ "$1" = get ] || exit 0\n'
+                               f'grep -q "fault=true:NoSchedule" "{self.place}/called" && taint=\'{taint}\'\n'
+                               f'echo "{{\\"metadata\\":{{\\"name\\":\\"$3\\"}},"'
+                               f'"\\"spec\\":{{\\"taints\\":[$taint]}}}}"\n')
 
     def called(self):
         return [call.splitlines() for call in (self.place / "called").read_text().split("---\n")[:-1]]
@@ -247,8 +253,9 @@ class Kubernetes(Steering):
             self.outcome(monitor, "done")
             os.kill(self.stopped, signal.SIGCONT)
             monitor.wait_for('"undo":true.*"outcome":"done"')
-        self.assertEqual(self.called(), [["taint", "--overwrite", "nodes", HOST, "example.com/fault=true:NoSchedule"],
-                                         ["taint", "nodes", HOST, "example.com/fault:NoSchedule-"]])
+        question = ["get", "node", HOST, "-o", "json"]
+        self.assertEqual(self.called(), [question, ["taint", "nodes", HOST, "example.com/fault=true:NoSchedule"],
+                                         question, ["taint", "nodes", HOST, "example.com/fault:NoSchedule-"]])
 
     def test_a_kubectl_that_fails_is_logged_with_its_reason(self):
         self.script("kubectl", 'echo "error: nodes is forbidden" >&2; exit 1\n')
@@ -367,11 +374,31 @@ class Probe(Steering):
         self.assertIn("slow takes 9.000 s", done.stdout)
         self.assertEqual(self.probe("compute", "fast", "slow", shell=slow).returncode, 1)
         silent = '[ "$1" = silent ] && exit 255; echo 1\n'
-        self.assertEqual(self.probe("compute", "silent", "other", shell=silent).returncode, 0)
+        self.assertEqual(self.probe("compute", "silent", "other", shell=silent).returncode, 2)
         self.assertEqual(self.probe("compute", "other", "silent", shell=silent).returncode, 2)
 
+    def test_what_cannot_be_measured_confirms_nothing(self):
+        for end in ("exit 255", "exit 126", "exit 127", "echo begun; exit 1", "echo begun; echo fast", "echo begun nan",
+                    "true", "sleep 9"):
+            with self.subTest(end=end):
+                shell = f'[ "$1" = bad ] || {{ echo begun; echo 1; exit 0; }}; {end}\n'
+                done = self.probe("--limit", "2", "compute", "bad", "good", shell=shell)
+                self.assertEqual(done.returncode, 2, done.stderr)
+        hangs = '[ "$1" = bad ] || { echo begun; echo 1; exit 0; }; echo begun; exec sleep 9\n'
+        self.assertEqual(self.probe("--limit", "2", "compute", "bad", "good", shell=hangs).returncode, 0)
+
+    def test_the_example_reaches_a_pod_without_a_shell_of_its_own(self):
+        via = re.search(r'"--via", "([^"]*)"', (ROOT / "examples/steering/kubernetes.toml").read_text())[1]
+        self.script("kubectl", 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"\n')
+        environment = program.environment(PATH=f"{self.place}:{os.environ['PATH']}", **LOOPBACK)
+        done = subprocess.run([sys.executable, "-B", ROOT / "examples/steering/probe.py", "--via", via,
+                               "--ratio", "100", "compute", "one", "other"], capture_output=True, text=True,
+                               env=environment,
+                              timeout=program.PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+
     def test_it_compares_rates(self):
-        done = self.probe("--port", str(program.free_port()), "--ratio", "100", "network", "127.0.0.1", "127.0.0.1",
+        done = self.probe("--ratio", "100", "network", "127.0.0.1", "127.0.0.1",
                           shell='shift; exec sh -c "$*"\n')
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("127.0.0.1 takes", done.stdout)
