@@ -19,8 +19,8 @@
 namespace heddle::steering {
 namespace {
 
-// Of a longer file only its end is read: some thousand decisions.
-constexpr int64_t kMostRead = int64_t{4} << 20;
+// A part that is read at a time; a line that is longer is of another program.
+constexpr int64_t kBlock = int64_t{1} << 20;
 constexpr const char* kTodo = "give another file with --audit, or make room there";
 
 Result<std::string> text_of(int file, int64_t from, int64_t to) {
@@ -38,56 +38,122 @@ Result<std::string> text_of(int file, int64_t from, int64_t to) {
   return text;
 }
 
-}  // namespace
-
-Result<Audit> Audit::open(const std::string& path) {
+Result<Descriptor> open_file(const std::string& path) {
   const std::string what = "cannot write the audit log " + path;
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0640));
+  if (!file.valid() && errno == EISDIR) {
+    return fail(ErrorCode::kInvalid, what, "it is a folder", "give a file with --audit");
+  }
   if (!file.valid()) return cannot_write(what, errno, kTodo);
   struct stat facts {};
   if (fstat(file.number(), &facts) != 0 || !S_ISREG(facts.st_mode)) {
     return fail(ErrorCode::kInvalid, what, "it is no regular file", "give a file with --audit");
   }
-  return Audit(std::move(file), path);
+  return file;
 }
 
-Result<std::vector<Decision>> Audit::begin() {
-  const std::string what = "cannot use the audit log " + path_;
-  for (int i = 0; flock(file_.number(), LOCK_EX | LOCK_NB) != 0; ++i) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK || i == 100) {
-      return fail(ErrorCode::kInUse, what, std::strerror(errno), "look who holds it: `lsof`");
-    }
-    usleep(1'000);
+// Whether a text has decisions, and all of them were before the time.
+bool is_all_before(std::string_view text, int64_t since_ns) {
+  bool any = false;
+  for (size_t end = 0; (end = text.find('\n')) != std::string_view::npos;
+       text.remove_prefix(end + 1)) {
+    const auto decision = decision_of(text.substr(0, end));
+    if (decision && decision->at_ns >= since_ns) return false;
+    any = any || decision;
   }
-  const int64_t size = lseek(file_.number(), 0, SEEK_END);
-  if (size < read_to_) read_to_ = size;  // it was truncated
-  bool cut = false;
-  if (at_start_ && size > kMostRead) {
-    read_to_ = size - kMostRead;
-    cut = true;
-  }
-  const Result<std::string> read = text_of(file_.number(), read_to_, size);
-  if (!read) {
-    end();
-    return fail(read.error().code, what, read.error().why, kTodo);
-  }
-  at_start_ = false;
-  std::string_view text = *read;
-  if (cut) text.remove_prefix(std::min(text.find('\n'), text.size()));
-  std::vector<Decision> decisions;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    if (line.empty()) continue;
-    if (auto decision = decision_of(line)) {
-      decisions.push_back(std::move(*decision));
+  return any;
+}
+
+}  // namespace
+
+Result<Audit> Audit::open(const std::string& path, int64_t since_ns) {
+  Result<Descriptor> file = open_file(path);
+  if (!file) return fail(std::move(file).error());
+  return Audit(std::move(*file), path, since_ns);
+}
+
+bool Audit::is_at_its_path() const {
+  struct stat own {};
+  struct stat named {};
+  return fstat(file_.number(), &own) == 0 && stat(path_.c_str(), &named) == 0 &&
+         own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
+Result<void> Audit::lock() {
+  for (int i = 0;;) {
+    if (flock(file_.number(), LOCK_EX | LOCK_NB) == 0) {
+      if (is_at_its_path()) return {};
+      if (i == 100) return fail(ErrorCode::kInUse, "", "it is replaced all the time", kTodo);
+      Result<Descriptor> file = open_file(path_);
+      if (!file) return fail(std::move(file).error());
+      file_ = std::move(*file);
+      read_to_ = 0;
+      at_start_ = true;
+    } else if (errno != EINTR && (errno != EWOULDBLOCK || i == 100)) {
+      return fail(ErrorCode::kInUse, "cannot use the audit log " + path_, std::strerror(errno),
+                  "look who holds it: `lsof`");
     } else {
-      ++damaged_;
+      usleep(1'000);
     }
+    ++i;
   }
-  read_to_ = size;
-  return decisions;
+}
+
+// Where to begin: blocks from the end backwards, up to one with old decisions alone.
+Result<int64_t> Audit::first_needed(int64_t size) const {
+  for (int64_t from = size; from > 0;) {
+    const int64_t to = from;
+    from = std::max(int64_t{0}, from - kBlock);
+    const Result<std::string> text = text_of(file_.number(), from, to);
+    if (!text) return fail(text.error());
+    if (is_all_before(*text, since_ns_)) return from;
+  }
+  return 0;
+}
+
+void Audit::take_line(std::string_view line, const Take& take) {
+  if (line.empty()) return;
+  if (const auto decision = decision_of(line)) return take(*decision);
+  ++damaged_;
+}
+
+Result<void> Audit::begin(const Take& take) {
+  if (Result<void> locked = lock(); !locked) return locked;
+  const auto failed = [this](const Error& error) {
+    end();
+    return fail(error.code, "cannot use the audit log " + path_, error.why, kTodo);
+  };
+  const int64_t size = lseek(file_.number(), 0, SEEK_END);
+  if (size < read_to_) at_start_ = true;  // it was truncated
+  bool skips = false;                     // up to the end of a line
+  if (at_start_) {
+    const Result<int64_t> first = first_needed(size);
+    if (!first) return failed(first.error());
+    read_to_ = *first;
+    skips = *first > 0;
+  }
+  std::string text;
+  while (read_to_ < size) {
+    const Result<std::string> more =
+        text_of(file_.number(), read_to_, std::min(size, read_to_ + kBlock));
+    if (!more) return failed(more.error());
+    if (more->empty()) break;
+    read_to_ += static_cast<int64_t>(more->size());
+    text += *more;
+    size_t done = 0;
+    for (size_t at = 0; (at = text.find('\n', done)) != std::string::npos; done = at + 1) {
+      if (!std::exchange(skips, false)) {
+        take_line(std::string_view(text).substr(done, at - done), take);
+      }
+    }
+    text.erase(0, done);
+    if (static_cast<int64_t>(text.size()) < kBlock) continue;
+    if (!std::exchange(skips, true)) ++damaged_;
+    text.clear();
+  }
+  if (!skips) take_line(text, take);
+  at_start_ = false;
+  return {};
 }
 
 Result<void> Audit::append(const Decision& decision) {

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/descriptor.h"
 #include "base/result.h"
@@ -14,12 +15,17 @@ namespace heddle::steering {
 
 class Audit {
  public:
-  // Errors: kPermission, kSystem (it cannot be opened for reading and writing, or is no file).
-  static Result<Audit> open(const std::string& path);
+  using Take = std::function<void(const Decision& decision)>;
 
-  // Keeps other monitors from it until end(), and returns the decisions that were added since.
-  // Errors: kInUse (another program holds it for longer than a tenth of a second), kSystem.
-  Result<std::vector<Decision>> begin();
+  // Of decisions before `since_ns` (since 1970) those are left out that are far before later ones.
+  // Errors: kPermission, kSystem (it cannot be opened for reading and writing, or is no file).
+  static Result<Audit> open(const std::string& path, int64_t since_ns = 0);
+
+  // Keeps other monitors from it until end(), and passes the decisions that were added since. A
+  // file that was renamed, removed or truncated is begun anew under its name.
+  // Errors: kInUse (another program holds it for longer than a tenth of a second), kSystem, those
+  // of open().
+  Result<void> begin(const Take& take);
   // On the disk when it returns. On an error nothing of it is in the file. Errors: kExhausted,
   // kPermission, kSystem. Between begin() and end().
   Result<void> append(const Decision& decision);
@@ -29,10 +35,16 @@ class Audit {
   uint64_t damaged() const { return damaged_; }
 
  private:
-  Audit(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+  Audit(Descriptor file, std::string path, int64_t since_ns)
+      : file_(std::move(file)), path_(std::move(path)), since_ns_(since_ns) {}
+  Result<void> lock();
+  bool is_at_its_path() const;
+  Result<int64_t> first_needed(int64_t size) const;
+  void take_line(std::string_view line, const Take& take);
 
   Descriptor file_;
   std::string path_;
+  int64_t since_ns_ = 0;
   int64_t read_to_ = 0;  // bytes; whole lines
   bool at_start_ = true;
   uint64_t damaged_ = 0;

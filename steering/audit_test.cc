@@ -48,14 +48,14 @@ class AuditTest : public ::testing::Test {
     path_ = folder_.path() + "/log.jsonl";
   }
 
-  Audit open() {
-    Result<Audit> audit = Audit::open(path_);
+  Audit open(int64_t since_ns = 0) {
+    Result<Audit> audit = Audit::open(path_, since_ns);
     EXPECT_TRUE(audit) << audit.error().message();
     return std::move(*audit);
   }
 
   static Result<void> add(Audit& audit, const std::string& target) {
-    if (const auto begun = audit.begin(); !begun) return fail(begun.error());
+    if (const auto begun = audit.begin([](const Decision&) {}); !begun) return begun;
     const Result<void> added = audit.append(decision(target));
     audit.end();
     return added;
@@ -63,9 +63,7 @@ class AuditTest : public ::testing::Test {
 
   static std::vector<std::string> targets(Audit& audit) {
     std::vector<std::string> found;
-    const auto read = audit.begin();
-    EXPECT_TRUE(read);
-    for (const Decision& each : *read) found.push_back(each.target);
+    EXPECT_TRUE(audit.begin([&](const Decision& each) { found.push_back(each.target); }));
     audit.end();
     return found;
   }
@@ -159,28 +157,77 @@ TEST_F(AuditTest, AFileThatWasTruncatedIsReadAnew) {
 }
 
 TEST_F(AuditTest, OfALongFileTheEndIsRead) {
-  const std::string line = line_of(decision("old"));
-  std::string many;
-  while (many.size() < (size_t{5} << 20)) many += line;
-  write(many + line_of(decision("h1")));
-  Audit audit = open();
+  const Decision old = decision("old");
+  const std::string line = line_of(old);
+  std::string lines;
+  while (lines.size() < (size_t{5} << 20)) lines += line;
+  Decision recent = decision("h1");
+  recent.at_ns += 1'000;
+  write(lines + line_of(recent));
+  Audit audit = open(recent.at_ns);
   const std::vector<std::string> found = targets(audit);
-  EXPECT_LE(found.size(), (size_t{4} << 20) / line.size() + 1);
+  EXPECT_LE(found.size(), (size_t{2} << 20) / line.size() + 1);
   EXPECT_EQ(found.back(), "h1");
   EXPECT_EQ(audit.damaged(), 0u);
+}
+
+TEST_F(AuditTest, NoAmountOfLaterLinesHidesADecisionThatCounts) {
+  std::string lines = line_of(decision("h1"));
+  Decision refused = decision("h2");
+  refused.outcome = Outcome::kRefused;
+  while (lines.size() < (size_t{9} << 20)) lines += line_of(refused);
+  lines += std::string(size_t{3} << 20, 'x') + "\n";  // of another program
+  Decision older = decision("h0");                    // a clock that was set back for a while
+  older.at_ns = 1;
+  write(lines + line_of(older) + line_of(decision("h3")));
+  Audit audit = open(refused.at_ns - 1);
+  const std::vector<std::string> found = targets(audit);
+  EXPECT_EQ(found.front(), "h1");
+  EXPECT_EQ(found.back(), "h3");
+  EXPECT_EQ(audit.damaged(), 1u);
+  ASSERT_TRUE(add(audit, "h4"));
+  EXPECT_EQ(targets(audit).size(), 0u);
+}
+
+TEST_F(AuditTest, ALineIsShortWhateverARecordingHolds) {
+  Decision made = decision("h1");
+  std::string text;
+  while (text.size() < (size_t{4} << 20)) text += "\xc3\xa9";
+  made.place_text = made.why = text;
+  made.command = {"act", "x" + text};
+  const std::string line = line_of(made);
+  EXPECT_LT(line.size(), 5'000u);
+  const auto read = decision_of(line);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->place_text, text.substr(0, 1024) + "...");
+  EXPECT_EQ(read->command[1], "x" + text.substr(0, 1022) + "...");
+}
+
+TEST_F(AuditTest, AFileThatWasRenamedOrRemovedIsBegunAnew) {
+  Audit audit = open();
+  ASSERT_TRUE(add(audit, "h1"));
+  std::filesystem::rename(path_, path_ + ".1");
+  ASSERT_TRUE(add(audit, "h2"));
+  EXPECT_EQ(text(), line_of(decision("h2")));
+  std::filesystem::remove(path_);
+  write(line_of(decision("h3")));
+  EXPECT_THAT(targets(audit), testing::ElementsAre("h3"));
+  ASSERT_TRUE(add(audit, "h4"));
+  EXPECT_EQ(text(), line_of(decision("h3")) + line_of(decision("h4")));
 }
 
 TEST_F(AuditTest, ALogThatAnotherProgramHoldsIsAnError) {
   Audit audit = open();
   Audit other = open();
-  ASSERT_TRUE(other.begin());
+  ASSERT_TRUE(other.begin([](const Decision&) {}));
   EXPECT_EQ(add(audit, "h1").error().code, ErrorCode::kInUse);
   other.end();
   EXPECT_TRUE(add(audit, "h1"));
 }
 
 TEST_F(AuditTest, WhatIsNoFileIsRefused) {
-  EXPECT_THAT(Audit::open(folder_.path()).error().message(), HasSubstr("audit log"));
+  EXPECT_THAT(Audit::open(folder_.path()).error().message(),
+              HasSubstr("audit log " + folder_.path() + ": it is a folder"));
   EXPECT_THAT(Audit::open("/dev/null").error().message(), HasSubstr("no regular file"));
   EXPECT_FALSE(Audit::open(folder_.path() + "/none/log"));
 }

@@ -13,8 +13,9 @@
 
 namespace heddle::steering {
 
-// The action with what it sets: "kubernetes_condition HeddleFault".
-std::string effect_of(const Rule& rule);
+// The action with what it sets: "kubernetes_condition HeddleFault"; of a command, which may do
+// something else for each class of faults, with the class.
+std::string effect_of(const Rule& rule, const monitor::Alarm& alarm);
 
 // Nothing where a host that the command needs is unknown. `at_ns`: since 1970.
 std::optional<std::vector<std::string>> command_of(const Rule& rule, const monitor::Alarm& alarm,
@@ -28,6 +29,7 @@ struct Objection {
   bool already = false;  // the state is the wanted one
   std::string why;
 };
-std::optional<Objection> objection_of(const Rule& rule, bool undo, const std::string& answer);
+std::optional<Objection> objection_of(const Rule& rule, const PlaceHosts& hosts, bool undo,
+                                      const std::string& answer);
 
 }  // namespace heddle::steering

@@ -58,13 +58,72 @@ TEST(CommandsTest, WhatAnOperatorDidAtANodeOfSlurmStays) {
   const std::string ours = begin + "State=MIXED+DRAIN Reason=heddle: mismatch, rule r1 [root@x]\n";
   EXPECT_THAT(question_of(drain, {.host = "h1"}),
               ElementsAre("scontrol", "-o", "show", "node", "h1"));
-  EXPECT_FALSE(objection_of(drain, false, idle));
-  EXPECT_THAT(objection_of(drain, false, theirs)->why, HasSubstr("it is drained: bad fan"));
-  EXPECT_TRUE(objection_of(drain, false, theirs)->already);
-  EXPECT_FALSE(objection_of(drain, true, ours));
-  EXPECT_THAT(objection_of(drain, true, theirs)->why, HasSubstr("for another reason: bad fan"));
-  EXPECT_TRUE(objection_of(drain, true, idle)->already);
-  EXPECT_FALSE(objection_of(drain, false, "")->already);
+  EXPECT_FALSE(objection_of(drain, {.host = "h1"}, false, idle));
+  EXPECT_THAT(objection_of(drain, {.host = "h1"}, false, theirs)->why,
+              HasSubstr("it is drained: bad fan"));
+  EXPECT_TRUE(objection_of(drain, {.host = "h1"}, false, theirs)->already);
+  EXPECT_FALSE(objection_of(drain, {.host = "h1"}, true, ours));
+  EXPECT_THAT(objection_of(drain, {.host = "h1"}, true, theirs)->why,
+              HasSubstr("for another reason: bad fan"));
+  EXPECT_TRUE(objection_of(drain, {.host = "h1"}, true, idle)->already);
+  EXPECT_FALSE(objection_of(drain, {.host = "h1"}, false, "")->already);
+}
+
+TEST(CommandsTest, ANodeOfSlurmThatIsDownOrAnswersForAnotherStays) {
+  const Rule drain = rule(ActionKind::kSlurmDrain);
+  const auto why = [&drain](const std::string& answer, bool undo) {
+    const auto objection = objection_of(drain, {.host = "h1"}, undo, answer);
+    return objection && !objection->already ? objection->why : "";
+  };
+  const std::string begin = "NodeName=h1 Arch=x86_64 ";
+  for (const bool undo : {false, true}) {
+    const std::string ours = " Reason=heddle: mismatch, rule r1 [root@x]\n";
+    EXPECT_THAT(why(begin + "State=DOWN*+DRAIN" + ours, undo), HasSubstr("its state is DOWN"));
+    EXPECT_THAT(why(begin + "State=IDLE+MAINT+DRAIN" + ours, undo), HasSubstr("MAINT"));
+    EXPECT_THAT(why(begin + "State=FAILING+DRAIN" + ours, undo), HasSubstr("FAILING"));
+    EXPECT_THAT(why("NodeName=h2 State=IDLE+DRAIN" + ours, undo), HasSubstr("answer for h1"));
+    EXPECT_THAT(why(begin + "State=IDLE\nNodeName=h2 State=IDLE\n", undo), HasSubstr("for h1"));
+  }
+  EXPECT_THAT(why(begin + "State=IDLE Reason=look at its fan [root@x]\n", false),
+              HasSubstr("of another origin: look at its fan"));
+  EXPECT_EQ(why(begin + "State=IDLE Reason=heddle: x\n", false), "");
+}
+
+TEST(CommandsTest, ATaintOfAnOperatorStays) {
+  const Rule taint = rule(ActionKind::kKubernetesTaint);
+  const auto ask = [&taint](const std::string& taints, bool undo) {
+    return objection_of(taint, {.host = "h1"}, undo,
+                        R"({"metadata":{"name":"h1"},"spec":{)" + taints + "}}");
+  };
+  const auto with = [](const std::string& value) {
+    return R"("taints":[3,{"key":"example.com/fault","effect":"NoExecute"},)"
+           R"({"key":"example.com/fault","value":")" +
+           value + R"(","effect":"NoSchedule"}])";
+  };
+  EXPECT_THAT(question_of(taint, {.host = "h1"}),
+              ElementsAre("kubectl", "get", "node", "h1", "-o", "json"));
+  EXPECT_FALSE(ask("", false));
+  EXPECT_FALSE(ask(with("true"), true));
+  EXPECT_TRUE(ask(with("true"), false)->already);
+  EXPECT_TRUE(ask("", true)->already);
+  for (const bool undo : {false, true}) {
+    EXPECT_THAT(ask(with("bad fan"), undo)->why, HasSubstr("another value: 'bad fan'"));
+    EXPECT_FALSE(ask(with("bad fan"), undo)->already);
+    for (const char* const answer : {"", "[]", "{}", R"({"metadata":3})", R"({"metadata":{}})",
+                                     R"({"metadata":{"name":"h2"}})"}) {
+      const auto objection = objection_of(taint, {.host = "h1"}, undo, answer);
+      ASSERT_TRUE(objection) << answer;
+      EXPECT_FALSE(objection->already) << answer;
+    }
+  }
+}
+
+TEST(CommandsTest, ACommandMayDoSomethingElseForEachClass) {
+  const Rule command = rule(ActionKind::kCommand);
+  monitor::Alarm other = alarm();
+  other.verdict.what = insight::VerdictClass::kMismatch;
+  EXPECT_EQ(effect_of(command, other), "command r1 mismatch");
+  EXPECT_NE(effect_of(command, alarm()), effect_of(command, other));
 }
 
 TEST(CommandsTest, AConditionIsAPatchAsNodeProblemDetectorSendsIt) {
@@ -92,11 +151,11 @@ TEST(CommandsTest, AConditionIsAPatchAsNodeProblemDetectorSendsIt) {
 
 TEST(CommandsTest, ATaintIsSetAndRemoved) {
   const Rule taint = rule(ActionKind::kKubernetesTaint);
-  EXPECT_THAT(words(taint, false), ElementsAre("kubectl", "taint", "--overwrite", "nodes", "h1",
-                                               "example.com/fault=true:NoSchedule"));
+  EXPECT_THAT(words(taint, false),
+              ElementsAre("kubectl", "taint", "nodes", "h1", "example.com/fault=true:NoSchedule"));
   EXPECT_THAT(words(taint, true),
               ElementsAre("kubectl", "taint", "nodes", "h1", "example.com/fault:NoSchedule-"));
-  EXPECT_EQ(effect_of(taint), "kubernetes_taint example.com/fault:NoSchedule");
+  EXPECT_EQ(effect_of(taint, alarm()), "kubernetes_taint example.com/fault:NoSchedule");
 }
 
 TEST(CommandsTest, CommandsOfAPolicyGetHostsAndNothingElseOfTheRecording) {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <ctime>
+#include <utility>
 
 #include "base/printable.h"
 #include "launch/remote_shell.h"
@@ -29,6 +30,17 @@ constexpr std::array kOutcomes = {
     OutcomeWords{Outcome::kDone, "done", "has run"},
     OutcomeWords{Outcome::kFailed, "failed", "failed"},
     OutcomeWords{Outcome::kInterrupted, "interrupted", "was interrupted"}};
+
+// Bytes of a text from a recording in a line.
+constexpr size_t kLongestText = 1024;
+
+// Not within a character of UTF-8.
+std::string clipped(const std::string& text) {
+  if (text.size() <= kLongestText) return text;
+  size_t end = kLongestText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "...";
+}
 
 // The value of a key of that type, or else an empty one.
 template <typename Value>
@@ -63,13 +75,16 @@ std::string time_text(int64_t at_ns) {
 }
 
 Json json_of(const Decision& decision) {
+  Json command = Json::array();
+  for (const std::string& word : decision.command) command.push_back(clipped(word));
   return {{"event", "decision"},
           {"time", time_text(decision.at_ns)},
           {"realtime_ns", decision.at_ns},
           {"job", decision.job},
+          {"job_id", decision.job_id},
           {"alarm", decision.alarm},
           {"class", decision.fault},
-          {"place_text", decision.place_text},
+          {"place_text", clipped(decision.place_text)},
           {"target", decision.target},
           {"confidence", decision.confidence},
           {"lasted_ns", decision.lasted_ns},
@@ -79,8 +94,8 @@ Json json_of(const Decision& decision) {
           {"undo", decision.undo},
           {"dry_run", decision.dry},
           {"outcome", name_of(decision.outcome)},
-          {"why", decision.why},
-          {"command", decision.command}};
+          {"why", clipped(decision.why)},
+          {"command", std::move(command)}};
 }
 
 std::string line_of(const Decision& decision) {
@@ -103,6 +118,7 @@ std::optional<Decision> decision_of(std::string_view line) {
   made.effect = value_of<std::string>(json, "effect");
   if (!known || made.at_ns <= 0 || made.target.empty() || made.effect.empty()) return std::nullopt;
   made.job = value_of<std::string>(json, "job");
+  made.job_id = value_of<std::string>(json, "job_id");
   made.alarm = value_of<uint64_t>(json, "alarm");
   made.fault = value_of<std::string>(json, "class");
   made.place_text = value_of<std::string>(json, "place_text");

@@ -30,10 +30,11 @@ const char* name_of(Outcome outcome);
 struct Decision {
   int64_t at_ns = 0;       // since 1970
   std::string job;         // the recording's name
+  std::string job_id;      // its folder, as a whole path, and when it began
   uint64_t alarm = 0;      // its number
   std::string fault;       // its class
   std::string place_text;  // for people
-  std::string target;      // the host, "from>to" of a link, or "job"
+  std::string target;      // the host, "from>to" of a link, or "job ID"
   double confidence = 0;
   int64_t lasted_ns = 0;  // since the alarm was raised
   std::string rule;

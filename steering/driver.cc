@@ -29,14 +29,11 @@ Result<std::unique_ptr<Driver>> Driver::make(DriverOptions options) {
   }
   std::unique_ptr<Driver> made(new Driver(std::move(options)));
   if (made->options_.audit.empty()) return made;
-  Result<Audit> audit = Audit::open(made->options_.audit);
+  const Nanos horizon = History::horizon(made->options_.policy.limits);
+  Result<Audit> audit = Audit::open(made->options_.audit, realtime_ns() - horizon.count);
   if (!audit) return fail(std::move(audit).error());
   made->audit_ = std::move(*audit);
-  if (const auto before = made->audit_->begin(); !before) {
-    return fail(before.error());
-  } else {
-    for (const Decision& each : *before) made->steering_.learn(each);
-  }
+  if (Result<void> begun = made->begin_log(); !begun) return fail(std::move(begun).error());
   made->audit_->end();
   if (made->audit_->damaged() > 0) {
     made->options_.warned(fmt::format("what cannot be read and is left out: {} of {}",
@@ -57,15 +54,18 @@ void Driver::warn_once(const std::string& text) {
   if (std::exchange(warned_, text) != text) options_.warned(text);
 }
 
+// Learns what other monitors have done since.
+Result<void> Driver::begin_log() {
+  return audit_->begin([this](const Decision& each) { steering_.learn(each); });
+}
+
 // False, with a warning: they are not in the log.
 bool Driver::log(const std::vector<Decision>& decisions) {
   if (!audit_ || decisions.empty()) return !options_.act || decisions.empty();
-  const auto others = audit_->begin();
-  if (!others) {
-    warn_once(others.error().message());
+  if (const Result<void> begun = begin_log(); !begun) {
+    warn_once(begun.error().message());
     return false;
   }
-  for (const Decision& each : *others) steering_.learn(each);
   bool all = true;
   for (const Decision& each : decisions) {
     const Result<void> added = audit_->append(each);
@@ -93,13 +93,13 @@ void Driver::finish(const std::function<Nanos()>& now, const std::function<bool(
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     if (interrupted()) return;
-    look(state_);
+    look(state_, now());
   } while (busy());
 }
 
-void Driver::look(const monitor::WatchState& state) {
+void Driver::look(const monitor::WatchState& state, Nanos now) {
   state_ = state;
-  Look look{state.lasting, {}, state.now_ns, realtime_ns()};
+  Look look{state.lasting, {}, now, realtime_ns(), state.began_realtime_ns};
   for (const monitor::WatchedProcess& each : state.processes) look.hosts.push_back(each.host);
   const bool was_busy = busy();
   const std::vector<Decision> decisions = steering_.look(look);
@@ -121,7 +121,8 @@ void Driver::run(const std::vector<std::string>& words, Nanos now) {
   if (started) {
     running_ = std::move(*started);
   } else {
-    keep(steering_.drop(Outcome::kFailed, started.error().message(), realtime_ns()));
+    keep(steering_.drop(stage_ == Stage::kCommand ? Outcome::kFailed : Outcome::kNotTested,
+                        started.error().message(), realtime_ns()));
   }
 }
 
@@ -164,12 +165,10 @@ void Driver::go_on(Nanos now) {
 // An action that is not in the log is not taken. The log is held from the last look at the limits
 // to the line that uses them up, so that monitors beside this one keep them too.
 void Driver::start(Nanos now) {
-  const auto others = audit_->begin();
-  if (!others) {
-    warn_once(others.error().message());
+  if (const Result<void> begun = begin_log(); !begun) {
+    warn_once(begun.error().message());
     return options_.decided(steering_.drop(Outcome::kRefused, kNotLogged, realtime_ns()));
   }
-  for (const Decision& each : *others) steering_.learn(each);
   const std::vector<std::string> command = steering_.task()->command;
   const Decision decision = steering_.start(realtime_ns());
   const Result<void> added = audit_->append(decision);

@@ -19,7 +19,7 @@ namespace heddle::steering {
 
 struct DriverOptions {
   Policy policy;
-  std::string job;    // the recording's name
+  JobName job;
   std::string audit;  // file; empty: none, for a dry run
   bool act = false;
   std::function<void(const Decision& decision)> decided;
@@ -35,7 +35,7 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  void look(const monitor::WatchState& state);
+  void look(const monitor::WatchState& state, Nanos now);
   void poll(Nanos now);
   // After the job's end: takes what its last look asks for, to the end or until `interrupted`.
   void finish(const std::function<Nanos()>& now, const std::function<bool()>& interrupted);
@@ -44,6 +44,7 @@ class Driver {
 
  private:
   explicit Driver(DriverOptions options);
+  Result<void> begin_log();
   bool log(const std::vector<Decision>& decisions);
   void keep(const Decision& decision);
   void keep(const std::optional<Decision>& decision);

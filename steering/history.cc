@@ -20,16 +20,20 @@ bool is_within(int64_t entry_ns, int64_t now_ns, Nanos within) {
 
 }  // namespace
 
+Nanos History::horizon(const Limits& limits) {
+  return std::max({kHour, limits.hosts_within, limits.host_pause});
+}
+
 void History::add(const Decision& decision) {
   const bool would = decision.dry && decision.outcome == Outcome::kWouldRun;
   const bool done = decision.outcome == Outcome::kDone || would;
   if (!decision.undo && (decision.outcome == Outcome::kStarted || would)) {
-    const Nanos longest = std::max({kHour, limits_.hosts_within, limits_.host_pause});
+    const Nanos longest = horizon(limits_);
     std::erase_if(entries_, [&](const Entry& each) {
       return !is_within(each.at_ns, decision.at_ns, longest);
     });
-    entries_.push_back({decision.at_ns, decision.job, decision.target, decision.effect,
-                        decision.dry, would ? State::kDone : State::kStarted});
+    entries_.push_back({decision.at_ns, decision.job, decision.job_id, decision.target,
+                        decision.effect, decision.dry, would ? State::kDone : State::kStarted});
     return;
   }
   if (!done && (decision.undo || decision.outcome != Outcome::kFailed)) return;
@@ -39,6 +43,7 @@ void History::add(const Decision& decision) {
       each->state = State::kUndone;  // and those before it
       continue;
     }
+    if (each->job_id != decision.job_id) continue;
     if (each->state == State::kStarted) each->state = done ? State::kDone : State::kFailed;
     return;
   }
@@ -59,10 +64,10 @@ const History::Entry* History::newest(const Decision& decision, Nanos within) co
   return nullptr;
 }
 
-std::optional<std::string> History::done_for(const Decision& decision) const {
+std::optional<History::DoneFor> History::done_for(const Decision& decision) const {
   const Entry* const found = newest(decision, limits_.host_pause);
   if (found == nullptr || found->state != State::kDone) return std::nullopt;
-  return found->job;
+  return DoneFor{found->job, found->job_id == decision.job_id};
 }
 
 std::string History::refuse(const Decision& decision) const {

@@ -16,10 +16,16 @@ class History {
  public:
   explicit History(const Limits& limits) : limits_(limits) {}
 
+  // Older decisions change nothing.
+  static Nanos horizon(const Limits& limits);
   void add(const Decision& decision);
+  struct DoneFor {
+    std::string job;
+    bool own = false;  // it is the decision's job
+  };
   // The job for which the same action was done at the target in the last `host_pause`, if it was
   // not undone.
-  std::optional<std::string> done_for(const Decision& decision) const;
+  std::optional<DoneFor> done_for(const Decision& decision) const;
   // Why the limits do not allow the action at its time; empty: they do. Dry runs are limited by dry
   // runs, others by others.
   std::string refuse(const Decision& decision) const;
@@ -29,6 +35,7 @@ class History {
   struct Entry {
     int64_t at_ns = 0;
     std::string job;
+    std::string job_id;
     std::string target;
     std::string effect;
     bool dry = false;

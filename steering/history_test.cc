@@ -61,7 +61,7 @@ TEST(HistoryTest, TheSameActionPauses) {
   const Limits limits{.actions_per_hour = 10, .host_pause = seconds(600)};
   History history = with(limits, {{"h1", 0}});
   EXPECT_THAT(refuse(history, "h1", 599), HasSubstr("limits.host_pause"));
-  EXPECT_EQ(history.done_for(decision(Outcome::kStarted, "h1", 599)), "job");
+  EXPECT_EQ(history.done_for(decision(Outcome::kStarted, "h1", 599))->job, "job");
   EXPECT_FALSE(history.done_for(decision(Outcome::kStarted, "h1", 600)));
   Decision other = decision(Outcome::kStarted, "h1", 10);
   other.effect = "kubernetes_condition HeddleFault";
@@ -87,6 +87,23 @@ TEST(HistoryTest, AnActionWhoseMonitorWasKilledCounts) {
   EXPECT_THAT(refuse(history, "h2", 10), HasSubstr("limits.hosts"));
   EXPECT_THAT(refuse(history, "h1", 10), HasSubstr("limits.host_pause"));
   EXPECT_FALSE(history.done_for(decision(Outcome::kStarted, "h1", 10)));
+}
+
+TEST(HistoryTest, AnEndChangesNoEntryOfAnotherMonitor) {
+  History history(Limits{.hosts = 1});
+  Decision started = decision(Outcome::kStarted, "h1", 0);
+  started.job_id = "/a/job";
+  history.add(started);
+  Decision failed = decision(Outcome::kFailed, "h1", 1);
+  failed.job_id = "/b/job";
+  history.add(failed);
+  EXPECT_THAT(refuse(history, "h2", 10), HasSubstr("limits.hosts"));
+  Decision done = decision(Outcome::kDone, "h1", 1);
+  done.job_id = "/a/job";
+  history.add(done);
+  EXPECT_TRUE(history.done_for(done)->own);
+  done.job_id = "/b/job";  // of the same name
+  EXPECT_FALSE(history.done_for(done)->own);
 }
 
 TEST(HistoryTest, DryRunsAndOthersAreLimitedOnTheirOwn) {

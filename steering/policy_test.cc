@@ -179,6 +179,11 @@ TEST(PolicyTest, MistakesOfARuleSayWhatToWrite) {
   EXPECT_THAT(refused(taint + "\"a=b:NoExecute\""), HasSubstr("evicts the job's pods"));
   EXPECT_THAT(refused(name + "action = \"kubernetes_condition\"\ncondition = \"bad one\""),
               HasSubstr("no type of a condition"));
+  for (const char* const own : {"Ready", "MemoryPressure", "NetworkUnavailable"}) {
+    EXPECT_THAT(refused(name + "action = \"kubernetes_condition\"\ncondition = \"" + own + "\""),
+                HasSubstr("is set by Kubernetes itself"));
+  }
+  EXPECT_THAT(refused(command + "[\"/opt/{host}\"]"), HasSubstr("in the name of its program"));
 }
 
 TEST(PolicyTest, ExamplesAreValid) {

@@ -82,6 +82,9 @@ std::vector<std::string> read_words(TableReader& table, std::string_view key, bo
     table.wrong(key, "'" + name + "' names no program", todo);
     return {};
   }
+  if (has_placeholder(words->front())) {
+    table.wrong(key, "'" + name + "' has a placeholder in the name of its program", todo);
+  }
   for (const std::string& word : *words) {
     if (word.find('\0') != std::string::npos) {
       table.wrong(key, "'" + name + "' has a zero byte", todo);
@@ -107,6 +110,12 @@ void read_taint(TableReader& table, Action& action) {
 
 void read_condition(TableReader& table, Action& action) {
   action.condition = table.text("condition", "HeddleFault");
+  constexpr std::array kOwn = {"Ready", "MemoryPressure", "DiskPressure", "PIDPressure",
+                               "NetworkUnavailable"};
+  if (std::find(kOwn.begin(), kOwn.end(), action.condition) != kOwn.end()) {
+    return table.wrong("condition", "\"" + action.condition + "\" is set by Kubernetes itself",
+                       "give one of your own, like \"HeddleFault\"");
+  }
   if (is_condition_type(action.condition)) return;
   table.wrong("condition", "\"" + action.condition + "\" is no type of a condition",
               "give letters and digits, a capital one first, like \"HeddleFault\"");

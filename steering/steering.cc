@@ -13,6 +13,10 @@ namespace {
 using insight::PlaceKind;
 using launch::CommandResult;
 
+// A refusal is logged once in it, at least.
+constexpr Nanos kRefusalPause = seconds(3600);
+constexpr size_t kMostRefusals = 1'000;  // that are logged in it
+
 template <typename Value>
 bool is_one_of(const std::vector<Value>& values, Value value) {
   return values.empty() || std::find(values.begin(), values.end(), value) != values.end();
@@ -35,12 +39,11 @@ std::pair<std::string, std::string> key_of(const Decision& decision) {
 
 }  // namespace
 
-Steering::Steering(Policy policy, std::string job, bool act)
+Steering::Steering(Policy policy, JobName job, bool act)
     : policy_(std::move(policy)), job_(std::move(job)), act_(act), history_(policy_.limits) {}
 
 std::vector<Decision> Steering::look(const Look& look) {
-  lasting_.clear();
-  for (const monitor::Alarm& alarm : look.lasting) lasting_.insert(alarm.number);
+  see(look);
   std::vector<Decision> decisions;
   release();
   undo(look, decisions);
@@ -55,6 +58,25 @@ std::vector<Decision> Steering::look(const Look& look) {
   return decisions;
 }
 
+void Steering::see(const Look& look) {
+  std::map<uint64_t, Nanos> seen;
+  for (const monitor::Alarm& alarm : look.lasting) {
+    const auto before = lasting_.find(alarm.number);
+    seen[alarm.number] = before == lasting_.end() ? look.now : before->second;
+  }
+  lasting_ = std::move(seen);
+}
+
+// By this machine's clock: times of recordings are those of other machines.
+int64_t Steering::lasted_ns(const monitor::Alarm& alarm, const Look& look) const {
+  return (look.now - lasting_.at(alarm.number)).count;
+}
+
+// Jobs in folders of the same name are not the same.
+std::string Steering::job_id(const Look& look) const {
+  return job_.folder + "@" + time_text(look.began_ns);
+}
+
 // The first whose conditions all hold.
 std::optional<size_t> Steering::rule_for(const monitor::Alarm& alarm, const Look& look) const {
   for (size_t i = 0; i < policy_.rules.size(); ++i) {
@@ -62,7 +84,7 @@ std::optional<size_t> Steering::rule_for(const monitor::Alarm& alarm, const Look
     if (is_one_of(rule.classes, alarm.verdict.what) &&
         is_one_of(rule.places, alarm.verdict.place.kind) &&
         alarm.verdict.confidence >= rule.confidence &&
-        look.job_ns - alarm.raised_ns >= rule.persists.count) {
+        lasted_ns(alarm, look) >= rule.persists.count) {
       return i;
     }
   }
@@ -91,7 +113,7 @@ void Steering::undo(const Look& look, std::vector<Decision>& decisions) {
     Decision base = hold.base;
     base.undo = true;
     base.at_ns = look.at_ns;
-    base.lasted_ns = look.job_ns - hold.alarm.raised_ns;
+    base.lasted_ns = (look.now - hold.seen).count;
     base.command = command_of(rule, hold.alarm, hold.hosts, true, look.at_ns)
                        .value_or(std::vector<std::string>{});
     if (act_) {
@@ -112,7 +134,7 @@ std::string Steering::host_name(const std::string& recorded) const {
   return is_host_name(name) ? name : "";
 }
 
-// A peer is the first host, by name, that no fault is about.
+// A peer is the first allowed host, by name, that no fault is about.
 PlaceHosts Steering::hosts_of(const monitor::Alarm& alarm, const Look& look) const {
   PlaceHosts hosts;
   const insight::Place& place = alarm.verdict.place;
@@ -128,6 +150,8 @@ PlaceHosts Steering::hosts_of(const monitor::Alarm& alarm, const Look& look) con
     healthy.erase(host_name(other.verdict.place.host));
     for (const std::string& each : other.hosts) healthy.erase(host_name(each));
   }
+  std::erase_if(healthy,
+                [this](const std::string& each) { return !is_allowed(each, policy_.hosts); });
   if (!healthy.empty()) hosts.peer = *healthy.begin();
   return hosts;
 }
@@ -135,24 +159,33 @@ PlaceHosts Steering::hosts_of(const monitor::Alarm& alarm, const Look& look) con
 Decision Steering::base_of(const monitor::Alarm& alarm, size_t rule, const Look& look) const {
   Decision base;
   base.at_ns = look.at_ns;
-  base.job = job_;
+  base.job = job_.name;
+  base.job_id = job_id(look);
   base.alarm = alarm.number;
   base.fault = name_of(alarm.verdict.what);
   base.place_text = alarm.place;
   base.confidence = alarm.verdict.confidence;
-  base.lasted_ns = look.job_ns - alarm.raised_ns;
+  base.lasted_ns = lasted_ns(alarm, look);
   base.rule = policy_.rules[rule].name;
   base.action = name_of(policy_.rules[rule].action.kind);
-  base.effect = effect_of(policy_.rules[rule]);
+  base.effect = effect_of(policy_.rules[rule], alarm);
   base.dry = !act_;
   return base;
 }
 
-// Logged once for each reason.
+// Logged once for each reason: for an alarm, and for a target in a while, since a recording can
+// hold any number of alarms.
 std::optional<Decision> Steering::refuse(Case& dealt, Decision base, Outcome outcome,
                                          std::string why) {
   if (dealt.refusal == why) return std::nullopt;
   dealt.refusal = why;
+  const Nanos pause = std::max(policy_.limits.host_pause, kRefusalPause);
+  std::erase_if(refusals_,
+                [&](const auto& each) { return base.at_ns - each.second >= pause.count; });
+  if (refusals_.size() >= kMostRefusals) return std::nullopt;
+  if (!refusals_.try_emplace({base.rule, base.target, why}, base.at_ns).second) {
+    return std::nullopt;
+  }
   base.outcome = outcome;
   base.why = std::move(why);
   return base;
@@ -167,6 +200,7 @@ void Steering::hold(const Decision& base, const monitor::Alarm& alarm, size_t ru
     held.base = base;
     held.hosts = hosts;
     held.wait_until_ns = 0;
+    held.seen = lasting_.contains(alarm.number) ? lasting_.at(alarm.number) : Nanos{};
   }
   held.owners.insert(alarm.number);
 }
@@ -179,7 +213,9 @@ std::optional<Decision> Steering::consider(const monitor::Alarm& alarm, size_t r
   const PlaceKind place = alarm.verdict.place.kind;
   const bool is_link = place == PlaceKind::kLink;
   Decision base = base_of(alarm, rule, look);
-  base.target = is_link ? hosts.from + ">" + hosts.to : has_host(place) ? hosts.host : "job";
+  base.target = is_link           ? hosts.from + ">" + hosts.to
+                : has_host(place) ? hosts.host
+                                  : "job " + base.job_id;
   if (is_link ? hosts.from.empty() || hosts.to.empty() : base.target.empty()) {
     dealt.settled = true;
     base.target = "unknown";
@@ -191,15 +227,15 @@ std::optional<Decision> Steering::consider(const monitor::Alarm& alarm, size_t r
     return refuse(dealt, base, Outcome::kRefused,
                   fmt::format("the policy's 'hosts' do not name {}", each));
   }
-  const std::optional<std::string> done_for = history_.done_for(base);
-  if (holds_.contains(key_of(base)) || done_for == job_) {
-    dealt.settled = true;
+  const std::optional<History::DoneFor> done_for = history_.done_for(base);
+  if (holds_.contains(key_of(base)) || (done_for && done_for->own)) {
+    dealt.wait_until_ns = look.at_ns + policy_.limits.host_pause.count;
     hold(base, alarm, rule, hosts);
     return refuse(dealt, base, Outcome::kAlready, "it is in effect at " + base.target);
   }
   if (done_for) {  // and that job's monitor may undo it
     return refuse(dealt, base, Outcome::kAlready,
-                  fmt::format("it is in effect at {}, for job {}", base.target, *done_for));
+                  fmt::format("it is in effect at {}, for job {}", base.target, done_for->job));
   }
   if (std::string why = history_.refuse(base); !why.empty()) {
     return refuse(dealt, base, Outcome::kRefused, std::move(why));
@@ -233,23 +269,24 @@ Decision Steering::made(Outcome outcome, std::string why, int64_t at_ns) const {
 }
 
 // With the consequences that every end has for what comes next.
-Decision Steering::end_task(Outcome outcome, std::string why, int64_t at_ns) {
+Decision Steering::end_task(Outcome outcome, std::string why, int64_t at_ns, bool objected) {
   Decision decision = made(outcome, std::move(why), at_ns);
   history_.add(decision);
   const int64_t again_ns = at_ns + policy_.limits.retry.count;
   if (decision.undo) {
     const auto held = holds_.find(key_of(decision));
-    const bool again = outcome == Outcome::kFailed || outcome == Outcome::kInterrupted ||
-                       outcome == Outcome::kNotTested;
-    if (held != holds_.end() && again) {
+    if (held != holds_.end() && outcome != Outcome::kDone && !objected) {
       held->second.wait_until_ns = again_ns;
     } else if (held != holds_.end()) {
       holds_.erase(held);
     }
   } else {
     Case& dealt = cases_[{task_->alarm.number, task_->rule}];
-    dealt.settled = outcome == Outcome::kDone || outcome == Outcome::kAlready;
+    dealt.settled = outcome == Outcome::kDone;
     dealt.wait_until_ns = outcome == Outcome::kOver ? 0 : again_ns;
+    if (outcome == Outcome::kAlready) {
+      dealt.wait_until_ns = std::max(again_ns, at_ns + policy_.limits.host_pause.count);
+    }
     if (outcome == Outcome::kDone) hold(task_->base, task_->alarm, task_->rule, task_hosts_);
   }
   task_.reset();
@@ -275,10 +312,11 @@ std::optional<Decision> Steering::asked(const CommandResult& result, int64_t at_
         Outcome::kNotTested,
         "the scheduler does not answer: " + end_text(result, policy_.limits.command_time), at_ns);
   }
-  const auto objection = objection_of(policy_.rules[task_->rule], task_->base.undo, result.output);
+  const auto objection =
+      objection_of(policy_.rules[task_->rule], task_hosts_, task_->base.undo, result.output);
   if (!objection) return std::nullopt;
-  return end_task(objection->already ? Outcome::kAlready : Outcome::kRefused, objection->why,
-                  at_ns);
+  return end_task(objection->already ? Outcome::kAlready : Outcome::kRefused, objection->why, at_ns,
+                  true);
 }
 
 Decision Steering::start(int64_t at_ns) {

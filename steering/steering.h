@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,8 +28,14 @@ namespace heddle::steering {
 struct Look {
   std::vector<monitor::Alarm> lasting;
   std::vector<std::string> hosts;  // of the job's processes
-  int64_t job_ns = 0;              // since the job's beginning
+  Nanos now;                       // of this machine's steady clock
   int64_t at_ns = 0;               // since 1970
+  int64_t began_ns = 0;            // the job, since 1970
+};
+
+struct JobName {
+  std::string name;    // the recording's
+  std::string folder;  // its whole path, without links
 };
 
 // An action that was decided and has not ended, or its undoing.
@@ -45,7 +52,7 @@ struct Task {
 class Steering {
  public:
   // `act`: false for a dry run, in which there are no tasks.
-  Steering(Policy policy, std::string job, bool act);
+  Steering(Policy policy, JobName job, bool act);
 
   // A decision that another monitor, or an earlier one, has logged.
   void learn(const Decision& decision) { history_.add(decision); }
@@ -71,7 +78,8 @@ class Steering {
     int64_t wait_until_ns = 0;  // since 1970
     std::string refusal;        // that was logged
   };
-  using CaseKey = std::pair<uint64_t, size_t>;  // alarm, rule
+  using CaseKey = std::pair<uint64_t, size_t>;                           // alarm, rule
+  using RefusalKey = std::tuple<std::string, std::string, std::string>;  // rule, target, reason
   // What is in effect at a target, and for which alarms.
   struct Hold {
     std::set<uint64_t> owners;
@@ -80,9 +88,11 @@ class Steering {
     Decision base;
     PlaceHosts hosts;
     int64_t wait_until_ns = 0;  // until it may be undone
+    Nanos seen;                 // the first alarm
   };
 
   std::optional<size_t> rule_for(const monitor::Alarm& alarm, const Look& look) const;
+  void see(const Look& look);
   void release();
   void undo(const Look& look, std::vector<Decision>& decisions);
   std::optional<Decision> consider(const monitor::Alarm& alarm, size_t rule, const Look& look);
@@ -91,17 +101,20 @@ class Steering {
   std::string host_name(const std::string& recorded) const;
   Decision base_of(const monitor::Alarm& alarm, size_t rule, const Look& look) const;
   Decision made(Outcome outcome, std::string why, int64_t at_ns) const;
-  Decision end_task(Outcome outcome, std::string why, int64_t at_ns);
+  std::string job_id(const Look& look) const;
+  int64_t lasted_ns(const monitor::Alarm& alarm, const Look& look) const;
+  Decision end_task(Outcome outcome, std::string why, int64_t at_ns, bool objected = false);
   void hold(const Decision& base, const monitor::Alarm& alarm, size_t rule,
             const PlaceHosts& hosts);
 
   Policy policy_;
-  std::string job_;
+  JobName job_;
   bool act_;
   History history_;
   std::map<CaseKey, Case> cases_;
+  std::map<RefusalKey, int64_t> refusals_;                     // when each was logged
   std::map<std::pair<std::string, std::string>, Hold> holds_;  // by target and effect
-  std::set<uint64_t> lasting_;                                 // alarms of the last look
+  std::map<uint64_t, Nanos> lasting_;  // alarms of the last look, and when each was first seen
   std::optional<Task> task_;
   PlaceHosts task_hosts_;
 };

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,15 +59,16 @@ const std::string kMany = "[limits]\nactions_per_hour = 100\nhosts = 100\n";
 class Watcher {
  public:
   Watcher(Policy policy, bool act, const std::string& job = "job")
-      : steering(std::move(policy), job, act) {}
+      : steering(std::move(policy), {job, "/jobs/" + job}, act) {}
+  Watcher(Policy policy, const JobName& job) : steering(std::move(policy), job, true) {}
 
   std::vector<std::string> look(std::vector<monitor::Alarm> lasting, int64_t at_s) {
     now_s = at_s;
     std::vector<std::string> texts;
-    for (const Decision& each :
-         steering.look({std::move(lasting), {"h1", "h2", "h3"}, at_s * kS, kBegin + at_s * kS})) {
-      texts.push_back(text(each));
+    for (const monitor::Alarm& each : lasting) {
+      if (seen_.insert(each.number).second) take(lasting, Nanos{each.raised_ns}, texts);
     }
+    take(lasting, Nanos{at_s * kS}, texts);
     return texts;
   }
   // "outcome target: why"
@@ -86,6 +88,17 @@ class Watcher {
 
   Steering steering;
   int64_t now_s = 0;
+
+ private:
+  void take(const std::vector<monitor::Alarm>& lasting, Nanos now,
+            std::vector<std::string>& texts) {
+    for (const Decision& each :
+         steering.look({lasting, {"h1", "h2", "h3"}, now, kBegin + now_s * kS, kBegin})) {
+      texts.push_back(text(each));
+    }
+  }
+
+  std::set<uint64_t> seen_;  // alarms that were looked at when they were raised
 };
 
 TEST(SteeringTest, AFaultMustLastForTheTimeOfTheRule) {
@@ -282,14 +295,133 @@ TEST(SteeringTest, WhatACommandThatWasEndedHasDoneIsUnknown) {
   EXPECT_THAT(watcher.look({alarm(1, "h1")}, 620).front(), HasSubstr("limits.host_pause"));
 }
 
+TEST(SteeringTest, AnUndoThatCannotBeLoggedIsTriedAgain) {
+  for (const Outcome outcome : {Outcome::kRefused, Outcome::kNotTested, Outcome::kInterrupted}) {
+    Watcher watcher(policy(kUndo), true);
+    watcher.look({alarm(1, "h1")}, 20);
+    watcher.start();
+    watcher.end(0);
+    watcher.look({}, 30);
+    ASSERT_TRUE(watcher.steering.task());
+    watcher.steering.drop(outcome, "the audit log cannot be written", watcher.at());
+    watcher.look({}, 30 + 599);
+    EXPECT_FALSE(watcher.steering.task());
+    watcher.look({}, 30 + 600);
+    ASSERT_TRUE(watcher.steering.task());
+    EXPECT_TRUE(watcher.steering.task()->base.undo);
+  }
+}
+
+TEST(SteeringTest, AnUndoThatASchedulerObjectsToIsNotTriedAgain) {
+  Watcher watcher(
+      policy("[[rule]]\nname = \"d\"\nconfirm = []\naction = \"slurm_drain\"\nundo = true\n"),
+      true);
+  watcher.look({alarm(1, "h1")}, 40);
+  watcher.start();
+  watcher.end(0);
+  watcher.look({}, 50);
+  ASSERT_TRUE(watcher.steering.task());
+  const auto ended = watcher.steering.asked(
+      {.output = "NodeName=h1 State=IDLE+DRAIN Reason=bad fan\n"}, watcher.at());
+  EXPECT_EQ(ended->outcome, Outcome::kRefused);
+  watcher.look({}, 5000);
+  EXPECT_FALSE(watcher.steering.task());
+}
+
+TEST(SteeringTest, AJobInAFolderOfTheSameNameIsAnotherOne) {
+  Watcher first(policy(kUndo), JobName{"job", "/a/job"});
+  first.look({alarm(1, "h1")}, 20);
+  const Decision started = first.steering.start(first.at());
+  const Decision done = first.steering.ended({}, first.at());
+  EXPECT_EQ(done.job_id, "/a/job@1970-01-12T13:46:40Z");
+  Watcher second(policy(kUndo), JobName{"job", "/b/job"});
+  second.steering.learn(started);
+  second.steering.learn(done);
+  EXPECT_THAT(second.look({alarm(1, "h1")}, 30),
+              ElementsAre("already h1: it is in effect at h1, for job job"));
+  second.look({}, 40);
+  EXPECT_FALSE(second.steering.task());  // what it did not do it does not undo
+}
+
+TEST(SteeringTest, FaultsOfJobsAreOfTheirOwnJob) {
+  const std::string rule =
+      "[[rule]]\nname = \"j\"\nplace = [\"job\"]\nconfirm = []\naction = \"command\"\n"
+      "command = [\"act\"]\n";
+  monitor::Alarm fault = alarm(1, "");
+  fault.verdict.place = {PlaceKind::kJob, {}, ""};
+  Watcher watcher(policy(rule), JobName{"job", "/a/job"});
+  watcher.look({fault}, 40);
+  ASSERT_TRUE(watcher.steering.task());
+  EXPECT_EQ(watcher.steering.task()->base.target, "job /a/job@1970-01-12T13:46:40Z");
+}
+
+TEST(SteeringTest, APeerIsOneOfTheHostsOfThePolicy) {
+  Watcher watcher(policy(kTested, "hosts = [\"h2\", \"h3\"]\n"), true);
+  watcher.look({alarm(1, "h2")}, 20);
+  ASSERT_TRUE(watcher.steering.task());
+  EXPECT_THAT(watcher.steering.task()->test, ElementsAre("test", "h2", "h3"));  // and not h1
+}
+
+TEST(SteeringTest, RecordedTimesMakeNoFaultOld) {
+  Watcher watcher(policy(kRule), false);
+  const monitor::Alarm old = alarm(1, "h1", -1'000'000);
+  const Look look{{old}, {"h1"}, seconds(7), kBegin, kBegin - 1'000'000 * kS};
+  EXPECT_TRUE(watcher.steering.look(look).empty());
+  Look later = look;
+  later.now = seconds(16);
+  EXPECT_TRUE(watcher.steering.look(later).empty());
+  later.now = seconds(17);
+  ASSERT_EQ(watcher.steering.look(later).size(), 1u);
+}
+
+TEST(SteeringTest, AnEffectThatIsThereIsLookedAtAgainAfterThePause) {
+  Watcher watcher(policy("[[rule]]\nname = \"d\"\nconfirm = []\naction = \"slurm_drain\"\n"), true);
+  watcher.look({alarm(1, "h1")}, 40);
+  const auto ended = watcher.steering.asked(
+      {.output = "NodeName=h1 State=IDLE+DRAIN Reason=bad fan\n"}, watcher.at());
+  EXPECT_EQ(ended->outcome, Outcome::kAlready);
+  watcher.look({alarm(1, "h1")}, 40 + 3599);
+  EXPECT_FALSE(watcher.steering.task());
+  watcher.look({alarm(1, "h1")}, 40 + 3600);
+  EXPECT_TRUE(watcher.steering.task());
+}
+
+TEST(SteeringTest, ATestThatCannotStartIsNoFailureOfAnAction) {
+  Watcher first(policy(kTested), true, "one");
+  first.look({alarm(1, "h1")}, 20);
+  const Decision started = first.steering.start(first.at());
+  Watcher second(policy(kTested), true, "two");
+  second.look({alarm(1, "h1")}, 20);
+  second.steering.learn(started);
+  second.steering.drop(Outcome::kNotTested, "no process", second.at());
+  second.steering.learn(first.steering.ended({}, first.at()));
+  EXPECT_THAT(second.look({alarm(1, "h1")}, 20 + 600).front(),
+              HasSubstr("already h1: it is in effect at h1, for job one"));
+}
+
 TEST(SteeringTest, NamesThatAreNoHostsGetNoCommand) {
-  Watcher watcher(policy(kRule, kMany), true);
   for (const char* const name : {"-h1", "h1;reboot", "h 1", ""}) {
+    Watcher watcher(policy(kRule, kMany), true);
     EXPECT_THAT(watcher.look({alarm(1, name)}, 20),
                 ElementsAre("refused unknown: the recording has no valid name of the host"));
     EXPECT_FALSE(watcher.steering.task());
     watcher.look({}, 21);
   }
+}
+
+TEST(SteeringTest, ARefusalIsLoggedOnceAnHourForeverNewAlarms) {
+  Watcher watcher(policy(kRule, "hosts = [\"x*\"]\n"), true);
+  EXPECT_EQ(watcher.look({alarm(1, "h1")}, 20).size(), 1u);
+  watcher.look({}, 30);
+  EXPECT_THAT(watcher.look({alarm(2, "h1"), alarm(3, "h1")}, 40), ElementsAre());
+  EXPECT_EQ(watcher.look({alarm(4, "h2")}, 60).size(), 1u);  // another target
+  watcher.look({}, 3610);
+  EXPECT_EQ(watcher.look({alarm(5, "h1")}, 3620).size(), 1u);
+  size_t logged = 0;
+  for (uint64_t i = 6; i < 3000; ++i) {
+    logged += watcher.look({alarm(i, "n" + std::to_string(i))}, 3630).size();
+  }
+  EXPECT_EQ(logged, 998u);
 }
 
 TEST(SteeringTest, OnlyHostsOfThePolicyAreActedAt) {
@@ -325,7 +457,7 @@ TEST(SteeringTest, ANodeThatAnOperatorDrainedIsLeftAsItIs) {
   EXPECT_EQ(Watcher::text(*ended), "already h1: it is drained: bad fan [root@now]");
   watcher.look({}, 50);
   EXPECT_FALSE(watcher.steering.task());  // nothing to undo
-  watcher.look({alarm(2, "h1", 60)}, 100);
+  watcher.look({alarm(2, "h1", 60)}, 5000);
   const auto silent =
       watcher.steering.asked({.exit_status = 1, .last_error = "no controller"}, watcher.at());
   EXPECT_THAT(Watcher::text(*silent), HasSubstr("not_tested h1: the scheduler does not answer"));

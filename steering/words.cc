@@ -49,10 +49,11 @@ bool fill(std::string& word, const PlaceHosts& hosts) {
 }  // namespace
 
 bool is_host_name(std::string_view text) {
-  return !text.empty() && text.size() <= 253 && text.front() != '-' &&
-         std::all_of(text.begin(), text.end(), [](char c) {
-           return is_letter(c) || is_digit(c) || c == '.' || c == '-' || c == '_';
-         });
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  const auto is_same = [&lower](char one, char other) { return lower(one) == other; };
+  constexpr std::string_view kAll = "all";
+  return is_label(text, ".-_", 253) && text.find("..") == std::string_view::npos &&
+         !std::equal(text.begin(), text.end(), kAll.begin(), kAll.end(), is_same);
 }
 
 bool is_allowed(const std::string& host, const std::vector<std::string>& patterns) {
@@ -73,6 +74,12 @@ std::string unknown_placeholder(std::string_view word) {
     if (!known) return std::string(found);
   }
   return {};
+}
+
+bool has_placeholder(std::string_view word) {
+  return std::any_of(kPlaceholders.begin(), kPlaceholders.end(), [word](const NamedHost& each) {
+    return word.find(each.first) != std::string_view::npos;
+  });
 }
 
 std::optional<std::vector<std::string>> fill(const std::vector<std::string>& words,

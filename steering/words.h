@@ -17,13 +17,15 @@ struct PlaceHosts {
   std::string to;
 };
 
-// 1 to 253 letters, digits, '.', '-' and '_', no '-' first.
+// 1 to 253 letters, digits, '.', '-' and '_', a letter or digit first and last, no ".."; not "all",
+// which names every node of Slurm.
 bool is_host_name(std::string_view text);
 // Whether the name is one of the patterns, as a shell has them for files; no patterns: any.
 bool is_allowed(const std::string& host, const std::vector<std::string>& patterns);
 
 // The first "{word}" that is none of {host}, {peer}, {from}, {to}; empty: there is none.
 std::string unknown_placeholder(std::string_view word);
+bool has_placeholder(std::string_view word);
 // The words with hosts in them. Nothing where one of the hosts is unknown.
 std::optional<std::vector<std::string>> fill(const std::vector<std::string>& words,
                                              const PlaceHosts& hosts);

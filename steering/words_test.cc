@@ -9,11 +9,12 @@ namespace heddle::steering {
 namespace {
 
 TEST(WordsTest, NamesOfHostsAreNoOptionsAndNoShellText) {
-  for (const char* const good : {"h1", "node-7.rack_2.example.com", "10.0.0.7", "7"}) {
+  for (const char* const good : {"h1", "node-7.rack_2.example.com", "10.0.0.7", "7", "all1"}) {
     EXPECT_TRUE(is_host_name(good)) << good;
   }
   for (const char* const bad :
-       {"", "-f", "a b", "a;b", "$(id)", "a\nb", "a/b", "a,b", "[1-9]", "a=b", "h\xc3\xa9"}) {
+       {"",    "-f",  "a b", "a;b", "$(id)", "a\nb", "a/b", "a,b", "[1-9]", "a=b", "h\xc3\xa9",
+        "all", "ALL", "All", "..",  ".",     "h1.",  ".h1", "_h1", "h1-",   "a..b"}) {
     EXPECT_FALSE(is_host_name(bad)) << bad;
   }
   EXPECT_FALSE(is_host_name(std::string("a\0b", 3)));
@@ -34,6 +35,8 @@ TEST(WordsTest, PlaceholdersBecomeHosts) {
   EXPECT_EQ((*filled)[1], "h1:h2");
   EXPECT_FALSE(fill({"probe", "{peer}"}, {.host = "h1"}));
   EXPECT_EQ(unknown_placeholder("a{host}{node}"), "{node}");
+  EXPECT_TRUE(has_placeholder("/opt/{peer}"));
+  EXPECT_FALSE(has_placeholder("{x}"));
   EXPECT_EQ(unknown_placeholder("{} ${1} {peer} {"), "");
 }
 

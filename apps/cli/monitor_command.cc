@@ -129,6 +129,12 @@ class Monitor {
     return std::filesystem::path(options_.folder).lexically_normal().filename().string();
   }
 
+  std::string whole_path() const {
+    std::error_code none;
+    const std::filesystem::path path = std::filesystem::weakly_canonical(options_.folder, none);
+    return none ? options_.folder : path.string();
+  }
+
   Result<monitor::WatchOptions> watch_options() {
     monitor::WatchOptions made{
         .folder = options_.folder, .hosts = {}, .shell = {}, .copies = {}, .interrupted = [this] {
@@ -188,10 +194,13 @@ class Monitor {
     if (options_.policy.empty()) return {};
     Result<steering::Policy> policy = steering::read_policy_file(options_.policy);
     if (!policy) return fail(std::move(policy).error());
+    if (options_.act && policy->hosts.empty()) {
+      warn("the policy has no 'hosts': it acts at all that recordings name");
+    }
     const std::string audit = options_.audit.empty() ? policy->audit : options_.audit;
     Result<std::unique_ptr<steering::Driver>> driver = steering::Driver::make(
         {.policy = std::move(*policy),
-         .job = job_name(),
+         .job = {job_name(), whole_path()},
          .audit = audit,
          .act = options_.act,
          .decided = [this](const steering::Decision& decision) { take(decision); },
@@ -216,7 +225,7 @@ class Monitor {
   void take(const monitor::WatchDocument& document) {
     const monitor::WatchState& state = document.state;
     shown_.set(document);
-    if (driver_) driver_->look(state);
+    if (driver_) driver_->look(state, steady_now());
     if (state.processes.empty()) {
       const std::string text = "waiting for recordings in " + options_.folder;
       if (!std::exchange(waiting_, true) && !line_.visible()) print_progress(text);
