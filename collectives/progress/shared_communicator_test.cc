@@ -346,6 +346,7 @@ TEST(ProgressThread, ChildIsRefusedByEveryCallWhileItsParentIsInTheMidstOfOne) {
     refused = refused && closed(alone->split(0, 0)) && alone->failure().has_value();
     refused = refused && closed(alone->shrink());
     alone->revoke();
+    alone->watch_caller(call, {.bytes = sizeof(int), .first_words = {1}});
     refused = refused && alone->rank() == 0 && alone->size() == 1 && alone->members().size() == 1;
     refused = refused && closed(SharedCommunicator::create(thread, ranks.members(0)));
     alone->abort();
