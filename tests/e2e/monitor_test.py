@@ -46,11 +46,11 @@ class Monitor(unittest.TestCase):
         self.folder = str(self.place / "job")
 
     @contextlib.contextmanager
-    def job(self, size="4M", settings=LOOPBACK):
+    def job(self, *options, size="4M"):
         """An endless one, which is ended as a user ends it; its recordings do not turn over within a minute."""
-        with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--",
+        with program.started("record", "-o", self.folder, *options, "--", program.HEDDLE, "run", "-n", 3, "--",
                              program.HEDDLE, "bench", "allreduce", "-b", size, "-e", size, "-n", 10_000_000,
-                             settings=settings) as job:
+                             settings=LOOPBACK) as job:
             try:
                 yield job
             finally:
@@ -110,7 +110,7 @@ class Monitor(unittest.TestCase):
 
     def test_a_rank_that_stops_after_its_recordings_have_turned_over_is_named(self):
         """All up to the newest event counted as overwritten, and so did the operation in which the others waited."""
-        with self.job(size="8", settings={**LOOPBACK, "HEDDLE_RECORD_MEBIBYTES": "1"}) as job:
+        with self.job("--max-size", "1M", size="8") as job:
             wait_until(lambda: self.rank_process(1) is not None)
             with program.started("monitor", self.folder, "--json", "--every", "2s") as monitor:
                 wait_until(lambda: self.turned_over())
