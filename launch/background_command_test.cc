@@ -5,10 +5,11 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
+
+#include "base/temporary_folder.h"
 
 namespace heddle::launch {
 namespace {
@@ -59,13 +60,6 @@ TEST(BackgroundCommandTest, MuchOutputNeitherBlocksNorGrows) {
 
 class BackgroundProcessTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const int made = mkstemp(file_.data());
-    ASSERT_GE(made, 0);
-    close(made);
-  }
-  void TearDown() override { unlink(file_.c_str()); }
-
   // The process id that a command writes to the file.
   pid_t process() const {
     for (pid_t found = 0;; usleep(1'000)) {
@@ -74,7 +68,8 @@ class BackgroundProcessTest : public ::testing::Test {
     }
   }
 
-  std::string file_ = "/tmp/heddle-background-XXXXXX";
+  const TemporaryFolder folder_ = *TemporaryFolder::make("heddle-background");
+  const std::string file_ = folder_.path() + "/process";
 };
 
 TEST_F(BackgroundProcessTest, AtItsLimitItsWholeGroupEnds) {
