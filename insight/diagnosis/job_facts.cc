@@ -44,6 +44,12 @@ uint32_t Operation::rank_of(size_t part) const {
   return part == 0 ? key.from : key.to;
 }
 
+bool within_host(const std::vector<ProcessFacts>& processes, const Operation& operation,
+                 uint32_t one, uint32_t other) {
+  const std::string& host = processes[operation.parts[one].process].party.host;
+  return !host.empty() && host == processes[operation.parts[other].process].party.host;
+}
+
 uint32_t JobFacts::add_process(const Identity& identity, const FileEnd& end) {
   ProcessFacts& process = processes_.emplace_back();
   process.party = party_of(identity);

@@ -145,6 +145,10 @@ struct ProcessFacts {
   std::unordered_map<uint32_t, ConnectionFacts> connections;
 };
 
+// Whether both ranks of an operation are known to be on one host.
+bool within_host(const std::vector<ProcessFacts>& processes, const Operation& operation,
+                 uint32_t one, uint32_t other);
+
 class JobFacts {
  public:
   explicit JobFacts(size_t most_parts) : most_parts_(most_parts) {}

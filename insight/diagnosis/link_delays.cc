@@ -12,18 +12,14 @@ namespace heddle::insight {
 namespace {
 
 // Within a host its scheduler is measured.
-bool within_host(const JobFacts& facts, const Operation& operation, uint32_t from, uint32_t to) {
-  const std::string& host = facts.processes()[operation.parts[from].process].party.host;
-  return !host.empty() && host == facts.processes()[operation.parts[to].process].party.host;
-}
-
 std::map<Link, const Inflow*> inflows_between_hosts(const JobFacts& facts,
                                                     const Operation& operation) {
   std::map<Link, const Inflow*> inflows;
   for (uint32_t to = 0; to < operation.parts.size(); ++to) {
     for (const Inflow& inflow : operation.parts[to].inflows) {
       if (inflow.from >= operation.parts.size()) continue;
-      if (!within_host(facts, operation, inflow.from, to)) inflows[{inflow.from, to}] = &inflow;
+      if (within_host(facts.processes(), operation, inflow.from, to)) continue;
+      inflows[{inflow.from, to}] = &inflow;
     }
   }
   return inflows;

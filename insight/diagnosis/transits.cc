@@ -168,11 +168,6 @@ class Transits {
     return all;
   }
 
-  bool within_host(uint32_t one, uint32_t other) const {
-    const std::string& host = processes_[operation_.parts[one].process].party.host;
-    return !host.empty() && host == processes_[operation_.parts[other].process].party.host;
-  }
-
   // Messages between hosts, link by link in the order of their arrivals. The transit of one begins
   // when both sides have posted it and the one before it has arrived.
   std::vector<Measured> of_posted() {
@@ -182,7 +177,8 @@ class Transits {
     }
     for (uint32_t to = 0; to < operation_.parts.size(); ++to) {
       for (Inflow& inflow : operation_.parts[to].inflows) {
-        if (inflow.from >= operation_.parts.size() || within_host(inflow.from, to)) continue;
+        if (inflow.from >= operation_.parts.size()) continue;
+        if (within_host(processes_, operation_, inflow.from, to)) continue;
         int64_t last = kBefore;
         for (const Arrival& arrival : inflow.arrivals) {
           const Departure* const left = departure_of(operation_.parts[inflow.from], to, arrival);
