@@ -21,13 +21,13 @@ class ControlPath {
   uint16_t take(const PathSet& paths) { return peer_heard_ ? next(paths) : current_; }
   uint16_t next(const PathSet& paths) {
     const uint16_t count = paths.first_chunk_path();
-    const uint16_t following = static_cast<uint16_t>((current_ + 1u) % count);
-    current_ = following;
-    for (uint16_t tried = 0; tried < count; ++tried) {
-      if (paths[current_].active()) return current_;
+    const auto advance = [this, count] {
       current_ = static_cast<uint16_t>((current_ + 1u) % count);
-    }
-    return current_ = following;
+    };
+    advance();
+    // Where none is active it ends where it began.
+    for (uint16_t tried = 0; tried < count && !paths[current_].active(); ++tried) advance();
+    return current_;
   }
 
   // Whether a packet sent on this path now is likely to arrive, or no path is better.
