@@ -320,9 +320,18 @@ TEST(ProgressThread, SurvivesAnOnEndThatThrows) {
   EXPECT_EQ(end_of(alone->post(barrier())), "");
 }
 
+// Events of waits are wanted, and kept nowhere.
+class WantsWaits final : public events::EachSink<WantsWaits> {
+ public:
+  events::KindSet wanted() const override { return {events::EventKind::kWaitBegun}; }
+  template <typename Event>
+  void on_any(const Event& /*event*/) {}
+};
+
 // The progress thread is kept inside the end of a call, and another thread waits for it.
 TEST(ProgressThread, ChildIsRefusedByEveryCallWhileItsParentIsInTheMidstOfOne) {
-  LocalRanks ranks({.ranks = 1});
+  WantsWaits sink;
+  LocalRanks ranks({.ranks = 1, .sinks = {&sink}});
   const std::shared_ptr<ProgressThread> thread = ProgressThread::create(ranks.endpoint(0)).value();
   auto alone = make(thread, ranks.members(0));
   std::promise<void> inside;
@@ -334,6 +343,8 @@ TEST(ProgressThread, ChildIsRefusedByEveryCallWhileItsParentIsInTheMidstOfOne) {
   };
   const PendingCall call = alone->post(barrier(), std::move(options)).value();
   inside.get_future().wait();
+  constexpr AwaitedObject kObject{.bytes = sizeof(uintptr_t), .first_words = {1}};
+  alone->watch_caller(call, kObject);  // so that its thread is one that the child lacks
   const pid_t child = fork();
   if (child == 0) {
     alarm(10);
@@ -346,7 +357,7 @@ TEST(ProgressThread, ChildIsRefusedByEveryCallWhileItsParentIsInTheMidstOfOne) {
     refused = refused && closed(alone->split(0, 0)) && alone->failure().has_value();
     refused = refused && closed(alone->shrink());
     alone->revoke();
-    alone->watch_caller(call, {.bytes = sizeof(int), .first_words = {1}});
+    alone->watch_caller(call, kObject);
     refused = refused && alone->rank() == 0 && alone->size() == 1 && alone->members().size() == 1;
     refused = refused && closed(SharedCommunicator::create(thread, ranks.members(0)));
     alone->abort();
