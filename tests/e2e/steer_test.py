@@ -53,6 +53,33 @@ def processes_with(word):
     return found
 
 
+def rank_process(folder, rank):
+    listed = program.run("record", "info", folder, "--json")
+    for one in json.loads(listed.stdout or "{}").get("recordings", []):
+        if one["identity"].get("rank") == str(rank) and one["events_by_kind"].get("call_ended", 0) > 100:
+            return int(one["identity"]["pid"])
+    return None
+
+
+@contextlib.contextmanager
+def hanging_job(folder):
+    """An endless one with a rank that is stopped as soon as it has made some calls, and that rank's process."""
+    with program.started("record", "-o", folder, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE, "bench",
+                         "allreduce", "-b", "4M", "-e", "4M", "-n", 10_000_000, settings=LOOPBACK) as job:
+        stopped = None
+        try:
+            wait_until(lambda: rank_process(folder, 1) is not None)
+            stopped = rank_process(folder, 1)
+            os.kill(stopped, signal.SIGSTOP)
+            yield job, stopped
+        finally:
+            if stopped:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(stopped, signal.SIGKILL)
+            job.process.terminate()
+            job.wait()
+
+
 class Steering(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="heddle-steer-test-")
@@ -63,27 +90,8 @@ class Steering(unittest.TestCase):
 
     @contextlib.contextmanager
     def job(self):
-        """An endless one with a rank that is stopped as soon as it has made some calls."""
-        with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--",
-                             program.HEDDLE, "bench", "allreduce", "-b", "4M", "-e", "4M", "-n", 10_000_000,
-                             settings=LOOPBACK) as job:
-            try:
-                wait_until(lambda: self.rank_process(1) is not None)
-                self.stopped = self.rank_process(1)
-                os.kill(self.stopped, signal.SIGSTOP)
-                yield job
-            finally:
-                with contextlib.suppress(AttributeError, ProcessLookupError):
-                    os.kill(self.stopped, signal.SIGKILL)
-                job.process.terminate()
-                job.wait()
-
-    def rank_process(self, rank):
-        listed = program.run("record", "info", self.folder, "--json")
-        for one in json.loads(listed.stdout or "{}").get("recordings", []):
-            if one["identity"].get("rank") == str(rank) and one["events_by_kind"].get("call_ended", 0) > 100:
-                return int(one["identity"]["pid"])
-        return None
+        with hanging_job(self.folder) as (job, self.stopped):
+            yield job
 
     def policy(self, action, confirm="[]", before=""):
         path = self.place / "policy.toml"
@@ -116,11 +124,24 @@ class Steering(unittest.TestCase):
         return f'action = "command"\ncommand = {json.dumps(words)}'
 
 
-class Commands(Steering):
+class OneHang(Steering):
+    """What a policy makes of one job that hangs while all of these run."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="heddle-steer-test-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.hanging = pathlib.Path(folder.name) / "job"
+        cls.enterClassContext(hanging_job(cls.hanging))
+
+    def setUp(self):
+        super().setUp()
+        self.folder = self.hanging
+
     def test_a_dry_run_prints_and_logs_and_does_nothing(self):
         done = self.place / "done"
         policy = self.policy(self.command("touch", str(done), "{host}"), f'["touch", "{self.place}/tested"]')
-        with self.job(), self.monitor(policy, act=False) as monitor:
+        with self.monitor(policy, act=False) as monitor:
             decision = self.outcome(monitor, "would_run")
             monitor.signal(signal.SIGINT)
             self.assertEqual(monitor.wait(), 130, monitor.said())
@@ -132,6 +153,89 @@ class Commands(Steering):
                           if not any(each.fullmatch(field) for each in listed)], [])
         self.assertFalse(done.exists() or (self.place / "tested").exists())
 
+    def test_a_test_that_does_not_confirm_keeps_the_action_from_running(self):
+        policies = (('["false"]', "not_confirmed"), ('["/nonexistent"]', "not_tested"),
+                    ('["sh", "-c", "exit 2"]', "not_tested"), ('["sleep", "99"]', "not_tested"))
+        for confirm, outcome in policies:
+            with self.subTest(confirm=confirm):
+                policy = self.policy(self.command("touch", str(self.place / "done")), confirm,
+                                     '[limits]\ncommand_time = "1s"')
+                with self.monitor(policy) as monitor:
+                    self.outcome(monitor, outcome)
+                    monitor.signal(signal.SIGTERM)
+                    self.assertEqual(monitor.wait(), 143, monitor.said())
+                self.assertEqual(self.outcomes(), ["testing", outcome])
+                self.assertFalse((self.place / "done").exists())
+                self.audit.unlink()
+
+    def test_limits_hold_when_the_monitor_starts_again(self):
+        other = {"event": "decision", "realtime_ns": time.time_ns() - 10**12, "job": "other", "target": "elsewhere",
+                 "effect": "command hang", "outcome": "started"}
+        self.audit.write_text(json.dumps(other) + '\n{"event": "decision", "half', encoding="utf-8")
+        policy = self.policy(self.command("touch", str(self.place / "done")))
+        with self.monitor(policy) as monitor:
+            monitor.wait_for("cannot be read and is left out: 1 line of")
+            self.assertIn("limits.hosts", self.outcome(monitor, "refused")["why"])
+        self.assertFalse((self.place / "done").exists())
+        lines = self.audit.read_text().splitlines()
+        self.assertEqual(lines[1], '{"event": "decision", "half')  # alone on its line
+        self.assertEqual(json.loads(lines[2])["outcome"], "refused")
+
+    def test_ctrl_c_ends_the_action_that_runs(self):
+        word = f"{os.getpid()}{time.time_ns()}"
+        policy = self.policy(self.command("sh", "-c", f"sleep 600.{word} & sleep 600.{word}; true"))
+        with self.monitor(policy) as monitor:
+            self.outcome(monitor, "started")
+            wait_until(lambda: len(processes_with(f"600.{word}")) == 3)
+            monitor.signal(signal.SIGINT)
+            self.assertEqual(monitor.wait(), 130, monitor.said())
+            wait_until(lambda: not processes_with(f"600.{word}"), 10)
+        self.assertEqual(self.outcomes(), ["started", "interrupted"])
+
+    def test_an_action_that_cannot_be_logged_is_not_taken(self):
+        disk = self.place / "disk"
+        program.mount_small_disk(self, disk, "64k")
+        self.audit = disk / "audit.jsonl"
+        policy = self.policy(self.command("touch", str(self.place / "done")))
+        self.audit.touch()
+        with open(disk / "fill", "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(b"x" * 4096):
+                pass
+        with self.monitor(policy) as monitor:
+            monitor.wait_for("cannot write the audit log .*No space left")
+            monitor.wait_for('"why":"the audit log cannot be written"')
+        self.assertEqual(self.audit.read_text(), "")
+        self.assertFalse((self.place / "done").exists())
+
+    def test_a_kubectl_that_fails_is_logged_with_its_reason(self):
+        self.script("kubectl", 'echo "error: nodes is forbidden" >&2; exit 1\n')
+        policy = self.policy('action = "kubernetes_condition"')
+        with self.monitor(policy) as monitor:
+            self.assertIn("nodes is forbidden", self.outcome(monitor, "failed")["why"])
+
+    @unittest.skipIf(NO_KUBECTL, NO_KUBECTL)
+    def test_a_condition_is_merged_into_a_node_by_the_real_kubectl(self):
+        policy = self.policy('action = "kubernetes_condition"')
+        with self.monitor(policy, act=False) as monitor:
+            command = self.outcome(monitor, "would_run")["command"]
+        self.assertEqual(command[:6], ["kubectl", "patch", "node", HOST, "--subresource=status", "--type=strategic"])
+        conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady"},
+                      {"type": "HeddleFault", "status": "False", "reason": "NoFault"}]
+        node = self.place / "node.json"
+        node.write_text(json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": HOST},
+                                    "status": {"conditions": conditions}}), encoding="utf-8")
+        done = subprocess.run(["kubectl", "patch", "--local", "-f", str(node), *command[5:], "-o", "json"],
+                              capture_output=True, text=True, timeout=program.PATIENCE_S, check=False,
+                              env={**os.environ, "HOME": str(self.place)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        merged = {each["type"]: each for each in json.loads(done.stdout)["status"]["conditions"]}
+        self.assertEqual(merged["Ready"]["reason"], "KubeletReady")
+        self.assertEqual(merged["HeddleFault"]["status"], "True")
+        self.assertIn("CommunicationHang", merged["HeddleFault"]["reason"])
+        self.assertRegex(merged["HeddleFault"]["message"], r"^\[\w*communication_hang\] .* \(confidence \d+%\)$")
+
+
+class Commands(Steering):
     def test_an_action_runs_once_the_test_confirms_and_is_undone_when_the_rank_goes_on(self):
         probe = self.script("probe", f'cat > "{self.place}/alarm"; echo "$@" > "{self.place}/probed"\n')
         act = self.script("act", f'echo "$@" >> "{self.place}/acted"\n')
@@ -150,63 +254,8 @@ class Commands(Steering):
         self.assertEqual([line["undo"] for line in self.logged()], [False] * 3 + [True] * 2)
         self.assertEqual(self.logged()[-1], undone)
 
-    def test_a_test_that_does_not_confirm_keeps_the_action_from_running(self):
-        policies = (('["false"]', "not_confirmed"), ('["/nonexistent"]', "not_tested"),
-                    ('["sh", "-c", "exit 2"]', "not_tested"), ('["sleep", "99"]', "not_tested"))
-        with self.job():
-            for confirm, outcome in policies:
-                with self.subTest(confirm=confirm):
-                    policy = self.policy(self.command("touch", str(self.place / "done")), confirm,
-                                         '[limits]\ncommand_time = "1s"')
-                    with self.monitor(policy) as monitor:
-                        self.outcome(monitor, outcome)
-                        monitor.signal(signal.SIGTERM)
-                        self.assertEqual(monitor.wait(), 143, monitor.said())
-                    self.assertEqual(self.outcomes(), ["testing", outcome])
-                    self.assertFalse((self.place / "done").exists())
-                    self.audit.unlink()
-
-    def test_limits_hold_when_the_monitor_starts_again(self):
-        other = {"event": "decision", "realtime_ns": time.time_ns() - 10**12, "job": "other", "target": "elsewhere",
-                 "effect": "command hang", "outcome": "started"}
-        self.audit.write_text(json.dumps(other) + '\n{"event": "decision", "half', encoding="utf-8")
-        policy = self.policy(self.command("touch", str(self.place / "done")))
-        with self.job(), self.monitor(policy) as monitor:
-            monitor.wait_for("cannot be read and is left out: 1 line of")
-            self.assertIn("limits.hosts", self.outcome(monitor, "refused")["why"])
-        self.assertFalse((self.place / "done").exists())
-        lines = self.audit.read_text().splitlines()
-        self.assertEqual(lines[1], '{"event": "decision", "half')  # alone on its line
-        self.assertEqual(json.loads(lines[2])["outcome"], "refused")
-
-    def test_ctrl_c_ends_the_action_that_runs(self):
-        word = f"{os.getpid()}{time.time_ns()}"
-        policy = self.policy(self.command("sh", "-c", f"sleep 600.{word} & sleep 600.{word}; true"))
-        with self.job(), self.monitor(policy) as monitor:
-            self.outcome(monitor, "started")
-            wait_until(lambda: len(processes_with(f"600.{word}")) == 3)
-            monitor.signal(signal.SIGINT)
-            self.assertEqual(monitor.wait(), 130, monitor.said())
-            wait_until(lambda: not processes_with(f"600.{word}"), 10)
-        self.assertEqual(self.outcomes(), ["started", "interrupted"])
-
-    def test_an_action_that_cannot_be_logged_is_not_taken(self):
-        disk = self.place / "disk"
-        program.mount_small_disk(self, disk, "64k")
-        self.audit = disk / "audit.jsonl"
-        policy = self.policy(self.command("touch", str(self.place / "done")))
-        self.audit.touch()
-        with open(disk / "fill", "wb", buffering=0) as file, contextlib.suppress(OSError):
-            while file.write(b"x" * 4096):
-                pass
-        with self.job(), self.monitor(policy) as monitor:
-            monitor.wait_for("cannot write the audit log .*No space left")
-            monitor.wait_for('"why":"the audit log cannot be written"')
-        self.assertEqual(self.audit.read_text(), "")
-        self.assertFalse((self.place / "done").exists())
-
     def test_what_runs_at_the_end_of_the_job_is_brought_to_its_end(self):
-        policy = self.policy(self.command("sh", "-c", f"sleep 8; touch {self.place}/done"))
+        policy = self.policy(self.command("sh", "-c", f"sleep 5; touch {self.place}/done"))
         with self.job() as job, self.monitor(policy) as monitor:
             self.outcome(monitor, "started")
             os.kill(self.stopped, signal.SIGKILL)
@@ -257,32 +306,6 @@ class Kubernetes(Steering):
         self.assertEqual(self.called(), [question, ["taint", "nodes", HOST, "example.com/fault=true:NoSchedule"],
                                          question, ["taint", "nodes", HOST, "example.com/fault:NoSchedule-"]])
 
-    def test_a_kubectl_that_fails_is_logged_with_its_reason(self):
-        self.script("kubectl", 'echo "error: nodes is forbidden" >&2; exit 1\n')
-        policy = self.policy('action = "kubernetes_condition"')
-        with self.job(), self.monitor(policy) as monitor:
-            self.assertIn("nodes is forbidden", self.outcome(monitor, "failed")["why"])
-
-    @unittest.skipIf(NO_KUBECTL, NO_KUBECTL)
-    def test_a_condition_is_merged_into_a_node_by_the_real_kubectl(self):
-        policy = self.policy('action = "kubernetes_condition"')
-        with self.job(), self.monitor(policy, act=False) as monitor:
-            command = self.outcome(monitor, "would_run")["command"]
-        self.assertEqual(command[:6], ["kubectl", "patch", "node", HOST, "--subresource=status", "--type=strategic"])
-        conditions = [{"type": "Ready", "status": "True", "reason": "KubeletReady"},
-                      {"type": "HeddleFault", "status": "False", "reason": "NoFault"}]
-        node = self.place / "node.json"
-        node.write_text(json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": {"name": HOST},
-                                    "status": {"conditions": conditions}}), encoding="utf-8")
-        done = subprocess.run(["kubectl", "patch", "--local", "-f", str(node), *command[5:], "-o", "json"],
-                              capture_output=True, text=True, timeout=program.PATIENCE_S, check=False,
-                              env={**os.environ, "HOME": str(self.place)})
-        self.assertEqual(done.returncode, 0, done.stderr)
-        merged = {each["type"]: each for each in json.loads(done.stdout)["status"]["conditions"]}
-        self.assertEqual(merged["Ready"]["reason"], "KubeletReady")
-        self.assertEqual(merged["HeddleFault"]["status"], "True")
-        self.assertIn("CommunicationHang", merged["HeddleFault"]["reason"])
-        self.assertRegex(merged["HeddleFault"]["message"], r"^\[\w*communication_hang\] .* \(confidence \d+%\)$")
 
 
 _SLURM_CONF = """ClusterName=steer
