@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 
+#include "acceptance/earlier.h"
 #include "acceptance/headlines.h"
 #include "acceptance/live_figures.h"
 #include "acceptance/params.h"
@@ -92,22 +94,97 @@ void conclude(const Result<void>& ran, bool interrupted, StageReport& report) {
 
 void run_stage(const Stage& stage, Session& session, StageReport& report) {
   const Nanos start = lab::meter_now();
+  const size_t recorded = session.recordings.size();
+  report.started = date_text();
   session.restart_processor_time();
   LiveFigures* const live = session.options().live;
   if (live != nullptr) live->begin_stage(stage.name);
   const Result<void> ran = run_guarded(stage, session, report);
   report.seconds = to_seconds(lab::meter_now() - start);
   report.commands = session.commands().take_lines();
+  note_recordings({session.recordings.begin() + static_cast<std::ptrdiff_t>(recorded),
+                   session.recordings.end()},
+                  report);
   conclude(ran, session.interrupted(), report);
   session.show_loads();
   if (live != nullptr) live->end_stage(report);
 }
 
+// Whether a row that is not fine is about a place of this name.
+bool is_named(const Report& report, const std::string& name) {
+  for (const StageReport& stage : report.stages) {
+    for (const Row& row : stage.rows) {
+      if (row.grade != Grade::kOk && row.where == name) return true;
+    }
+  }
+  return false;
+}
+
+void add_fabric(const Session& session, Report& report) {
+  const topology::Topology& fabric = session.topology();
+  const std::vector<uint32_t> tiers = tiers_of(fabric);
+  for (uint32_t i = 0; i < tiers.size(); ++i) {
+    const std::string& name = i < fabric.hosts.size()
+                                  ? fabric.hosts[i].name
+                                  : fabric.switches[i - fabric.hosts.size()].name;
+    report.nodes.push_back({name, tiers[i], is_named(report, name)});
+  }
+  for (uint32_t i = 0; i < fabric.links.size(); ++i) {
+    const topology::Link& link = fabric.links[i];
+    const std::string a = topology::node_name(fabric, link.a);
+    const std::string b = topology::node_name(fabric, link.b);
+    const CarriedLoad& load = session.seen_loads()[i];
+    const std::string label = topology::link_label(fabric, i);
+    const bool named = is_named(report, label) || is_named(report, a + " to " + b) ||
+                       is_named(report, b + " to " + a);
+    report.links.push_back({a, b, label, static_cast<double>(link.shape.rate.count), load.forward,
+                            load.backward, named});
+  }
+}
+
+// The report of a test whose other stages are still to be run.
+Report report_so_far(const Session& session, const Report& report) {
+  Report so_far = report;
+  so_far.complete = false;
+  for (const Stage& stage : kStages) {
+    const auto is_this = [&](const StageReport& each) { return each.name == stage.name; };
+    const auto& stages = so_far.stages;
+    if (!is_chosen(session.options(), stage.name) ||
+        std::any_of(stages.begin(), stages.end(), is_this)) {
+      continue;
+    }
+    so_far.stages.push_back(
+        {.name = stage.name, .title = stage.title, .reason = "not reached yet"});
+  }
+  add_fabric(session, so_far);
+  add_headlines(so_far);
+  return so_far;
+}
+
+// Puts a stage of an earlier test into this one.
+void keep_stage(const StageReport& kept, Session& session, StageReport& report) {
+  report = kept;
+  for (Session::Recording& each : recordings_of(kept, session.folder())) {
+    session.recordings.push_back(std::move(each));
+  }
+  if (LiveFigures* const live = session.options().live) {
+    live->begin_stage(kept.name);
+    live->end_stage(kept);
+  }
+}
+
 void run_stages(Session& session, Report& report) {
   std::string stopped_by;
+  const Report* const earlier = session.options().earlier;
+  const size_t kept = earlier == nullptr ? 0 : kept_stages(*earlier);
   for (const Stage& stage : kStages) {
     if (!is_chosen(session.options(), stage.name)) continue;
+    const size_t number = report.stages.size();
     StageReport& made = report.stages.emplace_back();
+    if (number < kept && earlier->stages[number].name == stage.name) {
+      keep_stage(earlier->stages[number], session, made);
+      continue;
+    }
     made.name = stage.name;
     made.title = stage.title;
     if (!stopped_by.empty()) {
@@ -120,6 +197,7 @@ void run_stages(Session& session, Report& report) {
     if (made.outcome == StageOutcome::kFailed || made.outcome == StageOutcome::kBroken) {
       stopped_by = fmt::format("stage '{}' did not pass", stage.name);
     }
+    session.options().stage_ended(report_so_far(session, report));
   }
 }
 
@@ -166,38 +244,6 @@ void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& r
   report.stages.push_back(std::move(made));
 }
 
-// Whether a row that is not fine is about a place of this name.
-bool is_named(const Report& report, const std::string& name) {
-  for (const StageReport& stage : report.stages) {
-    for (const Row& row : stage.rows) {
-      if (row.grade != Grade::kOk && row.where == name) return true;
-    }
-  }
-  return false;
-}
-
-void add_fabric(const Session& session, Report& report) {
-  const topology::Topology& fabric = session.topology();
-  const std::vector<uint32_t> tiers = tiers_of(fabric);
-  for (uint32_t i = 0; i < tiers.size(); ++i) {
-    const std::string& name = i < fabric.hosts.size()
-                                  ? fabric.hosts[i].name
-                                  : fabric.switches[i - fabric.hosts.size()].name;
-    report.nodes.push_back({name, tiers[i], is_named(report, name)});
-  }
-  for (uint32_t i = 0; i < fabric.links.size(); ++i) {
-    const topology::Link& link = fabric.links[i];
-    const std::string a = topology::node_name(fabric, link.a);
-    const std::string b = topology::node_name(fabric, link.b);
-    const CarriedLoad& load = session.seen_loads()[i];
-    const std::string label = topology::link_label(fabric, i);
-    const bool named = is_named(report, label) || is_named(report, a + " to " + b) ||
-                       is_named(report, b + " to " + a);
-    report.links.push_back({a, b, label, static_cast<double>(link.shape.rate.count), load.forward,
-                            load.backward, named});
-  }
-}
-
 void begin_live(const Session& session, LiveFigures& live) {
   std::vector<std::string> stages;
   for (const Stage& stage : kStages) {
@@ -206,7 +252,37 @@ void begin_live(const Session& session, LiveFigures& live) {
   live.begin(session.topology(), stages, session.rounds(true));
 }
 
+void note_coverage(const Session& session, Report& report) {
+  report.coverage = name_of(session.coverage());
+  size_t pairs = 0;
+  for (const std::vector<HostPair>& round : session.rounds(true)) pairs += round.size();
+  const size_t all = size_t{session.hosts()} * (session.hosts() - 1);
+  if (pairs == all) return;
+  report.notes.push_back(fmt::format("coverage {}: {} of {} pairs of hosts are measured",
+                                     report.coverage, pairs, all));
+}
+
+// What an earlier test has found of the fabric as a whole.
+void go_on_with(const Report& earlier, Session& session, Report& report) {
+  for (const std::string& note : earlier.notes) {
+    if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) {
+      report.notes.push_back(note);
+    }
+  }
+  report.notes.push_back(resumed_note(earlier, report.started));
+  report.started = earlier.started;
+  report.start_ms = earlier.start_ms;
+  report.seconds = earlier.seconds;
+  report.others_busy_share = earlier.others_busy_share;
+  session.add_seen(earlier.links);
+}
+
 }  // namespace
+
+const char* name_of(Coverage coverage) {
+  if (coverage == Coverage::kRing) return "ring";
+  return coverage == Coverage::kSample ? "sample" : "full";
+}
 
 std::vector<std::string> stage_names() {
   std::vector<std::string> names;
@@ -277,6 +353,12 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
   {
     Result<std::unique_ptr<Session>> session = Session::open(fabric, options);
     if (!session) return fail(std::move(session).error());
+    note_coverage(**session, report);
+    if (options.earlier != nullptr) {
+      if (auto same = check_earlier(*options.earlier, (*session)->topology()); !same)
+        return fail(same.error());
+      go_on_with(*options.earlier, **session, report);
+    }
     if (options.live != nullptr) begin_live(**session, *options.live);
     run_stages(**session, report);
     static_cast<void>((*session)->take_loads());  // the last stage's; without them fewer figures
@@ -284,8 +366,9 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
     add_headlines(report);
   }  // its servers have ended: their processor time is known
   test_rest(fabric, options, report);
-  report.seconds = to_seconds(lab::meter_now() - start);
-  report.others_busy_share = processors.others_share();
+  report.complete = !options.interrupted();
+  report.seconds += to_seconds(lab::meter_now() - start);
+  report.others_busy_share = std::max(report.others_busy_share, processors.others_share());
   if (report.emulated && report.others_busy_share > params::kDisturbed) {
     report.notes.push_back(
         fmt::format("disturbed: other programs used {:.0f}% of this machine's processors meanwhile",

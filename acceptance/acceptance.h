@@ -20,6 +20,14 @@ class LiveFigures;
 
 enum class Depth : uint8_t { kQuick, kNormal, kFull };
 
+// The pairs of hosts that the stages reach and pairs measure.
+enum class Coverage : uint8_t {
+  kRing,    // each host and the next one
+  kSample,  // each host and a few others
+  kFull,    // all
+};
+const char* name_of(Coverage coverage);  // "ring", "sample", "full"
+
 // Training in PyTorch.
 struct TrainingOptions {
   bool wanted = false;  // not only by a full test
@@ -30,7 +38,8 @@ struct TrainingOptions {
 
 struct AcceptanceOptions {
   Depth depth = Depth::kNormal;
-  std::vector<std::string> stages;  // by name; empty: all
+  std::optional<Coverage> coverage;  // none: full, but for a quick test of many hosts a sample
+  std::vector<std::string> stages;   // by name; empty: all
   Expectations expectations;
   TrainingOptions training;
   std::optional<topology::Topology> plan;  // as it should be; none: the fabric's own
@@ -38,6 +47,11 @@ struct AcceptanceOptions {
   std::function<bool()> interrupted = [] { return false; };
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   LiveFigures* live = nullptr;  // kept up to date if there is one
+  // Called after each stage with what there is so far.
+  std::function<void(const Report&)> stage_ended = [](const Report&) {};
+  // A test that this one goes on with: the stages that passed before its first other one are kept.
+  // Its recordings are in `folder`.
+  const Report* earlier = nullptr;
 };
 
 // Names of the stages, in order.
@@ -51,7 +65,8 @@ std::string_view own_topology();
 Result<void> check_plan(const topology::Topology& plan, const topology::Topology& lab);
 
 // Runs the stages on a fabric that is up, each only if the one before passed; of an interrupted
-// test it returns what it has. Errors: kUnavailable, kSystem if it could not begin.
+// test it returns what it has. Errors: kUnavailable, kSystem if it could not begin; kInvalid for an
+// earlier test of another fabric.
 Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& options);
 
 }  // namespace heddle::acceptance

@@ -13,11 +13,6 @@
 namespace heddle::acceptance {
 namespace {
 
-const char* word_of(Grade grade) {
-  if (grade == Grade::kOk) return "pass";
-  return grade == Grade::kWarn ? "warn" : "fail";
-}
-
 // Of text and of attributes.
 std::string xml_text(const std::string& text) {
   std::string safe;
@@ -58,6 +53,7 @@ Json stage_json(const StageReport& stage) {
           {"title", stage.title},
           {"outcome", name_of(stage.outcome)},
           {"reason", stage.reason.empty() ? Json() : Json(stage.reason)},
+          {"started", stage.started.empty() ? Json() : Json(stage.started)},
           {"seconds", stage.seconds},
           {"rows", rows},
           {"commands", stage.commands},
@@ -118,10 +114,15 @@ bool has_outcome_case(const StageReport& stage) {
 
 }  // namespace
 
+const char* word_of(Grade grade) {
+  if (grade == Grade::kOk) return "pass";
+  return grade == Grade::kWarn ? "warn" : "fail";
+}
+
 std::string verdict_of(const Report& report) {
   const Grade grade = grade_of(report);
   if (grade == Grade::kFail) return "FAIL";
-  if (report.signal != 0) return "INCOMPLETE";
+  if (report.signal != 0 || !report.complete) return "INCOMPLETE";
   return grade == Grade::kWarn ? "WARN" : "PASS";
 }
 
@@ -183,6 +184,9 @@ Json json_of(const Report& report) {
           {"topology", report.topology},
           {"emulated", report.emulated},
           {"depth", report.depth},
+          {"coverage", report.coverage},
+          {"complete", report.complete},
+          {"asked", report.asked},
           {"started", report.started},
           {"seconds", report.seconds},
           {"signal", report.signal},

@@ -7,7 +7,9 @@
 
 namespace heddle::acceptance {
 
-// "PASS", "WARN", "FAIL", or "INCOMPLETE" for an interrupted test without a failure.
+// "pass", "warn", "fail": a row's grade.
+const char* word_of(Grade grade);
+// "PASS", "WARN", "FAIL", or "INCOMPLETE" for a test without a failure that has not ended.
 std::string verdict_of(const Report& report);
 // A line that says what the verdict is of.
 std::string summary_of(const Report& report);

@@ -2,7 +2,9 @@
 #include "acceptance/fabric_bounds.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <utility>
 
 #include "acceptance/params.h"
 
@@ -200,6 +202,26 @@ std::vector<std::vector<HostPair>> rounds_of(uint32_t hosts, bool both) {
     rounds.push_back(there);
     if (both) rounds.push_back(back);
     std::rotate(circle.begin() + 1, circle.end() - 1, circle.end());
+  }
+  return rounds;
+}
+
+std::vector<std::vector<HostPair>> ring_rounds(uint32_t hosts, bool both) {
+  // Pairs that begin at an even host, at an odd one, and where an odd number of hosts closes.
+  std::array<std::vector<HostPair>, 3> there;
+  for (uint32_t from = 0; from < hosts; ++from) {
+    const uint32_t to = (from + 1) % hosts;
+    if (hosts == 2 && from == 1) break;  // the first pair, back
+    const bool closes_alone = to == 0 && hosts % 2 == 1;
+    there[closes_alone ? 2 : from % 2].push_back({from, to});
+  }
+  std::vector<std::vector<HostPair>> rounds;
+  for (std::vector<HostPair>& round : there) {
+    if (round.empty()) continue;
+    rounds.push_back(round);
+    if (!both) continue;
+    for (HostPair& pair : round) std::swap(pair.from, pair.to);
+    rounds.push_back(std::move(round));
   }
   return rounds;
 }

@@ -55,5 +55,7 @@ uint32_t leaf_of(const topology::Topology& topology, uint32_t host);
 // Rounds in which each host has at most one partner, so that all pairs of a round run at once;
 // every pair is in one round, in both directions over two rounds if `both`.
 std::vector<std::vector<HostPair>> rounds_of(uint32_t hosts, bool both);
+// Each host to the next one, in rounds of disjoint pairs; with `both` also back.
+std::vector<std::vector<HostPair>> ring_rounds(uint32_t hosts, bool both);
 
 }  // namespace heddle::acceptance

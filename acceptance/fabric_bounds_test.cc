@@ -78,5 +78,24 @@ TEST(FabricBounds, EveryPairIsInOneRoundAndNoHostTwice) {
   }
 }
 
+TEST(FabricBounds, ARingHasEachHostAndTheNextInRoundsOfDisjointPairs) {
+  for (uint32_t hosts = 2; hosts < 9; ++hosts) {
+    std::set<std::pair<uint32_t, uint32_t>> pairs;
+    const auto rounds = ring_rounds(hosts, true);
+    EXPECT_LE(rounds.size(), 6u);
+    for (const auto& round : rounds) {
+      std::set<uint32_t> busy;
+      for (const HostPair& pair : round) {
+        EXPECT_TRUE(busy.insert(pair.from).second);
+        EXPECT_TRUE(busy.insert(pair.to).second);
+        EXPECT_TRUE(pairs.insert({pair.from, pair.to}).second);
+        const bool next = pair.to == (pair.from + 1) % hosts || pair.from == (pair.to + 1) % hosts;
+        EXPECT_TRUE(next);
+      }
+    }
+    EXPECT_EQ(pairs.size(), hosts == 2 ? 2 : 2 * hosts);
+  }
+}
+
 }  // namespace
 }  // namespace heddle::acceptance

@@ -98,8 +98,8 @@ inline constexpr double kTrainingTolerance = 1.1;
 inline constexpr double kLossTolerance = 0.05;
 // Hosts up to which quick tests measure every pair. Chosen. Range: 4 to 16.
 inline constexpr size_t kQuickHosts = 8;
-// Partners of each host where not every pair is measured. Chosen. Range: 2 to 8.
-inline constexpr size_t kQuickPartners = 4;
+// Partners of each host in a sample of the pairs. Chosen. Range: 2 to 8.
+inline constexpr size_t kPartners = 4;
 
 // --- judging ---
 

@@ -2,6 +2,7 @@
 // figure, what was expected of it, the grade and what to do. Plain data: documents.h writes it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -32,12 +33,16 @@ enum class StageOutcome : uint8_t {
   kNotRun,       // an earlier one did not pass
 };
 const char* name_of(StageOutcome outcome);  // "passed", "not run"
+inline constexpr StageOutcome kStageOutcomes[] = {StageOutcome::kPassed, StageOutcome::kFailed,
+                                                  StageOutcome::kBroken, StageOutcome::kInterrupted,
+                                                  StageOutcome::kNotRun};
 
 struct StageReport {
   std::string name;  // "reach", as --stage takes it
   std::string title;
   StageOutcome outcome = StageOutcome::kNotRun;
-  std::string reason;  // kBroken, kNotRun
+  std::string reason;   // kBroken, kNotRun
+  std::string started;  // as Report::started; empty: it has not begun
   double seconds = 0;
   std::vector<Row> rows;
   std::vector<std::string> commands;  // that a user can repeat
@@ -50,6 +55,15 @@ struct LinkLoad {
   uint64_t bytes = 0;
   uint64_t dropped = 0;  // by a full queue
   uint64_t errors = 0;   // lost or damaged on the cable
+
+  // Of another time.
+  LinkLoad& operator+=(const LinkLoad& more) {
+    peak_bits_per_s = std::max(peak_bits_per_s, more.peak_bits_per_s);
+    bytes += more.bytes;
+    dropped += more.dropped;
+    errors += more.errors;
+    return *this;
+  }
 };
 
 struct LinkReport {
@@ -81,8 +95,11 @@ struct Report {
   std::string started;   // "2026-11-25 18:45:19 UTC"
   int64_t start_ms = 0;  // the same, since 1970
   double seconds = 0;
-  std::string depth;  // "quick", "normal", "full"
-  int signal = 0;     // that ended it
+  std::string depth;            // "quick", "normal", "full"
+  std::string coverage;         // "ring", "sample", "full": the pairs of hosts that are measured
+  int signal = 0;               // that ended it
+  bool complete = true;         // false: it still runs, or was ended before its last stage
+  Json asked = Json::object();  // the caller's options, which a test that goes on with it needs
   std::vector<Headline> headlines;
   std::vector<StageReport> stages;
   std::vector<NodeReport> nodes;

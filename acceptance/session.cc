@@ -43,11 +43,16 @@ std::string Session::pair_name(const HostPair& pair) const {
   return fmt::format("{} to {}", host(pair.from), host(pair.to));
 }
 
-std::vector<std::vector<HostPair>> Session::rounds(bool both) const {
-  std::vector<std::vector<HostPair>> rounds = rounds_of(hosts(), both);
-  const size_t most = params::kQuickPartners * (both ? 2 : 1);
+Coverage Session::coverage() const {
   const bool all = options_.depth != Depth::kQuick || hosts() <= params::kQuickHosts;
-  if (!all && rounds.size() > most) rounds.resize(most);
+  return options_.coverage.value_or(all ? Coverage::kFull : Coverage::kSample);
+}
+
+std::vector<std::vector<HostPair>> Session::rounds(bool both) const {
+  if (coverage() == Coverage::kRing) return ring_rounds(hosts(), both);
+  std::vector<std::vector<HostPair>> rounds = rounds_of(hosts(), both);
+  const size_t most = params::kPartners * (both ? 2 : 1);
+  if (coverage() == Coverage::kSample && rounds.size() > most) rounds.resize(most);
   return rounds;
 }
 
@@ -128,18 +133,19 @@ void Session::wait(const std::vector<Commands::Id>& ids, Nanos measuring) {
 Result<std::vector<CarriedLoad>> Session::take_loads() {
   Result<std::vector<CarriedLoad>> loads = links_->loads();
   if (!loads) return loads;
-  const auto add = [](LinkLoad& seen, const LinkLoad& now) {
-    seen.peak_bits_per_s = std::max(seen.peak_bits_per_s, now.peak_bits_per_s);
-    seen.bytes += now.bytes;
-    seen.dropped += now.dropped;
-    seen.errors += now.errors;
-  };
   for (size_t i = 0; i < seen_.size(); ++i) {
-    add(seen_[i].forward, (*loads)[i].forward);
-    add(seen_[i].backward, (*loads)[i].backward);
+    seen_[i].forward += (*loads)[i].forward;
+    seen_[i].backward += (*loads)[i].backward;
   }
   if (Result<void> again = links_->restart(); !again) return fail(again.error());
   return loads;
+}
+
+void Session::add_seen(const std::vector<LinkReport>& links) {
+  for (size_t i = 0; i < seen_.size() && i < links.size(); ++i) {
+    seen_[i].forward += links[i].forward;
+    seen_[i].backward += links[i].backward;
+  }
 }
 
 void Session::show_loads() {

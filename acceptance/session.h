@@ -35,7 +35,8 @@ class Session {
   const std::string& host(uint32_t index) const { return expected_.hosts[index].name; }
   std::vector<uint32_t> all_hosts() const;
   std::string pair_name(const HostPair& pair) const;  // "h0 to h2"
-  // Pairs that this depth measures, in rounds.
+  Coverage coverage() const;
+  // Pairs that this coverage measures, in rounds.
   std::vector<std::vector<HostPair>> rounds(bool both) const;
   // Time of one bandwidth test.
   Nanos flow_time() const;
@@ -68,6 +69,8 @@ class Session {
   // Loads since the session began or links() was restarted, kept for the report's fabric.
   Result<std::vector<CarriedLoad>> take_loads();
   const std::vector<CarriedLoad>& seen_loads() const { return seen_; }
+  // Adds what an earlier test has seen, by link.
+  void add_seen(const std::vector<LinkReport>& links);
   // Reads what links have carried for the options' live figures, if there are any.
   void show_loads();
 

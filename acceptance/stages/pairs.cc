@@ -246,8 +246,8 @@ class Pairs {
       const Result<std::vector<CarriedLoad>> more = session_.take_loads();
       if (!more) return fail(more.error());
       for (size_t i = 0; i < loads->size(); ++i) {
-        add(more->at(i).forward, (*loads)[i].forward);
-        add(more->at(i).backward, (*loads)[i].backward);
+        (*loads)[i].forward += more->at(i).forward;
+        (*loads)[i].backward += more->at(i).backward;
         (*loads)[i].forward_packets += more->at(i).forward_packets;
         (*loads)[i].backward_packets += more->at(i).backward_packets;
       }
@@ -255,13 +255,6 @@ class Pairs {
     }
     for (Row& row : verdicts.rows) report_.rows.push_back(std::move(row));
     return {};
-  }
-
-  static void add(const LinkLoad& more, LinkLoad& load) {
-    load.peak_bits_per_s = std::max(load.peak_bits_per_s, more.peak_bits_per_s);
-    load.bytes += more.bytes;
-    load.dropped += more.dropped;
-    load.errors += more.errors;
   }
 
   static bool names_rate(const LinkVerdicts& verdicts) {

@@ -16,7 +16,9 @@
 
 #include "acceptance/acceptance.h"
 #include "acceptance/documents.h"
+#include "acceptance/earlier.h"
 #include "acceptance/fabric.h"
+#include "acceptance/report_document.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
@@ -25,6 +27,8 @@
 #include "apps/cli/verify/live_metrics.h"
 #include "apps/cli/verify/report_commands.h"
 #include "apps/cli/verify/report_files.h"
+#include "apps/cli/verify/tested_lab.h"
+#include "apps/cli/verify/verify_options.h"
 #include "base/document.h"
 #include "base/temporary_folder.h"
 #include "lab/lab.h"
@@ -45,6 +49,7 @@ constexpr const char* kExample = R"(Example:
   heddle verify --topology fabric.toml --expect rack7.toml --report rack7
   heddle lab up fabric.toml --lab rack7; heddle verify --lab rack7 --stage pairs
   heddle verify --hosts node1,node2,node3 --metrics 0.0.0.0:18704
+  heddle verify --resume rack7
   heddle verify diff rack7-monday rack7-friday
 
 Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, training,
@@ -53,22 +58,8 @@ too, where the hosts have PyTorch and heddle_torch. After a failure the rest is 
 --hosts tests real machines, on which heddle is installed; --via names what starts commands there.
 Without --hosts and --lab a fabric of network namespaces is made for the test and removed
 afterwards. The report's folder gets report.html, report.txt, report.json, junit.xml, ctrf.json and
-the recordings.)";
-
-struct VerifyOptions {
-  std::string lab;
-  std::string hosts;
-  std::string via = "ssh";
-  std::string topology;
-  std::vector<std::string> stages;
-  std::string expect;
-  std::string report;
-  std::string metrics;
-  acceptance::TrainingOptions training;
-  bool quick = false;
-  bool full = false;
-  bool json = false;
-};
+the recordings. It is up to date after each stage: --resume keeps the stages that passed and goes on
+with the first other one, after an interruption or when a fault has been mended.)";
 
 bool stopped() { return lab::noted_signal() != 0; }
 
@@ -78,51 +69,12 @@ int could_not(const Error& error) {
   return kCouldNotRun;
 }
 
-// The lab that is tested; one of our own is taken down in the end.
-class TestedLab {
- public:
-  static Result<TestedLab> open(const VerifyOptions& options, const std::string& folder) {
-    if (!options.lab.empty()) {
-      Result<lab::Lab> lab = lab::open_lab(options.lab);
-      if (!lab) return fail(std::move(lab).error());
-      return TestedLab(std::move(*lab), false);
-    }
-    if (Result<void> rights = lab::get_rights(); !rights) return fail(rights.error());
-    lab::UpOptions up{.topology_file = options.topology,
-                      .name = fmt::format("verify-{}", getpid()),
-                      .owned = true};
-    if (up.topology_file.empty()) {
-      up.topology_file = folder + "/topology.toml";
-      const std::string text(acceptance::own_topology());
-      if (auto written = write_text_file(up.topology_file, text); !written) {
-        return fail(written.error());
-      }
-    }
-    Result<lab::Lab> lab = lab::bring_up(up, stopped);
-    if (!lab) return fail(std::move(lab).error());
-    return TestedLab(std::move(*lab), true);
-  }
-  TestedLab(TestedLab&& other) noexcept
-      : lab_(std::move(other.lab_)), own_(std::exchange(other.own_, false)) {}
-  TestedLab& operator=(TestedLab&&) = delete;
-  ~TestedLab() { static_cast<void>(close()); }
-
-  const lab::Lab& lab() const { return lab_; }
-  Result<void> close() {
-    return std::exchange(own_, false) ? lab::take_down(lab_.state.name) : Result<void>();
-  }
-
- private:
-  TestedLab(lab::Lab lab, bool own) : lab_(std::move(lab)), own_(own) {}
-  lab::Lab lab_;
-  bool own_;
-};
-
 Result<acceptance::AcceptanceOptions> acceptance_options(const VerifyOptions& options) {
   acceptance::AcceptanceOptions made{
       .stages = options.stages, .training = options.training, .interrupted = stopped};
   if (options.quick) made.depth = acceptance::Depth::kQuick;
   if (options.full) made.depth = acceptance::Depth::kFull;
+  made.coverage = coverage_named(options.coverage);
   if (!options.expect.empty()) {
     Result<acceptance::Expectations> read = acceptance::read_expectations(options.expect);
     if (!read) return fail(std::move(read).error());
@@ -159,10 +111,49 @@ std::string label_of(const VerifyOptions& options, const acceptance::Fabric& fab
 struct Test {
   const VerifyOptions& options;
   acceptance::AcceptanceOptions& acceptance;
-  LiveMetrics* live;  // none: they are not asked for
+  LiveMetrics* live;           // none: they are not asked for
+  const ReportFolder* report;  // none: it is only printed
 };
 
-Result<acceptance::Report> run_test(const Test& test, const acceptance::Fabric& fabric) {
+// What the report calls the fabric and its plan.
+struct Names {
+  std::string fabric;  // empty: the fabric's own
+  std::string topology;
+};
+
+Names names_of(const VerifyOptions& options, const lab::Lab* lab) {
+  if (lab == nullptr) {
+    return {"", options.topology.empty() ? "ports as the machines have them" : options.topology};
+  }
+  if (!options.lab.empty()) {
+    return {"", options.topology.empty() ? lab->state.source : options.topology};
+  }
+  if (options.topology.empty()) {
+    return {"an emulated leaf-spine fabric", "four hosts, two leaves, four spines"};
+  }
+  return {lab::name_after(options.topology), options.topology};
+}
+
+void complete_report(const VerifyOptions& options, const Names& names, acceptance::Report& report) {
+  if (!names.fabric.empty()) report.fabric = names.fabric;
+  report.topology = names.topology;
+  report.asked = asked_of(options);
+  report.signal = lab::noted_signal();
+}
+
+// A report that cannot be written is an error at the end; until then the test goes on.
+void save_so_far(const Test& test, const Names& names, acceptance::Report report,
+                 ProgressLine& line) {
+  if (test.report == nullptr) return;
+  complete_report(test.options, names, report);
+  if (auto written = test.report->write(report); !written) {
+    line.clear();
+    print_warning(written.error().message());
+  }
+}
+
+Result<acceptance::Report> run_test(const Test& test, const Names& names,
+                                    const acceptance::Fabric& fabric) {
   acceptance::AcceptanceOptions& options = test.acceptance;
   if (test.live != nullptr) {
     if (auto served = test.live->serve(label_of(test.options, fabric)); !served) {
@@ -172,9 +163,12 @@ Result<acceptance::Report> run_test(const Test& test, const acceptance::Fabric& 
   }
   ProgressLine line;
   options.progress = [&line](const std::string& text) { line.show(text); };
+  options.stage_ended = [&](const acceptance::Report& so_far) {
+    save_so_far(test, names, so_far, line);
+  };
   Result<acceptance::Report> report = acceptance::run_acceptance(fabric, options);
   line.clear();
-  if (report) report->signal = lab::noted_signal();
+  if (report) complete_report(test.options, names, *report);
   return report;
 }
 
@@ -197,38 +191,97 @@ Result<acceptance::Report> test_machines(const Test& test) {
   Result<std::unique_ptr<acceptance::Fabric>> fabric =
       acceptance::fabric_of_machines(std::move(asked));
   if (!fabric) return fail(std::move(fabric).error());
-  Result<acceptance::Report> report = run_test(test, **fabric);
-  if (report) {
-    report->topology =
-        options.topology.empty() ? "ports as the machines have them" : options.topology;
-  }
-  return report;
+  return run_test(test, names_of(options, nullptr), **fabric);
 }
 
 // Runs the test and takes the lab down, whatever happened.
 Result<acceptance::Report> test_lab(const Test& test) {
   const VerifyOptions& options = test.options;
-  Result<TestedLab> tested = TestedLab::open(options, test.acceptance.folder);
+  Result<TestedLab> tested = TestedLab::open(options, test.acceptance.folder, stopped);
   if (!tested) return fail(std::move(tested).error());
   Result<std::optional<topology::Topology>> plan = plan_of(options, tested->lab());
   if (!plan) return fail(std::move(plan).error());
   test.acceptance.plan = std::move(*plan);
   const auto fabric = acceptance::fabric_of_lab(tested->lab());
-  Result<acceptance::Report> report = run_test(test, *fabric);
+  Result<acceptance::Report> report = run_test(test, names_of(options, &tested->lab()), *fabric);
   if (!report) return report;
-  if (options.lab.empty()) {
-    report->fabric = options.topology.empty() ? "an emulated leaf-spine fabric"
-                                              : lab::name_after(options.topology);
-  }
-  report->topology = !options.topology.empty() ? options.topology
-                     : !options.lab.empty()    ? tested->lab().state.source
-                                               : "four hosts, two leaves, four spines";
   if (Result<void> down = tested->close(); !down) return fail(down.error());
   return report;
 }
 
-int run_verify(const VerifyOptions& options) {
+// The folder of the report, or a passing one where none is asked for.
+struct Place {
+  std::optional<ReportFolder> report;
+  std::optional<TemporaryFolder> passing;
+
+  const std::string& path() const { return report ? report->path() : passing->path(); }
+};
+
+Result<Place> make_place(const VerifyOptions& options) {
+  Place place;
+  if (options.report.empty() && options.resume.empty()) {
+    Result<TemporaryFolder> made = TemporaryFolder::make("heddle-verify");
+    if (!made) return fail(made.error());
+    place.passing = std::move(*made);
+    return place;
+  }
+  Result<ReportFolder> made = options.resume.empty() ? ReportFolder::make(options.report)
+                                                     : ReportFolder::open(options.resume);
+  if (!made) return fail(std::move(made).error());
+  place.report = std::move(*made);
+  return place;
+}
+
+// The test that is gone on with; it replaces the options by those that it was asked for with.
+Result<acceptance::Report> read_earlier(VerifyOptions& options) {
+  Result<acceptance::Json> document = acceptance::read_report(options.resume);
+  if (!document) return fail(std::move(document).error());
+  Result<acceptance::Report> earlier = acceptance::report_of(*document);
+  if (!earlier) return earlier;
+  if (Result<void> read = read_asked(earlier->asked, options); !read) return fail(read.error());
+  options.report = options.resume;
+  return earlier;
+}
+
+int print_report(const VerifyOptions& options, const acceptance::Report& report) {
+  print(options.json
+            ? acceptance::json_of(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+            : acceptance::text_of(report));
+  return exit_status(report);
+}
+
+int run_in_place(const VerifyOptions& options, const Place& place,
+                 const acceptance::Report* earlier, LiveMetrics* live) {
+  Result<acceptance::AcceptanceOptions> made = acceptance_options(options);
+  if (!made) return could_not(made.error());
+  made->folder = place.path();
+  made->earlier = earlier;
+  const ReportFolder* const folder = place.report ? &*place.report : nullptr;
+  const Test test{options, *made, live, folder};
+  const Result<acceptance::Report> report =
+      options.hosts.empty() ? test_lab(test) : test_machines(test);
+  if (!report) return could_not(report.error());
+  const int status = print_report(options, *report);
+  if (folder == nullptr) return status;
+  if (auto written = folder->write(*report); !written) return could_not(written.error());
+  if (options.json) return status;
+  print(fmt::format("report: {}/report.html\n", options.report));
+  if (!report->complete) {
+    print(fmt::format("go on:  heddle verify --resume {}\n", options.report));
+  }
+  return status;
+}
+
+int run_verify(VerifyOptions options) {
   lab::note_signals();
+  const Result<Place> place = make_place(options);
+  if (!place) return could_not(place.error());
+  std::optional<acceptance::Report> earlier;
+  if (!options.resume.empty()) {
+    Result<acceptance::Report> read = read_earlier(options);
+    if (!read) return could_not(read.error());
+    earlier = std::move(*read);
+  }
   std::unique_ptr<LiveMetrics> live;
   if (!options.metrics.empty()) {
     Result<std::unique_ptr<LiveMetrics>> opened = LiveMetrics::open(options.metrics);
@@ -236,33 +289,7 @@ int run_verify(const VerifyOptions& options) {
     live = std::move(*opened);
     print_progress(fmt::format("metrics are at {}", live->url()));
   }
-  std::optional<TemporaryFolder> passing;
-  std::string folder = options.report;
-  if (folder.empty()) {
-    Result<TemporaryFolder> made = TemporaryFolder::make("heddle-verify");
-    if (!made) return could_not(made.error());
-    passing = std::move(*made);
-    folder = passing->path();
-  } else {
-    if (Result<void> made = make_report_folder(folder); !made) return could_not(made.error());
-    folder = std::filesystem::absolute(folder).string();
-  }
-  Result<acceptance::AcceptanceOptions> made = acceptance_options(options);
-  if (!made) return could_not(made.error());
-  made->folder = folder;
-  const Test test{options, *made, live.get()};
-  const Result<acceptance::Report> report =
-      options.hosts.empty() ? test_lab(test) : test_machines(test);
-  if (!report) return could_not(report.error());
-  print(options.json
-            ? acceptance::json_of(*report).dump(2, ' ', false, Json::error_handler_t::replace) +
-                  "\n"
-            : acceptance::text_of(*report));
-  if (!options.report.empty()) {
-    if (auto written = write_report(*report, folder); !written) return could_not(written.error());
-    if (!options.json) print(fmt::format("report: {}/report.html\n", options.report));
-  }
-  return exit_status(*report);
+  return run_in_place(options, *place, earlier ? &*earlier : nullptr, live.get());
 }
 
 void add_training_options(CLI::App& command, acceptance::TrainingOptions& training) {
@@ -307,9 +334,23 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
   command->add_option("--expect", options->expect, "read what the fabric must reach from this file")
       ->type_name("FILE")
       ->default_str("shares of the links' rates");
+  command
+      ->add_option("--coverage", options->coverage,
+                   "measure pairs of hosts: each host and the next one, a sample, or all of them")
+      ->type_name("ring|sample|full")
+      ->check(one_of(coverage_names()))
+      ->default_str("full; a sample if --quick meets many hosts");
   add_training_options(*command, options->training);
   command->add_option("--report", options->report, "write the report to this new folder")
       ->type_name("FOLDER");
+  auto* const resume =
+      command
+          ->add_option("--resume", options->resume,
+                       "go on with the test whose report is in this folder, with its options")
+          ->type_name("FOLDER");
+  for (CLI::Option* const other : command->get_options()) {
+    if (other != resume && other->get_name() != "--help") resume->excludes(other);
+  }
   command
       ->add_option("--metrics", options->metrics,
                    "serve live metrics to Prometheus, on 127.0.0.1; for other hosts give an "

@@ -171,6 +171,58 @@ class Faults(unittest.TestCase):
         self.assertIn("all-reduce", rows)
 
 
+class Resumed(unittest.TestCase):
+    """A test that was ended before its last stage."""
+
+    STAGES = ("--stage", "inventory", "--stage", "reach", "--stage", "stress")
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.report = pathlib.Path(folder.name, "report")
+        self.lab = Lab(folder.name, FABRIC, "resumed")
+        self.addCleanup(self.lab.close)
+
+    def document(self):
+        return json.loads((self.report / "report.json").read_text(encoding="utf-8"))
+
+    def outcomes(self):
+        return [stage["outcome"] for stage in self.document()["stages"]]
+
+    def kill_after_reach(self):
+        """SIGKILL, as when this machine loses power; the report is that of the stages before."""
+        with program.started("verify", "--quick", "--lab", self.lab.name, *self.STAGES, "--coverage", "ring",
+                             "--report", self.report) as test:
+            end = time.monotonic() + program.PATIENCE_S
+            while not (self.report / "report.json").exists() or self.outcomes()[1] != "passed":
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+            refused = program.run("verify", "--resume", self.report)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("another test writes there now", refused.stderr)
+            test.process.kill()
+            test.wait()
+
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_it_goes_on_with_the_first_stage_that_had_not_passed(self):
+        self.kill_after_reach()
+        before = self.document()
+        self.assertEqual((before["verdict"], before["complete"], self.outcomes()),
+                         ("INCOMPLETE", False, ["passed", "passed", "not run"]))
+        done = program.run("verify", "--resume", self.report, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        after = self.document()
+        self.assertEqual((after["complete"], self.outcomes()), (True, ["passed"] * 3))
+        self.assertEqual(after["stages"][:2], before["stages"][:2])
+        self.assertEqual((after["asked"], after["coverage"], after["started"]),
+                         (before["asked"], "ring", before["started"]))
+        self.assertRegex("\n".join(after["notes"]), r"(?m)^resumed .*: inventory, reach are of the test of ")
+        done = program.run("verify", "--resume", self.report)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("all its stages passed", done.stderr)
+        self.assertEqual(self.document(), after)
+
+
 class Refusals(unittest.TestCase):
     def test_what_cannot_run_has_status_2(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -178,6 +230,13 @@ class Refusals(unittest.TestCase):
             done = verify("--report", folder)
             self.assertEqual(done.returncode, 2)
             self.assertIn("there is a report already", done.stderr)
+            done = program.run("verify", "--resume", folder)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("cannot read a report of `heddle verify`", done.stderr)
+            done = program.run("verify", "--resume", folder, "--quick")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--resume", done.stderr)
+        self.assertEqual(program.run("verify", "--resume", "/nonexistent").returncode, 2)
         self.assertEqual(verify("--lab", "no-such-lab").returncode, 2)
         done = verify(settings={"TMPDIR": "/nonexistent"})
         self.assertEqual(done.returncode, 2)

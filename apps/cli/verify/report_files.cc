@@ -1,11 +1,14 @@
-// See report_files.h.
+// See report_files.h. The lock goes with its process, however that ends.
 #include "apps/cli/verify/report_files.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "acceptance/documents.h"
@@ -13,17 +16,56 @@
 #include "base/document.h"
 
 namespace heddle::cli {
+namespace {
 
-Result<void> make_report_folder(const std::string& folder) {
-  const std::string what = "cannot write a report to " + folder;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return fail(ErrorCode::kSystem, what, error.message(), "give another folder");
-  if (!std::filesystem::exists(folder + "/report.json", error)) return {};
-  return fail(ErrorCode::kInvalid, what, "there is a report already", "give a new folder");
+Error cannot_write(const std::string& folder, ErrorCode code, const std::string& why,
+                   const std::string& todo) {
+  return {code, "cannot write a report to " + folder, why, todo};
 }
 
-Result<void> write_report(const acceptance::Report& report, const std::string& folder) {
+// Of half of it or of none.
+Result<void> replace_file(const std::string& path, const std::string& text) {
+  const std::string part = path + ".part";
+  Result<void> written = write_text_file(part, text);
+  std::error_code error;
+  if (written) {
+    std::filesystem::rename(part, path, error);
+    if (!error) return {};
+    written = fail(ErrorCode::kSystem, "cannot write " + path, error.message(),
+                   "see who else uses the folder");
+  }
+  std::filesystem::remove(part, error);
+  return written;
+}
+
+}  // namespace
+
+Result<ReportFolder> ReportFolder::open(const std::string& folder) {
+  Descriptor held(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!held.valid()) {
+    return fail(cannot_write(folder, ErrorCode::kSystem, std::strerror(errno),
+                             "give a folder where you may read and write"));
+  }
+  if (flock(held.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return fail(cannot_write(folder, ErrorCode::kInUse, "another test writes there now",
+                             "wait until it has ended, or give another folder"));
+  }
+  return ReportFolder(std::filesystem::absolute(folder).string(), std::move(held));
+}
+
+Result<ReportFolder> ReportFolder::make(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    return fail(cannot_write(folder, ErrorCode::kSystem, error.message(), "give another folder"));
+  }
+  Result<ReportFolder> made = open(folder);
+  if (!made || !std::filesystem::exists(folder + "/report.json", error)) return made;
+  return fail(cannot_write(folder, ErrorCode::kInvalid, "there is a report already",
+                           "give a new folder, or go on with that test: --resume " + folder));
+}
+
+Result<void> ReportFolder::write(const acceptance::Report& report) const {
   const Json document = acceptance::json_of(report);
   const std::string title = fmt::format("Acceptance test of {}", report.fabric);
   const std::vector<std::pair<const char*, std::string>> files = {
@@ -34,10 +76,7 @@ Result<void> write_report(const acceptance::Report& report, const std::string& f
       {"ctrf.json",
        acceptance::ctrf_of(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"}};
   for (const auto& [name, text] : files) {
-    const std::string path = fmt::format("{}/{}", folder, name);
-    if (auto written = write_text_file(path, text); !written) {
-      std::error_code none;
-      std::filesystem::remove(path, none);  // half of it would mislead
+    if (auto written = replace_file(fmt::format("{}/{}", path_, name), text); !written) {
       return written;
     }
   }

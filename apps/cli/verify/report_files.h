@@ -1,17 +1,35 @@
-// Files of an acceptance test's report: the page, text, JSON, JUnit XML and CTRF.
+// ReportFolder: the folder of an acceptance test's report, held while the test runs: the page,
+// text, JSON, JUnit XML and CTRF.
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "acceptance/report.h"
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace heddle::cli {
 
-// Makes the folder. Errors: kInvalid if there is a report already; kSystem.
-Result<void> make_report_folder(const std::string& folder);
+class ReportFolder {
+ public:
+  // A new one. Errors: kInvalid if there is a report already; kInUse; kSystem.
+  static Result<ReportFolder> make(const std::string& folder);
+  // The folder of an earlier report. Errors: kInUse: a test still writes there; kSystem.
+  static Result<ReportFolder> open(const std::string& folder);
 
-// Writes report.html, report.txt, report.json, junit.xml and ctrf.json. Errors: kSystem.
-Result<void> write_report(const acceptance::Report& report, const std::string& folder);
+  const std::string& path() const { return path_; }  // absolute
+
+  // Writes report.html, report.txt, report.json, junit.xml and ctrf.json; each is replaced as a
+  // whole. Errors: kSystem.
+  Result<void> write(const acceptance::Report& report) const;
+
+ private:
+  ReportFolder(std::string path, Descriptor held)
+      : path_(std::move(path)), held_(std::move(held)) {}
+
+  std::string path_;
+  Descriptor held_;
+};
 
 }  // namespace heddle::cli

@@ -1,0 +1,194 @@
+// See earlier.h.
+#include "acceptance/earlier.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "acceptance/documents.h"
+#include "acceptance/report_document.h"
+#include "base/version.h"
+#include "topology/names.h"
+
+namespace heddle::acceptance {
+namespace {
+
+constexpr const char* kRecordings = "recordings";  // in a stage's data
+
+// Null is an empty text.
+std::string text_at(const Json& object, const char* key) {
+  const Json& value = object.at(key);
+  return value.is_null() ? std::string() : value.get<std::string>();
+}
+
+Grade grade_named(const std::string& name) {
+  for (const Grade grade : {Grade::kOk, Grade::kWarn, Grade::kFail}) {
+    if (name == word_of(grade)) return grade;
+  }
+  throw Json::other_error::create(501, "no grade is called " + name, nullptr);
+}
+
+StageOutcome outcome_named(const std::string& name) {
+  for (const StageOutcome outcome : kStageOutcomes) {
+    if (name == name_of(outcome)) return outcome;
+  }
+  throw Json::other_error::create(501, "no outcome is called " + name, nullptr);
+}
+
+Row row_of(const Json& row) {
+  return {text_at(row, "check"),
+          text_at(row, "where"),
+          text_at(row, "measured"),
+          text_at(row, "expected"),
+          grade_named(row.at("grade").get<std::string>()),
+          text_at(row, "todo")};
+}
+
+StageReport stage_of(const Json& stage) {
+  StageReport made{.name = text_at(stage, "name"),
+                   .title = text_at(stage, "title"),
+                   .outcome = outcome_named(stage.at("outcome").get<std::string>()),
+                   .reason = text_at(stage, "reason"),
+                   .started = text_at(stage, "started"),
+                   .seconds = stage.at("seconds").get<double>()};
+  for (const Json& row : stage.at("rows")) made.rows.push_back(row_of(row));
+  made.commands = stage.at("commands").get<std::vector<std::string>>();
+  made.data = stage.at("data");
+  return made;
+}
+
+LinkLoad load_of(const Json& load) {
+  return {load.at("peak_bits_per_s").get<double>(), load.at("bytes").get<uint64_t>(),
+          load.at("dropped").get<uint64_t>(), load.at("errors").get<uint64_t>()};
+}
+
+LinkReport link_of(const Json& link) {
+  return {text_at(link, "a"),          text_at(link, "b"),
+          text_at(link, "label"),      link.at("rate_bits_per_s").get<double>(),
+          load_of(link.at("forward")), load_of(link.at("backward")),
+          link.at("named").get<bool>()};
+}
+
+// Milliseconds since 1970 of Report::started; 0 for another text.
+int64_t milliseconds_of(const std::string& started) {
+  tm parts{};
+  if (strptime(started.c_str(), "%Y-%m-%d %H:%M:%S UTC", &parts) == nullptr) return 0;
+  return int64_t{timegm(&parts)} * 1000;
+}
+
+Report whole_report_of(const Json& document) {
+  Report report{.fabric = text_at(document, "fabric"),
+                .topology = text_at(document, "topology"),
+                .emulated = document.at("emulated").get<bool>(),
+                .started = text_at(document, "started")};
+  report.start_ms = milliseconds_of(report.started);
+  report.seconds = document.at("seconds").get<double>();
+  report.depth = text_at(document, "depth");
+  report.coverage = text_at(document, "coverage");
+  report.signal = document.at("signal").get<int>();
+  report.complete = document.at("complete").get<bool>();
+  report.asked = document.at("asked");
+  for (const Json& each : document.at("headlines")) {
+    report.headlines.push_back(
+        {text_at(each, "label"), text_at(each, "value"), text_at(each, "note")});
+  }
+  for (const Json& stage : document.at("stages")) report.stages.push_back(stage_of(stage));
+  for (const Json& node : document.at("nodes")) {
+    report.nodes.push_back(
+        {text_at(node, "name"), node.at("tier").get<uint32_t>(), node.at("named").get<bool>()});
+  }
+  for (const Json& link : document.at("links")) report.links.push_back(link_of(link));
+  for (const auto& [name, value] : document.at("versions").items()) {
+    report.versions.emplace_back(name, value.get<std::string>());
+  }
+  report.notes = document.at("notes").get<std::vector<std::string>>();
+  report.others_busy_share = document.at("others_busy_share").get<double>();
+  return report;
+}
+
+std::vector<std::string> kept_names(const Report& earlier) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kept_stages(earlier); ++i) names.push_back(earlier.stages[i].name);
+  return names;
+}
+
+Error cannot_resume(const std::string& why, const std::string& todo) {
+  return {ErrorCode::kInvalid, "cannot go on with the earlier test", why, todo};
+}
+
+}  // namespace
+
+Result<Report> report_of(const Json& document) {
+  try {
+    return whole_report_of(document);
+  } catch (const Json::exception& error) {
+    return fail(no_report(error.what()));
+  }
+}
+
+size_t kept_stages(const Report& earlier) {
+  const auto other =
+      std::find_if(earlier.stages.begin(), earlier.stages.end(), [](const StageReport& stage) {
+        return stage.outcome != StageOutcome::kPassed || stage.name == kRestStage;
+      });
+  return static_cast<size_t>(other - earlier.stages.begin());
+}
+
+Result<void> check_earlier(const Report& earlier, const topology::Topology& fabric) {
+  if (kept_stages(earlier) == earlier.stages.size()) {
+    return fail(cannot_resume("all its stages passed", "test anew, into another folder"));
+  }
+  bool same = earlier.links.size() == fabric.links.size();
+  for (uint32_t i = 0; same && i < fabric.links.size(); ++i) {
+    same =
+        earlier.links[i].label == topology::link_label(fabric, i) &&
+        earlier.links[i].rate_bits_per_s == static_cast<double>(fabric.links[i].shape.rate.count);
+  }
+  if (same) return {};
+  return fail(cannot_resume("the fabric's links or their rates are others than then",
+                            "test the fabric anew, into another folder"));
+}
+
+void note_recordings(const std::vector<Session::Recording>& made, StageReport& stage) {
+  if (made.empty()) return;
+  Json noted = Json::array();
+  for (const Session::Recording& each : made) {
+    noted.push_back({{"name", each.name},
+                     {"folder", std::filesystem::path(each.folder).filename().string()},
+                     {"disturbed", each.disturbed},
+                     {"overlaps", each.overlaps}});
+  }
+  stage.data[kRecordings] = std::move(noted);
+}
+
+std::vector<Session::Recording> recordings_of(const StageReport& kept, const std::string& folder) {
+  std::vector<Session::Recording> recordings;
+  for (const Json& each : kept.data.value(kRecordings, Json::array())) {
+    // The name of a folder in the report's, and not a way out of it.
+    const std::filesystem::path name =
+        std::filesystem::path(each.at("folder").get<std::string>()).filename();
+    const std::string path = folder + "/" + name.string();
+    if (name.empty() || name == ".." || access(path.c_str(), R_OK | X_OK) != 0) continue;
+    recordings.push_back({each.at("name").get<std::string>(), path,
+                          each.at("disturbed").get<bool>(), each.at("overlaps").get<bool>()});
+  }
+  return recordings;
+}
+
+std::string resumed_note(const Report& earlier, const std::string& now) {
+  const std::vector<std::string> kept = kept_names(earlier);
+  if (kept.empty()) return fmt::format("begun anew {}: no stage had passed", now);
+  std::string note = fmt::format("resumed {}: {} {} of the test of {}", now, fmt::join(kept, ", "),
+                                 kept.size() == 1 ? "is" : "are", earlier.started);
+  for (const auto& [name, value] : earlier.versions) {
+    if (name == "heddle" && value != kVersion) note += fmt::format(", by heddle {}", value);
+  }
+  return note;
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,79 @@
+// See verify_options.h.
+#include "apps/cli/verify/verify_options.h"
+
+#include <filesystem>
+
+#include "acceptance/report_document.h"
+
+namespace heddle::cli {
+namespace {
+
+using acceptance::Coverage;
+
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+const char* depth_of(const VerifyOptions& options) {
+  if (options.quick) return "quick";
+  return options.full ? "full" : "normal";
+}
+
+void set_depth(const std::string& depth, VerifyOptions& options) {
+  options.quick = depth == "quick";
+  options.full = depth == "full";
+}
+
+}  // namespace
+
+std::vector<std::string> coverage_names() {
+  std::vector<std::string> names;
+  for (const Coverage each : {Coverage::kRing, Coverage::kSample, Coverage::kFull}) {
+    names.emplace_back(name_of(each));
+  }
+  return names;
+}
+
+std::optional<Coverage> coverage_named(const std::string& name) {
+  for (const Coverage each : {Coverage::kRing, Coverage::kSample, Coverage::kFull}) {
+    if (name == name_of(each)) return each;
+  }
+  return std::nullopt;
+}
+
+Json asked_of(const VerifyOptions& options) {
+  return {{"lab", options.lab},
+          {"hosts", options.hosts},
+          {"via", options.via},
+          {"topology", absolute(options.topology)},
+          {"stages", options.stages},
+          {"depth", depth_of(options)},
+          {"coverage", options.coverage},
+          {"expect", absolute(options.expect)},
+          {"training", options.training.wanted},
+          {"python", options.training.python},
+          {"cifar", options.training.cifar},
+          {"weights", options.training.weights}};
+}
+
+Result<void> read_asked(const Json& asked, VerifyOptions& options) {
+  try {
+    asked.at("lab").get_to(options.lab);
+    asked.at("hosts").get_to(options.hosts);
+    asked.at("via").get_to(options.via);
+    asked.at("topology").get_to(options.topology);
+    asked.at("stages").get_to(options.stages);
+    set_depth(asked.at("depth").get<std::string>(), options);
+    asked.at("coverage").get_to(options.coverage);
+    asked.at("expect").get_to(options.expect);
+    asked.at("training").get_to(options.training.wanted);
+    asked.at("python").get_to(options.training.python);
+    asked.at("cifar").get_to(options.training.cifar);
+    asked.at("weights").get_to(options.training.weights);
+  } catch (const Json::exception& error) {
+    return fail(acceptance::no_report(error.what()));
+  }
+  return {};
+}
+
+}  // namespace heddle::cli
