@@ -311,10 +311,38 @@ def plan(document):
     return made
 
 
+def _acceptance_rates(document, what, name):
+    rows = [(each["measure"].replace(", bandwidth", "").replace("_", " "),
+             [each["their_share_of_link"] and one(each["their_share_of_link"]), each["to_limit"]])
+            for each in document["rows"] if each["unit"] == "Gb/s" and not each["measure"].startswith("limit")]
+    return [figure(name, f"Bandwidth between two hosts, {what}, beside an integrator's test",
+                   "share of what the link carries", ["integrator, 100 Gb/s", "here"], rows, 2)]
+
+
+def _acceptance_training(document):
+    theirs, runs = document["theirs"], document["runs"]
+    gain = theirs["minutes, one server"] / theirs["minutes, two servers"]
+    rows = [("integrator, two GPU servers", [one(gain)])]
+    rows += [(name, [one(runs[key]["images_per_s"] / runs["one"]["images_per_s"])])
+             for name, key in (("heddle", "all"), ("Gloo", "gloo"))]
+    return [figure("acceptance_training", "ResNet-18 on two hosts, beside an integrator's test", "times one host",
+                   ["gain"], rows, 2)]
+
+
+def acceptance(document):
+    step = document["step"]
+    if step == "training":
+        return _acceptance_training(document)
+    if step == "reach":
+        return []
+    what = "RDMA in a virtual machine" if step == "rdma" else "a veth pair"
+    return _acceptance_rates(document, what, f"acceptance_{step}")
+
+
 SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath, "loss": loss,
              "failure": failure, "elastic": elastic, "gpu": gpu, "nccl": nccl, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
-             "distance": distance, "verify": verify}
+             "distance": distance, "verify": verify, "acceptance": acceptance}
 
 
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",

@@ -47,6 +47,14 @@ def nccl_row(**where):
     return {**where, "bytes": "64K", "channels": 1, "programs": both, "heddle_to": {"peer": spread(1.1)}}
 
 
+def acceptance_document(step):
+    rows = [{"measure": "rc_bw", "unit": "Gb/s", "their_share_of_link": 0.97, "to_limit": spread(1.0)},
+            {"measure": "heddle, RC, bandwidth", "unit": "Gb/s", "their_share_of_link": None, "to_limit": spread(0.5)}]
+    runs = {"one": {"images_per_s": 10.0}, "all": {"images_per_s": 19.0}, "gloo": {"images_per_s": 15.0}}
+    return {"step": step, "rows": rows, "runs": runs,
+            "theirs": {"minutes, one server": 27, "minutes, two servers": 15}}
+
+
 def documents():
     """What each scenario of bench/run prints, as far as figures are made of it."""
     one = spread(1.0)
@@ -97,6 +105,7 @@ def documents():
         "plan": {"cases": [planned | {"case": "a permutation"}],
                  "failures": [planned | {"case": "a ring, an uplink of eight failed"}]},
         "verify": {"network": "a fabric", "rows": [row]},
+        "acceptance": acceptance_document("rdma"),
         "sim": {"peer": "roce", "hosts": 64, "cases": [
             {"traffic": "permutation", "condition": "no loss", "system": system,
              "times_of_ideal": {"mean": 1.5, "p99": 2.0}} for system in ("heddle", "RoCE")]},
@@ -135,6 +144,12 @@ class ExtractTest(unittest.TestCase):
         for question, case in (("headroom", headroom), ("traffic", traffic)):
             for each in self.figures("size", {"question": question, "cases": [case]}).values():
                 self.assertIn("|---|", pages.table(each))
+
+    def test_each_step_of_the_acceptance_test_gives_figures(self):
+        for step, shown in (("throughput", "| 0.97 | 1.00 |"), ("rdma", "| **heddle, RC** | - | 0.50 |"),
+                            ("training", "| 1.80 |")):
+            (found,) = self.figures("acceptance", acceptance_document(step)).values()
+            self.assertIn(shown, pages.table(found, every_row=True), step)
 
     def test_an_unknown_scenario_has_no_figures(self):
         self.assertEqual(self.figures("soak", {}), {})

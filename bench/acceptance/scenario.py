@@ -1,0 +1,265 @@
+"""An integrator's acceptance test of Ethernet for AI, and the same questions on this machine.
+
+Three steps, each before the next: does RDMA talk (rping), how much (qperf), does training gain (ResNet-18 on one
+server and on two). Published figures have a column of their own: two GPU servers, one 100GbE switch, 60 s a run.
+Ours are shares of what each link can carry here, since absolute figures of a veth pair, or of soft-RoCE on an emulated
+processor, say nothing about a NIC's.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from harness.cable import Cable, need_network_rights
+from harness.failure import CannotMeasure
+from harness.machine import describe
+from harness.meanwhile import summary
+from harness.pair import built, installed, run_pair
+from harness.report import disturbance_note, row
+from harness.rounds import interleave, ratio, spread, text
+
+SUMMARY = "an integrator's acceptance test beside the same questions here"
+
+_MTU = 9000
+_STEPS = ("reach", "throughput", "rdma", "training")
+_VM = pathlib.Path(__file__).with_name("inside_vm.py")
+# The integrator's figures: Gb/s, microseconds, minutes.
+_THEIR_LINK = 100
+_THEIRS = {"tcp_bw": 16.9, "tcp_lat": 35.3, "udp_bw sent": 21.5, "udp_bw received": 1.45, "udp_lat": 28.4,
+           "rc_bw": 97.3, "rc_lat": 13.9, "minutes, one server": 27, "minutes, two servers": 15}
+
+
+def add_arguments(parser):
+    parser.add_argument("step", choices=_STEPS, help="the integrator's step, or a part of it")
+    parser.add_argument("--seconds", type=int, default=2, metavar="N", help="how long a measurement takes [2]")
+    parser.add_argument("--pairs", type=int, default=5, metavar="N",
+                        help="rounds: so often each program is measured, in turn [5]")
+
+
+def _by_qperf(output):
+    """{test: {figure: value}} of `qperf -uu`: bytes a second, nanoseconds."""
+    tests = {}
+    for line in output.splitlines():
+        if line.endswith(":"):
+            tests[line[:-1]] = {}
+        elif "=" in line:
+            name, value = line.split("=")
+            tests[list(tests)[-1]][name.strip()] = float(value.split()[0])
+    return tests
+
+
+def _gbits(bytes_per_s):
+    return bytes_per_s * 8 / 1e9
+
+
+# --- in the virtual machine ---
+
+def _in_vm(seconds, rounds, progress):
+    heddle = built("heddle")
+    for program, package in (("rping", "rdmacm-utils"), ("qperf", "qperf")):
+        installed(program, package)
+    progress.say(0, 1, "in the virtual machine")
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([heddle, "lab", "vm", "--out", folder, "--", sys.executable, "-B", str(_VM), heddle,
+                               str(seconds), str(rounds)], capture_output=True, text=True, check=False)
+        path = os.path.join(folder, "results.json")
+        if done.returncode != 0 or not os.path.exists(path):
+            raise CannotMeasure(f"the virtual machine ended with {done.returncode}: {done.stderr.strip()[-400:]}",
+                                "run scripts/setup --vm, and `heddle lab vm -- true` by hand")
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+# --- steps ---
+
+def _reach(arguments, progress):
+    """rping's question: do messages come back unchanged."""
+    found = _in_vm(arguments.seconds, 0, progress)
+    rows = [{"program": "rping, RC in the virtual machine", "messages": found["rping"].count("ping data")}]
+    for name, output in found["ping"].items():
+        rows.append({"program": f"{name} in the virtual machine", "messages": 20 if "each verified" in output else 0})
+    with Cable(_MTU) as cable:
+        heddle = built("heddle")
+        sample = run_pair(cable, [heddle, "ping", "--listen", "--once"],
+                          [heddle, "ping", cable.far_address, "-C", "20"], "listens", 20)
+    rows.append({"program": "heddle, UDP between namespaces",
+                 "messages": 20 if "each verified" in sample.output else 0})
+    return {"rows": rows}
+
+
+class _Contest:
+    def __init__(self, name, cable, server, client, patience_s):
+        self.name = name
+        self._arguments = (cable, server, client, "listens", patience_s)
+
+    def run(self):
+        return run_pair(*self._arguments)
+
+
+def _throughput_contests(cable, seconds):
+    heddle, raw, qperf = built("heddle"), built("heddle-bench-raw-udp"), installed("qperf", "qperf")
+    tests = ("tcp_bw", "tcp_lat", "udp_bw", "udp_lat")
+    asking = f"{qperf} -ws 5 -t {seconds} -uu {cable.far_address} {' '.join(tests)} && {qperf} {cable.far_address} quit"
+    raw_server = [raw, "--server", "--once"]
+    raw_client = [raw, "--client", cable.far_address, "-t", str(seconds), "--json"]
+    return [
+        _Contest("qperf", cable, ["sh", "-c", f"echo listens; exec {qperf}"], ["sh", "-c", asking],
+                 seconds * len(tests) + 20),
+        _Contest("heddle", cable, [heddle, "perf", "--listen", "--once"],
+                 [heddle, "perf", cable.far_address, "bw", "lat", "-t", f"{seconds}s", "-s", "1M", "--json"],
+                 seconds * 2 + 20),
+        _Contest("limit, bandwidth", cable, raw_server, [*raw_client, "--mtu", str(_MTU), "--mode", "copy"],
+                 seconds + 20),
+        _Contest("limit, latency", cable, raw_server, [*raw_client, "--test", "lat", "-s", "64"], seconds + 20),
+    ]
+
+
+def _of_heddle(output):
+    """Goodput in Gb/s and one-way latency (RTT/2) in microseconds."""
+    bandwidth, latency = json.loads(output)["tests"]
+    return bandwidth["goodput_gbits_per_s"], latency["half_round_trip_us_p50"]
+
+
+def _figures_of(samples):
+    """{measure: [value of a round, …]}."""
+    figures = {}
+
+    def add(name, value):
+        figures.setdefault(name, []).append(value)
+
+    for sample in samples["qperf"]:
+        tests = _by_qperf(sample.output)
+        add("tcp_bw", _gbits(tests["tcp_bw"]["bw"]))
+        add("udp_bw sent", _gbits(tests["udp_bw"]["send_bw"]))
+        add("udp_bw received", _gbits(tests["udp_bw"]["recv_bw"]))
+        for name in ("tcp_lat", "udp_lat"):
+            add(name, tests[name]["latency"] / 1e3)
+    for sample in samples["heddle"]:
+        bandwidth, latency = _of_heddle(sample.output)
+        add("heddle, bandwidth", bandwidth)
+        add("heddle, latency", latency)
+    for sample in samples["limit, bandwidth"]:
+        add("limit, bandwidth", json.loads(sample.output)["tests"][0]["goodput_gbits_per_s"])
+    for sample in samples["limit, latency"]:
+        add("limit, latency", json.loads(sample.output)["tests"][0]["half_round_trip_us_p50"])
+    return figures
+
+
+def _row(measure, values, limits, unit):
+    theirs = _THEIRS.get(measure)
+    share = theirs / _THEIR_LINK if theirs is not None and unit == "Gb/s" else None
+    return {"measure": measure, "unit": unit, "theirs": theirs, "their_share_of_link": share, "here": spread(values),
+            "to_limit": ratio(values, limits)}
+
+
+def _throughput(arguments, progress):
+    with Cable(_MTU) as cable:
+        samples = interleave(_throughput_contests(cable, arguments.seconds), arguments.pairs, progress)
+    figures = _figures_of(samples)
+    rows = [_row(name, figures[name], figures["limit, bandwidth"], "Gb/s")
+            for name in ("tcp_bw", "udp_bw sent", "udp_bw received", "heddle, bandwidth", "limit, bandwidth")]
+    rows += [_row(name, figures[name], figures["limit, latency"], "us")
+             for name in ("tcp_lat", "udp_lat", "heddle, latency", "limit, latency")]
+    return {"rows": rows, "machine": [summary(runs) for runs in samples.values()]}
+
+
+def _rdma(arguments, progress):
+    rounds = _in_vm(arguments.seconds, arguments.pairs, progress)["rounds"]
+    peer = [_by_qperf(one["qperf"]) for one in rounds]
+    limits = {"Gb/s": [_gbits(one["rc_bw"]["bw"]) for one in peer],
+              "us": [one["rc_lat"]["latency"] / 1e3 for one in peer]}
+    rows = [_row("rc_bw", limits["Gb/s"], limits["Gb/s"], "Gb/s"), _row("rc_lat", limits["us"], limits["us"], "us")]
+    for name in (name for name in rounds[0] if name != "qperf"):
+        both = [_of_heddle(one[name]) for one in rounds]
+        rows.append(_row(f"{name}, bandwidth", [each[0] for each in both], limits["Gb/s"], "Gb/s"))
+        rows.append(_row(f"{name}, latency", [each[1] for each in both], limits["us"], "us"))
+    return {"rows": rows}
+
+
+def _training(arguments, progress):
+    """`heddle verify` trains with the same images in each step on one host and on two, one core each."""
+    progress.say(0, 1, "heddle verify --stage training")
+    python = os.environ.get("HEDDLE_BENCH_PYTHON", "/usr/bin/python3")
+    module = os.environ.get("HEDDLE_TORCH_MODULE", str(pathlib.Path(built("heddle")).parents[1] / "python"))
+    path = os.pathsep.join(each for each in (module, os.environ.get("PYTHONPATH", "")) if each)
+    done = subprocess.run([built("heddle"), "verify", "--full", "--stage", "training", "--python", python, "--json"],
+                          env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    try:
+        stage = json.loads(done.stdout)["stages"][0]
+        runs = dict(zip(("one", "all", "gloo"), stage["data"]["torch"]))
+    except (ValueError, KeyError, IndexError) as missing:
+        raise CannotMeasure(f"heddle verify trained nothing: {(done.stderr or done.stdout).strip()[-400:]}",
+                            "run scripts/setup --torch and build again") from missing
+    return {"runs": runs, "rows": stage["rows"]}
+
+
+def run(arguments, progress):
+    if arguments.step in ("reach", "throughput"):
+        need_network_rights()
+    made = {"reach": _reach, "throughput": _throughput, "rdma": _rdma, "training": _training}[arguments.step](
+        arguments, progress)
+    return {"scenario": "acceptance", "step": arguments.step, "machine": describe(), "seconds": arguments.seconds,
+            "theirs": _THEIRS, "their_link_gbits_per_s": _THEIR_LINK, **made}
+
+
+# --- text ---
+
+_NOT_COMPARABLE = {
+    "reach": "rping proves that a NIC's RDMA writes and reads arrive; soft-RoCE proves the same of its driver, and of "
+             "no cable.",
+    "throughput": "Their link is a cable of 100 Gb/s, ours a veth pair whose limit is what a core moves: raw UDP with "
+                  "heddle's headers and one copy. Their hosts' cores are others, and their figures are single runs.",
+    "rdma": "soft-RoCE runs on an emulated processor: only ratios within a row's unit say something, and the NIC's "
+            "share of the work, which RDMA saves, is the processor's there.",
+    "training": "They fine-tune from pretrained weights on GPUs; here two cores of one machine train, one core each, "
+                "over shaped links. What can be compared is the gain from one host to two.",
+}
+
+
+def _theirs_text(each):
+    if each["theirs"] is None:
+        return "-"
+    share = each["their_share_of_link"]
+    return f"{each['theirs']}" + (f" ({share:.0%} of the link)" if share is not None else "")
+
+
+def _show_rows(document):
+    row("", "integrator", "here, median (range)", "to the limit here")
+    for each in document["rows"]:
+        row(f"{each['measure']}, {each['unit']}", _theirs_text(each), text(each["here"], 2), text(each["to_limit"], 2))
+
+
+def _show_training(document):
+    theirs = document["theirs"]
+    row("", "integrator", "heddle", "Gloo")
+    runs = document["runs"]
+    speed = {name: run["images_per_s"] for name, run in runs.items()}
+    row("one host", f"{theirs['minutes, one server']} min", f"{speed['one']:.1f} images/s", "")
+    row("two hosts", f"{theirs['minutes, two servers']} min", f"{speed['all']:.1f} images/s",
+        f"{speed['gloo']:.1f} images/s")
+    gain = theirs["minutes, one server"] / theirs["minutes, two servers"]
+    row("gain", f"{gain:.2f}x", f"{speed['all'] / speed['one']:.2f}x", f"{speed['gloo'] / speed['one']:.2f}x")
+    row("efficiency", f"{gain / 2:.0%}", f"{speed['all'] / speed['one'] / 2:.0%}",
+        f"{speed['gloo'] / speed['one'] / 2:.0%}")
+    row("time saved", f"{1 - 1 / gain:.0%}", f"{1 - speed['one'] / speed['all']:.0%}",
+        f"{1 - speed['one'] / speed['gloo']:.0%}")
+
+
+def show(document):
+    step = document["step"]
+    print(f"{step}: the integrator's test (two GPU servers, one 100GbE switch) and this machine\n")
+    if step == "reach":
+        row("", "messages of 20")
+        row("integrator: rping, RoCE", "20")
+        for each in document["rows"]:
+            row(each["program"], str(each["messages"]))
+    elif step == "training":
+        _show_training(document)
+    else:
+        _show_rows(document)
+    if "machine" in document and isinstance(document["machine"], list):
+        disturbance_note(document["machine"])
+    print(f"\n  {_NOT_COMPARABLE[step]}")
