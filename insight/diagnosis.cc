@@ -25,6 +25,10 @@ const char* name_of(VerdictClass verdict) {
       return "communication_slow";
     case VerdictClass::kDegradation:
       return "degradation";
+    case VerdictClass::kFlapping:
+      return "flapping";
+    case VerdictClass::kPathFailure:
+      return "path_failure";
     case VerdictClass::kLoadImbalance:
       return "load_imbalance";
   }
@@ -43,6 +47,8 @@ const char* name_of(PlaceKind place) {
       return "nic";
     case PlaceKind::kLink:
       return "link";
+    case PlaceKind::kRoute:
+      return "route";
     case PlaceKind::kGroup:
       return "group";
     case PlaceKind::kJob:
@@ -64,6 +70,8 @@ std::string place_text(const Diagnosis& diagnosis, const Place& place) {
       return "NIC of " + place.host;
     case PlaceKind::kLink:
       return "link from " + name(0) + " to " + name(1);
+    case PlaceKind::kRoute:
+      return "route by " + place.host;
     case PlaceKind::kGroup:
       return fmt::format("{} ranks", place.processes.size());
     case PlaceKind::kJob:
@@ -126,6 +134,8 @@ class DiagnosisBuilder::Body {
     }
     find_mismatches(facts_, diagnosis);
     if (diagnosis.verdicts.empty()) find_hangs(facts_, diagnosis.until_ns, diagnosis);
+    // Of a job that hangs all paths to a rank may have failed.
+    if (diagnosis.verdicts.empty()) find_path_faults(facts_, diagnosis);
     for (const BlockSeries& series : make_series(facts_, since_ns)) {
       if (series.blocks.size() < params::kLeastBlocks) {
         diagnosis.not_judged.push_back(fmt::format(

@@ -21,6 +21,8 @@ enum class VerdictClass : uint8_t {
   kNonCommunicationSlow,  // the others wait for a rank's computation
   kCommunicationSlow,     // data between two ranks, from one or to one is late
   kDegradation,           // it gets slower bit by bit
+  kFlapping,              // paths fail together and come back, again and again
+  kPathFailure,           // a way through the fabric does not work; others carry the data
   kLoadImbalance,         // ranks have unequal work by design: no fault
 };
 const char* name_of(VerdictClass verdict);
@@ -31,6 +33,7 @@ enum class PlaceKind : uint8_t {
   kReceiverNic,  // data to one host is late, from whichever host
   kNic,          // both
   kLink,         // between two ranks: the sender's NIC, the fabric's path or the receiver's NIC
+  kRoute,        // routers of the fabric that paths pass
   kGroup,        // several ranks
   kJob,
 };
@@ -39,7 +42,7 @@ const char* name_of(PlaceKind place);
 struct Place {
   PlaceKind kind = PlaceKind::kJob;
   std::vector<uint32_t> processes;  // of a link: sender, then receiver; sorted else
-  std::string host;                 // of a host or a NIC
+  std::string host;                 // of a host or a NIC; of a route its routers
   bool operator==(const Place&) const = default;
 };
 

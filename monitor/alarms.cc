@@ -13,7 +13,7 @@ using insight::VerdictClass;
 
 // A fault that grows is the same one when it has grown, and a rank that hangs may be seen to hang
 // in another way a second later.
-enum class Family : uint8_t { kHang, kMismatch, kSlow };
+enum class Family : uint8_t { kHang, kMismatch, kPaths, kSlow };
 
 Family family_of(VerdictClass verdict) {
   switch (verdict) {
@@ -22,6 +22,9 @@ Family family_of(VerdictClass verdict) {
       return Family::kHang;
     case VerdictClass::kMismatch:
       return Family::kMismatch;
+    case VerdictClass::kFlapping:
+    case VerdictClass::kPathFailure:
+      return Family::kPaths;
     case VerdictClass::kNonCommunicationSlow:
     case VerdictClass::kCommunicationSlow:
     case VerdictClass::kDegradation:

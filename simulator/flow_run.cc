@@ -237,6 +237,7 @@ ProcessOptions FlowRun::process_options(uint32_t host) const {
 
 transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
   transport::EndpointOptions options;
+  if (options_.discovers) options.discovery = transport::DiscoveryMode::kAuto;
   const BitsPerSec rate = rate_of_nics(network_, nics_[host]);
   options.accept = true;
   options.max_paths = std::max<uint16_t>(options_.paths, 1);

@@ -32,7 +32,8 @@ struct FlowRunOptions {
   bool advertises_receive_rate = true;
   // Hosts know the smallest MTU of the fabric; otherwise each path probes its own.
   bool advertises_mtu = true;
-  Bytes initial_window;  // per connection; zero: twice the fabric's bandwidth-delay product
+  bool discovers = false;  // connections find the fabric's routes
+  Bytes initial_window;    // per connection; zero: twice the fabric's bandwidth-delay product
   Bytes window_limit = mebibytes(256);
   Bytes longest_burst;                    // on one of several paths; zero: one segment
   Bytes receive_capacity = mebibytes(4);  // per host socket

@@ -21,7 +21,9 @@ constexpr std::array kClasses = {VerdictClass::kNonCommunicationHang,
                                  VerdictClass::kMismatch,
                                  VerdictClass::kNonCommunicationSlow,
                                  VerdictClass::kCommunicationSlow,
-                                 VerdictClass::kDegradation};
+                                 VerdictClass::kDegradation,
+                                 VerdictClass::kFlapping,
+                                 VerdictClass::kPathFailure};
 
 struct PlaceWord {
   const char* name;
@@ -32,6 +34,7 @@ const std::vector<PlaceWord>& place_words() {
       {"rank", {PlaceKind::kRank}},
       {"nic", {PlaceKind::kSenderNic, PlaceKind::kReceiverNic, PlaceKind::kNic}},
       {"link", {PlaceKind::kLink}},
+      {"route", {PlaceKind::kRoute}},
       {"group", {PlaceKind::kGroup}},
       {"job", {PlaceKind::kJob}}};
   return words;

@@ -74,6 +74,10 @@ void reduce_by(const std::string& name, FaultCase& job) {
 
 int run(const Arguments& arguments) {
   const Source source = arguments.source == "stream" ? Source::kStream : Source::kSimulation;
+  if (lacks(source, fault_named(arguments.fault))) {
+    fmt::print(stderr, "heddle-bench-diagnosis: streams have no paths: add --source simulation\n");
+    return 2;
+  }
   for (uint64_t seed = arguments.first; seed < arguments.first + arguments.count; ++seed) {
     FaultCase job = draw_case(seed, fault_named(arguments.fault), source);
     if (!arguments.algorithm.empty()) reduce_by(arguments.algorithm, job);

@@ -137,6 +137,8 @@ const char* name_of(Fault fault) {
       return "lossy_nic";
     case Fault::kSlowLink:
       return "slow_link";
+    case Fault::kFlappingLink:
+      return "flapping_link";
   }
   return "unknown";
 }
@@ -170,14 +172,18 @@ FaultCase draw_case(uint64_t seed, Fault fault, Source source) {
   job.noise = draw_noise(random, job);
   draw_truth(random, job);
   // Links are compared with each other, and of exchanges between two there is one pair.
-  const bool of_network =
-      fault == Fault::kSlowNic || fault == Fault::kLossyNic || fault == Fault::kSlowLink;
+  const bool of_network = fault == Fault::kSlowNic || fault == Fault::kLossyNic ||
+                          fault == Fault::kSlowLink || fault == Fault::kFlappingLink;
   if (of_network && job.ranks / job.ranks_per_host < 3) {
     job.ranks = 4;
     job.ranks_per_host = 1;
   }
   if (of_network) draw_peer(random, job);
   if (fault == Fault::kSlowLink && source == Source::kSimulation) draw_leaves(random, job);
+  if (fault == Fault::kFlappingLink) {
+    draw_leaves(random, job);
+    job.spines = 4;
+  }
   // A loss inside of a host does not happen; messages are recorded by heddle alone.
   if (of_network || !ring) job.waits = true;
   return job;

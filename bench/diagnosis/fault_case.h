@@ -10,25 +10,34 @@
 
 namespace heddle::bench {
 
+enum class Source : uint8_t { kStream, kSimulation };
+
 enum class Fault : uint8_t {
   kNone,
-  kStoppedRank,  // never starts an operation; its process lives
-  kFrozenRank,   // its process stops in mid-operation
-  kMismatch,     // it calls an operation with another count
-  kSlowRank,     // it computes `severity` times as long from the onset on
-  kGradualRank,  // the same, reached bit by bit
-  kSlowNic,      // a NIC's link has `severity` of its rate
-  kLossyNic,     // a NIC's link loses `severity` of its packets
-  kSlowLink,     // a link between two ranks, or switches, has `severity` of its rate
+  kStoppedRank,   // never starts an operation; its process lives
+  kFrozenRank,    // its process stops in mid-operation
+  kMismatch,      // it calls an operation with another count
+  kSlowRank,      // it computes `severity` times as long from the onset on
+  kGradualRank,   // the same, reached bit by bit
+  kSlowNic,       // a NIC's link has `severity` of its rate
+  kLossyNic,      // a NIC's link loses `severity` of its packets
+  kSlowLink,      // a link between two ranks, or switches, has `severity` of its rate
+  kFlappingLink,  // a link of a spine goes down and up; simulated only
 };
 inline constexpr std::array kFaults = {
-    Fault::kNone,     Fault::kStoppedRank, Fault::kFrozenRank,
-    Fault::kMismatch, Fault::kSlowRank,    Fault::kGradualRank,
-    Fault::kSlowNic,  Fault::kLossyNic,    Fault::kSlowLink,
+    Fault::kNone,     Fault::kStoppedRank,  Fault::kFrozenRank, Fault::kMismatch,
+    Fault::kSlowRank, Fault::kGradualRank,  Fault::kSlowNic,    Fault::kLossyNic,
+    Fault::kSlowLink, Fault::kFlappingLink,
 };
 const char* name_of(Fault fault);
+// Streams have no paths.
+inline bool lacks(Source source, Fault fault) {
+  return source == Source::kStream && fault == Fault::kFlappingLink;
+}
 // It costs time and does not stop the job.
 inline bool slows(Fault fault) { return fault >= Fault::kSlowRank; }
+// It is a fault whether it costs time or not.
+inline bool is_seen_without_effect(Fault fault) { return fault == Fault::kFlappingLink; }
 
 enum class Shape : uint8_t {
   kBuckets,   // all-reduces during the backward pass
@@ -81,6 +90,7 @@ struct FaultCase {
   topology::AlgorithmChoice algorithm;  // of all-reduces in a simulation's buckets
   uint32_t ranks = 4;
   uint32_t ranks_per_host = 1;
+  uint32_t spines = 1;  // of a simulation
   uint32_t steps = 100;
   uint32_t calls = 1;      // of a step
   double step_ns = 0;      // computation of a step
@@ -91,8 +101,6 @@ struct FaultCase {
 
   uint32_t host_of(uint32_t rank) const { return rank / ranks_per_host; }
 };
-
-enum class Source : uint8_t { kStream, kSimulation };
 
 // Simulations are shorter: each packet costs.
 FaultCase draw_case(uint64_t seed, Fault fault, Source source);

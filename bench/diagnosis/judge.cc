@@ -34,6 +34,8 @@ bool of_family(Fault fault, const Verdict& verdict) {
       return verdict.place.kind == PlaceKind::kRank &&
              (verdict.what == VerdictClass::kNonCommunicationSlow ||
               verdict.what == VerdictClass::kDegradation);
+    case Fault::kFlappingLink:
+      return verdict.what == VerdictClass::kFlapping || verdict.what == VerdictClass::kPathFailure;
     default:
       return verdict.place.kind != PlaceKind::kRank &&
              (verdict.what == VerdictClass::kCommunicationSlow ||
@@ -55,6 +57,8 @@ bool class_right(Fault fault, VerdictClass what) {
     case Fault::kLossyNic:
     case Fault::kSlowLink:
       return what == VerdictClass::kCommunicationSlow;
+    case Fault::kFlappingLink:
+      return what == VerdictClass::kFlapping;
     default:
       return true;
   }
@@ -94,6 +98,8 @@ bool place_right(const FaultCase& job, Source source, const Verdict& verdict) {
       return at_nic(job, verdict);
     case Fault::kSlowLink:
       return at_link(job, source, verdict);
+    case Fault::kFlappingLink:
+      return verdict.place.kind == PlaceKind::kRoute && verdict.place.host == flapping_router();
     default:
       return verdict.place.kind == PlaceKind::kRank && verdict.place.processes[0] == job.truth.rank;
   }
@@ -244,7 +250,7 @@ Result<Judgement> judge(const FaultCase& job, Source source, Looks looks) {
   const Result<ObservedJob> observed = observe(job, source, &*healthy);
   if (!observed) return fail(observed.error());
   double effect = 1;
-  if (slows(fault)) {
+  if (slows(fault) && !is_seen_without_effect(fault)) {
     const auto rest = static_cast<double>(observed->ended_ns - observed->onset_ns);
     effect = static_cast<double>(observed->ended_ns - healthy->ended_ns) / rest;
   }

@@ -19,8 +19,11 @@ from harness.report import row
 
 SUMMARY = "heddle diagnose on jobs with known faults, and on healthy ones: recall, place, delay, false positives"
 
-FAULTS = ("stopped_rank", "frozen_rank", "mismatch", "slow_rank", "gradual_rank", "slow_nic", "lossy_nic", "slow_link")
+FAULTS = ("stopped_rank", "frozen_rank", "mismatch", "slow_rank", "gradual_rank", "slow_nic", "lossy_nic", "slow_link",
+          "flapping_link")
 HANGS = FAULTS[:3]
+_SEEN_WITHOUT_EFFECT = (*HANGS, "flapping_link")
+_SIMULATED_ONLY = ("flapping_link",)  # streams have no paths
 SOURCES = ("simulation", "stream")
 ALGORITHMS = ("ring", "tree", "recursive_doubling", "halving_doubling", "two_level")
 _FIRST_SEED = {"development": 1, "held back": 1_000_000_001}
@@ -51,7 +54,8 @@ def _counts(arguments):
                                     ("simulation", arguments.simulations, arguments.healthy_simulations)):
         if source == "stream" and arguments.algorithm:
             continue
-        yield from ((source, fault, faults) for fault in FAULTS)
+        yield from ((source, fault, faults) for fault in FAULTS
+                    if source == "simulation" or fault not in _SIMULATED_ONLY)
         yield source, "none", healthy
 
 
@@ -98,7 +102,7 @@ def _scores(cases):
 
 
 def _visible(case):
-    return case["fault"] in HANGS or case["effect"] >= _VISIBLE
+    return case["fault"] in _SEEN_WITHOUT_EFFECT or case["effect"] >= _VISIBLE
 
 
 def _by_effect(cases):
@@ -123,7 +127,7 @@ def _class_document(cases):
     fault = cases[0]["fault"]
     document = {"source": cases[0]["source"], "fault": fault, "all": _scores(cases),
                 "visible": _scores([case for case in cases if _visible(case)])}
-    if fault not in HANGS:
+    if fault not in _SEEN_WITHOUT_EFFECT:
         document |= {"by_effect": _by_effect(cases), "by_severity": _by_severity(cases)}
     return document
 

@@ -2,12 +2,15 @@
 #include "bench/diagnosis/simulation.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 
 #include "bench/diagnosis/draw.h"
+#include "insight/party.h"
 #include "jobs/simulated_jobs.h"
 #include "simulator/flow_run.h"
+#include "simulator/network.h"
 #include "topology/generators.h"
 
 namespace heddle::bench {
@@ -28,6 +31,8 @@ constexpr uint64_t kEventsAtOnce = 20'000;
 // A spine's rate beside a host's: packets are few and large here, and a hop more of each would be
 // an inborn delay of the links between leaves.
 constexpr uint64_t kSpine = 64;
+constexpr uint32_t kFlappingSpine = 2;
+constexpr uint32_t kFlaps = 5;  // of a flapping link
 // A hang takes the longer of 10 s and four of the longest pauses to be one.
 constexpr Nanos kObserved = seconds(60);
 constexpr Nanos kEndless = seconds(100'000);
@@ -42,7 +47,7 @@ class RankEvents final : public events::EachSink<RankEvents> {
     return {kCommunicatorMade, kCommunicatorLinked, kCommunicatorEnded, kCallMade,
             kCallStarted,      kCallEnded,          kWaitBegun,         kWaitEnded,
             kMessageCompleted, kBurstLost,          kRecovery,          kConnectionClosed,
-            kWireBin};
+            kWireBin,          kPathTraced};
   }
   template <typename Event>
   void on_any(const Event& event) {
@@ -74,8 +79,12 @@ class Simulation {
                            .clock_error_ns = static_cast<int64_t>(job_.noise.clock_error_ns)});
       sinks.push_back(std::make_unique<RankEvents>(rank, made.events));
     }
-    simulator::FlowRun run(
-        fabric, workload, {.seed = job_.seed, .paths = 8, .sink_of = {}, .wire_span = millis(200)});
+    simulator::FlowRun run(fabric, workload,
+                           {.seed = job_.seed,
+                            .paths = static_cast<uint16_t>(job_.spines > 1 ? 64 : 8),
+                            .discovers = job_.spines > 1,
+                            .sink_of = {},
+                            .wire_span = millis(200)});
     const auto jobs = jobs::SimulatedJobs::create(
         run, {.sink_of = [&sinks](size_t, uint32_t rank) { return sinks[rank].get(); }});
     if (!jobs) return fail(jobs.error());
@@ -185,7 +194,7 @@ class Simulation {
     topology::LinkShape up = link;
     up.rate = {link.rate.count * kSpine};
     return {.leaves = 2,
-            .spines = 1,
+            .spines = job_.spines,
             .hosts_per_leaf = hosts_per_leaf(),
             .host_link = link,
             .spine_link = up,
@@ -244,11 +253,29 @@ class Simulation {
         change.direction = LinkDirection::kForward;
         change.rate = scaled(rate(), truth.severity);
         break;
+      case Fault::kFlappingLink:
+        change.link = topology::leaf_spine_link(shape(), leaf_of(truth.rank), kFlappingSpine);
+        return add_flaps(change, fabric);
       default:
         return;
     }
     fabric.changes.push_back(change);
   }
+
+  // Down for a quarter of each period, until the job's end.
+  void add_flaps(LinkChange change, topology::Topology& fabric) const {
+    const Nanos period{(healthy_->ended_ns - onset_ns()) / kFlaps};
+    for (uint32_t flap = 0; flap < kFlaps; ++flap) {
+      change.kind = LinkChangeKind::kDown;
+      fabric.changes.push_back(change);
+      LinkChange up = change;
+      up.kind = LinkChangeKind::kUp;
+      up.at = change.at + period / 4;
+      fabric.changes.push_back(up);
+      change.at = change.at + period;
+    }
+  }
+
   static BitsPerSec scaled(BitsPerSec rate, double by) {
     return {static_cast<uint64_t>(static_cast<double>(rate.count) * by)};
   }
@@ -282,6 +309,14 @@ class Simulation {
 };
 
 }  // namespace
+
+std::string flapping_router() {
+  constexpr uint32_t kLeaves = 2;  // switches before the spines
+  const std::array<uint8_t, 16> address = simulator::router_address(kLeaves + kFlappingSpine);
+  uint64_t halves[2] = {};
+  for (size_t i = 0; i < address.size(); ++i) halves[i / 8] = halves[i / 8] << 8 | address[i];
+  return insight::host_text(halves[0], halves[1]);
+}
 
 Result<ObservedJob> simulate(const FaultCase& job, const ObservedJob* healthy) {
   return Simulation(job, healthy).run();

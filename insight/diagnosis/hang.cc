@@ -170,9 +170,9 @@ class Hangs {
   bool left_for_another(uint32_t process) const {
     const std::vector<ProcessFacts>& all = facts_.processes();
     const auto has_left = [](const auto& entry) { return entry.second.left != kNever; };
-    const bool left = all[process].end.closed ||
-                      std::any_of(all[process].communicators.begin(),
-                                  all[process].communicators.end(), has_left);
+    const bool left =
+        all[process].end.closed ||
+        std::any_of(all[process].communicators.begin(), all[process].communicators.end(), has_left);
     if (!left) return false;
     for (uint32_t other = 0; other < all.size(); ++other) {
       if (other != process && declares_dead(all[process], other)) return true;

@@ -79,6 +79,33 @@ inline constexpr double kAlikeSizes = 1.25;
 // 0.01 to 0.1.
 inline constexpr double kLeastTransfer = 0.02;
 
+// --- paths that fail ---
+
+// A path that works again within this time was late, and not down, ns. Measured: on busy simulated
+// fabrics paths that were declared failed by mistake return within 45 ms, those of a link that was
+// down after 80 ms and more. Range 50 to 500 ms.
+inline constexpr int64_t kLeastDownNs = 100'000'000;
+// Outages of paths that begin at most this long one after the other have one cause: time-outs of
+// connections that rarely send notice it later. Range 0.2 to 5 s.
+inline constexpr int64_t kTogetherNs = 2'000'000'000;
+// A link flaps if it has failed and come back this many times: once and twice are repairs. Range 3
+// to 5.
+inline constexpr int64_t kLeastFlaps = 3;
+// It no longer does after this many of its longest pauses, and at least this long. Range 2 to 5; 30
+// to 300 s.
+inline constexpr int64_t kCalmPauses = 3;
+inline constexpr int64_t kLeastCalmNs = 60'000'000'000;
+// Routers are common to failed paths that this share of them passes. Range 0.8 to 1.
+inline constexpr double kLeastOnRoute = 0.9;
+// Routers that failed paths have in common are behind it only where at least this share of the
+// connections' paths does not pass them. Range 0.1 to 0.5.
+inline constexpr double kLeastOtherPaths = 0.25;
+// A way that does not work again after this time is down, ns. Range 5 to 60 s.
+inline constexpr int64_t kLeastOutageNs = 10'000'000'000;
+// Paths that fail together: one alone may be slow by chance. Range 2 to 8.
+inline constexpr size_t kLeastFailedPaths = 2;
+inline constexpr double kMostConfidence = 0.95;
+
 // --- degradation ---
 
 // A slow place degrades, and did not break, if its level rose over at least this share of the
@@ -100,6 +127,10 @@ inline constexpr size_t kMostDepartures = 4 * kMostArrivals;
 // Of an operation whose messages share NICs, steps of 5 ns or so: a gather of 1,000 ranks takes two
 // million. Range 1 to 100 million.
 inline constexpr size_t kMostShareSteps = 5'000'000;
+// Outages of a connection's paths, its paths whose route is kept, and the routers of one.
+inline constexpr size_t kMostOutages = 1'000;
+inline constexpr size_t kMostRoutes = 256;
+inline constexpr size_t kMostHops = 32;
 // Times of losses and path changes that are kept for a connection.
 inline constexpr size_t kMostTroubles = 10'000;
 

@@ -20,6 +20,9 @@ void find_slow_ranks(const JobFacts& facts, const BlockSeries& series, Diagnosis
 // Links whose data is late.
 void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis);
 
+// Paths that fail together, again and again or for good.
+void find_path_faults(const JobFacts& facts, Diagnosis& diagnosis);
+
 // The place that links (pairs of processes) have in common: a NIC where they share a host and no
 // other explains them, else the first link.
 Place place_of_links(const JobFacts& facts,
