@@ -45,7 +45,8 @@ nlohmann::ordered_json json_of(uint64_t seed, const Judgement& judgement) {
                                  {"judged", judgement.judged},
                                  {"events", judgement.events},
                                  {"first_class", judgement.first_class},
-                                 {"verdicts", judgement.verdicts}};
+                                 {"verdicts", judgement.verdicts},
+                                 {"evidence", judgement.evidence}};
   if (job.truth.fault == Fault::kNone) return line;
   line["rank"] = job.truth.rank;
   line["severity"] = job.truth.severity;

@@ -193,7 +193,9 @@ class Judge {
     for (const Verdict& each : diagnosis.verdicts) {
       result_.verdicts.push_back(text_of(diagnosis, each));
     }
-    if (!diagnosis.verdicts.empty()) result_.first_class = name_of(diagnosis.verdicts[0].what);
+    if (diagnosis.verdicts.empty()) return;
+    result_.first_class = name_of(diagnosis.verdicts[0].what);
+    result_.evidence = diagnosis.verdicts[0].evidence;
   }
 
   // Of the fault's family: at its place where there is one, else the first; null: none.
