@@ -66,6 +66,18 @@ TEST(DiagnosisOfFaults, HasFewVerdictsOnHealthyJobs) {
   EXPECT_LE(accused, kHealthy / 11);
 }
 
+// All-to-alls, of which each rank sends all at once: a link was late whose messages met others at
+// its receiver's NIC.
+TEST(DiagnosisOfFaults, AccusesNoHealthyExchangeOfASimulation) {
+  for (const uint64_t seed : {27u, 30u}) {
+    const Result<Judgement> judgement =
+        judge(draw_case(seed, Fault::kNone, Source::kSimulation), Source::kSimulation);
+    ASSERT_TRUE(judgement.has_value());
+    EXPECT_TRUE(judgement->judged);
+    EXPECT_TRUE(judgement->verdicts.empty()) << text_of(seed, *judgement);
+  }
+}
+
 TEST(DiagnosisOfFaults, NamesAFrozenRankOfASimulation) {
   constexpr uint64_t kFrozen = 2;
   const Result<Judgement> judgement =

@@ -126,8 +126,50 @@ class Transits {
   // By the times at which both sides posted each message, whatever the order of messages. Where
   // clocks are not known nothing is: neither is when its sender was ready.
   void measure_posted() {
-    if (std::isinf(error_ns_)) return;
-    const std::vector<Measured> messages = of_posted();
+    if (!std::isinf(error_ns_)) measure(of_posted());
+  }
+
+  // The same of an exchange, in which each rank posts what it sends to another with what it
+  // receives from it, if all receivers recorded when they posted.
+  bool measure_posted_exchange() {
+    if (std::isinf(error_ns_)) return false;
+    std::vector<Measured> messages;
+    for (uint32_t to = 0; to < operation_.parts.size(); ++to) {
+      for (Inflow& inflow : operation_.parts[to].inflows) {
+        const Inflow* const posted_with = inflow_of(inflow.from, to);
+        if (posted_with == nullptr || posted_with->arrivals.size() != inflow.arrivals.size()) {
+          return false;
+        }
+        int64_t last = kBefore;
+        for (size_t i = 0; i < inflow.arrivals.size(); ++i) {
+          const Arrival& arrival = inflow.arrivals[i];
+          if (arrival.posted >= arrival.at) return false;  // it is not known
+          if (!within_host(processes_, operation_, inflow.from, to)) {
+            messages.push_back(
+                {to,
+                 &inflow,
+                 &arrival,
+                 {posted_with->arrivals[i].posted, std::max(arrival.posted, last), last}});
+          }
+          last = arrival.at;
+        }
+      }
+    }
+    measure(messages);
+    return true;
+  }
+
+ private:
+  // What a rank receives from another; null: nothing.
+  const Inflow* inflow_of(uint32_t rank, uint32_t from) const {
+    const std::vector<Inflow>& inflows = operation_.parts[rank].inflows;
+    const auto found =
+        std::lower_bound(inflows.begin(), inflows.end(), from,
+                         [](const Inflow& inflow, uint32_t value) { return inflow.from < value; });
+    return found == inflows.end() || found->from != from ? nullptr : &*found;
+  }
+
+  void measure(const std::vector<Measured>& messages) {
     std::vector<Passage> passages;
     for (const Measured& each : messages) {
       const auto end = static_cast<double>(each.arrival->at);
@@ -141,7 +183,6 @@ class Transits {
     }
   }
 
- private:
   // Which of a rank's messages was its n-th follows from clocks of several hosts; rounds are not
   // equally long.
   bool rounds_are_distinct() const {
@@ -266,7 +307,8 @@ void measure_transits(const std::vector<ProcessFacts>& processes, Operation& ope
   if (ring) {
     Transits(processes, operation).measure_ring();
   } else if (started && is_exchange(operation)) {
-    Transits(processes, operation).measure_exchange();
+    Transits transits(processes, operation);
+    if (!transits.measure_posted_exchange()) transits.measure_exchange();
   } else if (started) {
     Transits(processes, operation).measure_posted();
   }
