@@ -134,8 +134,7 @@ class DiagnosisBuilder::Body {
     }
     find_mismatches(facts_, diagnosis);
     if (diagnosis.verdicts.empty()) find_hangs(facts_, diagnosis.until_ns, diagnosis);
-    // Of a job that hangs all paths to a rank may have failed.
-    if (diagnosis.verdicts.empty()) find_path_faults(facts_, diagnosis);
+    const bool hangs = !diagnosis.verdicts.empty();  // then all paths to a rank may have failed
     for (const BlockSeries& series : make_series(facts_, since_ns)) {
       if (series.blocks.size() < params::kLeastBlocks) {
         diagnosis.not_judged.push_back(fmt::format(
@@ -149,6 +148,7 @@ class DiagnosisBuilder::Body {
       find_slow_ranks(facts_, series, diagnosis);
       find_slow_links(facts_, series, diagnosis);
     }
+    if (!hangs) find_path_faults(facts_, diagnosis);
     limit(diagnosis);
     return diagnosis;
   }

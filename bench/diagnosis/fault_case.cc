@@ -139,6 +139,8 @@ const char* name_of(Fault fault) {
       return "slow_link";
     case Fault::kFlappingLink:
       return "flapping_link";
+    case Fault::kFlappingNic:
+      return "flapping_nic";
   }
   return "unknown";
 }
@@ -173,7 +175,7 @@ FaultCase draw_case(uint64_t seed, Fault fault, Source source) {
   draw_truth(random, job);
   // Links are compared with each other, and of exchanges between two there is one pair.
   const bool of_network = fault == Fault::kSlowNic || fault == Fault::kLossyNic ||
-                          fault == Fault::kSlowLink || fault == Fault::kFlappingLink;
+                          fault == Fault::kSlowLink || fault >= Fault::kFlappingLink;
   if (of_network && job.ranks / job.ranks_per_host < 3) {
     job.ranks = 4;
     job.ranks_per_host = 1;

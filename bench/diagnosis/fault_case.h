@@ -23,21 +23,22 @@ enum class Fault : uint8_t {
   kLossyNic,      // a NIC's link loses `severity` of its packets
   kSlowLink,      // a link between two ranks, or switches, has `severity` of its rate
   kFlappingLink,  // a link of a spine goes down and up; simulated only
+  kFlappingNic,   // a NIC's link does
 };
 inline constexpr std::array kFaults = {
-    Fault::kNone,     Fault::kStoppedRank,  Fault::kFrozenRank, Fault::kMismatch,
-    Fault::kSlowRank, Fault::kGradualRank,  Fault::kSlowNic,    Fault::kLossyNic,
-    Fault::kSlowLink, Fault::kFlappingLink,
+    Fault::kNone,     Fault::kStoppedRank,  Fault::kFrozenRank,  Fault::kMismatch,
+    Fault::kSlowRank, Fault::kGradualRank,  Fault::kSlowNic,     Fault::kLossyNic,
+    Fault::kSlowLink, Fault::kFlappingLink, Fault::kFlappingNic,
 };
 const char* name_of(Fault fault);
 // Streams have no paths.
 inline bool lacks(Source source, Fault fault) {
-  return source == Source::kStream && fault == Fault::kFlappingLink;
+  return source == Source::kStream && fault >= Fault::kFlappingLink;
 }
 // It costs time and does not stop the job.
 inline bool slows(Fault fault) { return fault >= Fault::kSlowRank; }
 // It is a fault whether it costs time or not.
-inline bool is_seen_without_effect(Fault fault) { return fault == Fault::kFlappingLink; }
+inline bool is_seen_without_effect(Fault fault) { return fault >= Fault::kFlappingLink; }
 
 enum class Shape : uint8_t {
   kBuckets,   // all-reduces during the backward pass

@@ -35,6 +35,7 @@ bool of_family(Fault fault, const Verdict& verdict) {
              (verdict.what == VerdictClass::kNonCommunicationSlow ||
               verdict.what == VerdictClass::kDegradation);
     case Fault::kFlappingLink:
+    case Fault::kFlappingNic:
       return verdict.what == VerdictClass::kFlapping || verdict.what == VerdictClass::kPathFailure;
     default:
       return verdict.place.kind != PlaceKind::kRank &&
@@ -58,6 +59,7 @@ bool class_right(Fault fault, VerdictClass what) {
     case Fault::kSlowLink:
       return what == VerdictClass::kCommunicationSlow;
     case Fault::kFlappingLink:
+    case Fault::kFlappingNic:
       return what == VerdictClass::kFlapping;
     default:
       return true;
@@ -95,6 +97,7 @@ bool place_right(const FaultCase& job, Source source, const Verdict& verdict) {
   switch (job.truth.fault) {
     case Fault::kSlowNic:
     case Fault::kLossyNic:
+    case Fault::kFlappingNic:
       return at_nic(job, verdict);
     case Fault::kSlowLink:
       return at_link(job, source, verdict);

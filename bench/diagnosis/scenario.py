@@ -20,10 +20,10 @@ from harness.report import row
 SUMMARY = "heddle diagnose on jobs with known faults, and on healthy ones: recall, place, delay, false positives"
 
 FAULTS = ("stopped_rank", "frozen_rank", "mismatch", "slow_rank", "gradual_rank", "slow_nic", "lossy_nic", "slow_link",
-          "flapping_link")
+          "flapping_link", "flapping_nic")
 HANGS = FAULTS[:3]
-_SEEN_WITHOUT_EFFECT = (*HANGS, "flapping_link")
-_SIMULATED_ONLY = ("flapping_link",)  # streams have no paths
+_SIMULATED_ONLY = FAULTS[-2:]  # streams have no paths
+_SEEN_WITHOUT_EFFECT = (*HANGS, *_SIMULATED_ONLY)
 SOURCES = ("simulation", "stream")
 ALGORITHMS = ("ring", "tree", "recursive_doubling", "halving_doubling", "two_level")
 _FIRST_SEED = {"development": 1, "held back": 1_000_000_001}

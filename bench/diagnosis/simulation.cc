@@ -253,6 +253,8 @@ class Simulation {
         change.direction = LinkDirection::kForward;
         change.rate = scaled(rate(), truth.severity);
         break;
+      case Fault::kFlappingNic:
+        return add_flaps(change, fabric);
       case Fault::kFlappingLink:
         change.link = topology::leaf_spine_link(shape(), leaf_of(truth.rank), kFlappingSpine);
         return add_flaps(change, fabric);

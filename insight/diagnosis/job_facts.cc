@@ -262,6 +262,7 @@ void JobFacts::departed(uint32_t process, const Message& message) {
 }
 
 void JobFacts::on(uint32_t process, const events::MessageCompleted& event, int64_t at) {
+  processes_[process].connections[event.connection].paths.on_message(at);
   const int64_t posted = at - std::clamp<int64_t>(event.since_posted.count, 0, kLatest);
   const Message message{event.connection, event.channel, event.sequence, event.bytes, posted};
   if (event.direction == events::Direction::kReceived) {
@@ -289,27 +290,6 @@ void JobFacts::on(uint32_t process, const events::BurstLost& event, int64_t at) 
       {at, event.path, timeout ? Trouble::Kind::kTimeout : Trouble::Kind::kLost, event.segments});
 }
 
-namespace {
-
-void begin_outage(ConnectionFacts& connection, uint16_t path, int64_t at) {
-  const bool open =
-      std::any_of(connection.outages.begin(), connection.outages.end(),
-                  [path](const Outage& each) { return each.path == path && each.to == kNever; });
-  if (open) return;
-  const auto route = connection.routes.find(path);
-  connection.outages.push_back(
-      {path, at, kNever, route == connection.routes.end() ? std::vector<Router>() : route->second});
-  if (connection.outages.size() > params::kMostOutages) connection.outages.pop_front();
-}
-
-void end_outage(ConnectionFacts& connection, uint16_t path, int64_t at) {
-  for (Outage& each : connection.outages) {
-    if (each.path == path && each.to == kNever) each.to = at;
-  }
-}
-
-}  // namespace
-
 void JobFacts::on(uint32_t process, const events::Recovery& event, int64_t at) {
   using events::RecoveryStep;
   Trouble::Kind kind{};
@@ -318,11 +298,11 @@ void JobFacts::on(uint32_t process, const events::Recovery& event, int64_t at) {
       kind = Trouble::Kind::kTimeout;
       break;
     case RecoveryStep::kPathSetAside:
-      begin_outage(processes_[process].connections[event.connection], event.path, at);
+      processes_[process].connections[event.connection].paths.begin(event.path, at);
       kind = Trouble::Kind::kSetAside;
       break;
     case RecoveryStep::kPathReturned:
-      end_outage(processes_[process].connections[event.connection], event.path, at);
+      processes_[process].connections[event.connection].paths.end(event.path, at);
       kind = Trouble::Kind::kReturned;
       break;
     case RecoveryStep::kPeerProbe:
@@ -344,13 +324,8 @@ void JobFacts::on(uint32_t process, const events::ConnectionClosed& event, int64
 }
 
 void JobFacts::on(uint32_t process, const events::PathTraced& event, int64_t /*at*/) {
-  auto& routes = processes_[process].connections[event.connection].routes;
-  if (event.hop == 0 || event.hop > params::kMostHops) return;
-  if (!routes.contains(event.path) && routes.size() >= params::kMostRoutes) return;
-  std::vector<Router>& route = routes[event.path];
-  if (route.size() < event.hop) route.resize(event.hop);
-  const Router router{event.router_high, event.router_low};
-  if (router != Router{}) route[event.hop - 1] = router;  // else it did not answer this time
+  processes_[process].connections[event.connection].paths.trace(
+      event.path, event.hop, {event.router_high, event.router_low});
 }
 
 void JobFacts::on(uint32_t process, const events::WireBin& event, int64_t /*at*/) {

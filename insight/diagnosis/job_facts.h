@@ -15,6 +15,7 @@
 
 #include "events/events.h"
 #include "insight/diagnosis.h"
+#include "insight/diagnosis/path_outages.h"
 
 namespace heddle::insight {
 
@@ -118,29 +119,13 @@ struct Trouble {
   uint32_t segments = 0;  // of kLost
 };
 
-// A router's address as an IPv6 address; zero: it did not answer.
-struct Router {
-  uint64_t high = 0;
-  uint64_t low = 0;
-  auto operator<=>(const Router&) const = default;
-};
-
-// A path that was declared failed; `to`: kNever while it is.
-struct Outage {
-  uint16_t path = 0;
-  int64_t from = 0;
-  int64_t to = kNever;
-  std::vector<Router> route;  // when it failed, hop by hop; empty: not known
-};
-
 struct ConnectionFacts {
   uint64_t communicator = 0;
   uint32_t peer = kNobody;  // rank in the communicator
   uint64_t packets = 0;     // sent
   uint64_t lost = 0;        // segments
   std::vector<Trouble> troubles;
-  std::deque<Outage> outages;                      // the newest kMostOutages
-  std::map<uint16_t, std::vector<Router>> routes;  // by path, hop by hop, as last seen
+  PathOutages paths;
   bool peer_died = false;
 };
 

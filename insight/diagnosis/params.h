@@ -127,7 +127,8 @@ inline constexpr size_t kMostDepartures = 4 * kMostArrivals;
 // Of an operation whose messages share NICs, steps of 5 ns or so: a gather of 1,000 ranks takes two
 // million. Range 1 to 100 million.
 inline constexpr size_t kMostShareSteps = 5'000'000;
-// Outages of a connection's paths, its paths whose route is kept, and the routers of one.
+// Outages of a connection's paths that ended, its paths whose route is kept (and that fail at a
+// time), and the routers of one.
 inline constexpr size_t kMostOutages = 1'000;
 inline constexpr size_t kMostRoutes = 256;
 inline constexpr size_t kMostHops = 32;

@@ -7,7 +7,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -40,12 +42,15 @@ std::vector<PathOutage> outages_of(const JobFacts& facts) {
   std::vector<PathOutage> all;
   for (uint32_t process = 0; process < facts.processes().size(); ++process) {
     for (const auto& [id, connection] : facts.processes()[process].connections) {
-      if (connection.peer_died || connection.outages.empty()) continue;
+      if (connection.peer_died) continue;
       const uint32_t peer = facts.process_of(connection.communicator, connection.peer);
       if (peer == kNobody) continue;
-      for (const Outage& outage : connection.outages) {
-        const bool late = outage.to != kNever && outage.to - outage.from < params::kLeastDownNs;
-        if (!late) all.push_back({&connection, {process, peer}, outage});
+      for (const Outage& outage : connection.paths.ended()) {
+        if (outage.to - outage.from < params::kLeastDownNs) continue;
+        all.push_back({&connection, {process, peer}, outage});
+      }
+      for (const Outage& outage : connection.paths.lasting()) {
+        all.push_back({&connection, {process, peer}, outage});
       }
     }
   }
@@ -88,12 +93,12 @@ std::vector<Incident> incidents_of(std::vector<PathOutage> outages) {
   return incidents;
 }
 
-bool passes(const std::vector<Router>& route, const Router& router) {
+bool passes(const Route& route, const Router& router) {
   return std::find(route.begin(), route.end(), router) != route.end();
 }
 
 // Routers that nearly all these routes pass, in the order of the first that does.
-std::vector<Router> common_routers(const std::vector<const std::vector<Router>*>& routes) {
+std::vector<Router> common_routers(const std::vector<const Route*>& routes) {
   std::vector<Router> common;
   for (const auto* const each : routes) {
     for (const Router& router : *each) {
@@ -112,7 +117,7 @@ std::vector<Router> common_routers(const std::vector<const std::vector<Router>*>
 // Routers that nearly all failed paths pass and many others of the same connections do not; empty:
 // none, or the routes are not known.
 std::vector<Router> routers_behind(const Incident& incident) {
-  std::vector<const std::vector<Router>*> failed;
+  std::vector<const Route*> failed;
   std::set<const ConnectionFacts*> connections;
   for (const PathOutage& each : incident.outages) {
     if (each.outage.route.empty()) return {};
@@ -124,7 +129,7 @@ std::vector<Router> routers_behind(const Incident& incident) {
     size_t all = 0;
     size_t others = 0;
     for (const ConnectionFacts* const connection : connections) {
-      for (const auto& [path, route] : connection->routes) {
+      for (const auto& [path, route] : connection->paths.routes()) {
         ++all;
         others += passes(route, router) ? 0 : 1;
       }
@@ -166,10 +171,34 @@ struct History {
   std::vector<const Incident*> incidents;  // in order of time
 };
 
+// Whether no message at all of most connections completed until a path of it worked again. Where a
+// link is crowded, paths are declared failed that are late, and others of the same connections
+// work.
+bool is_silent(const Incident& incident) {
+  struct Course {
+    int64_t others_worked = INT64_MAX;
+    int64_t returned = INT64_MAX;
+  };
+  std::map<const ConnectionFacts*, Course> courses;
+  for (const PathOutage& each : incident.outages) {
+    Course& course = courses[each.connection];
+    const Outage& outage = each.outage;
+    if (outage.others_worked != kNever) {
+      course.others_worked = std::min(course.others_worked, outage.others_worked);
+    }
+    if (outage.to != kNever) course.returned = std::min(course.returned, outage.to);
+  }
+  const auto silent = std::count_if(courses.begin(), courses.end(), [](const auto& each) {
+    return each.second.others_worked >= each.second.returned;
+  });
+  return 2 * static_cast<size_t>(silent) >= courses.size();
+}
+
 std::vector<History> histories_of(const JobFacts& facts, const std::vector<Incident>& incidents) {
   std::vector<History> histories;
   for (const Incident& incident : incidents) {
     const Place place = place_of(facts, incident);
+    if (place.kind != PlaceKind::kRoute && !is_silent(incident)) continue;
     const auto known = std::find_if(histories.begin(), histories.end(),
                                     [&](const History& each) { return each.place == place; });
     if (known == histories.end()) {
@@ -272,11 +301,18 @@ std::optional<Verdict> failure(const Diagnosis& diagnosis, const History& histor
 }  // namespace
 
 void find_path_faults(const JobFacts& facts, Diagnosis& diagnosis) {
+  // Where a link is slow, messages on it are late enough for paths to be declared failed.
+  const bool late =
+      std::any_of(diagnosis.verdicts.begin(), diagnosis.verdicts.end(), [](const Verdict& each) {
+        return each.place.kind != PlaceKind::kRank && each.what != VerdictClass::kMismatch;
+      });
   const std::vector<Incident> incidents = incidents_of(outages_of(facts));
   for (const History& history : histories_of(facts, incidents)) {
     std::optional<Verdict> verdict = flapping(diagnosis, history);
     if (!verdict) verdict = failure(diagnosis, history);
-    if (verdict) diagnosis.verdicts.push_back(std::move(*verdict));
+    if (verdict && (!late || verdict->place.kind == PlaceKind::kRoute)) {
+      diagnosis.verdicts.push_back(std::move(*verdict));
+    }
   }
 }
 
