@@ -94,7 +94,10 @@ void RankProgram::fail(const std::string& why) {
 }
 
 std::string RankProgram::waits_for() const {
-  if (under_way_.empty()) return "it has nothing under way";
+  if (under_way_.empty()) {
+    return pending_.holds(topology::kEveryLabel) ? "every action waits for another one"
+                                                 : "it has nothing under way";
+  }
   const UnderWay& oldest = under_way_.front();
   return std::string(name_of(oldest.action->call)) + ": " +
          communicators_[oldest.place]->waits_for();
@@ -193,7 +196,10 @@ bool RankProgram::reap() {
       ++i;
       continue;
     }
-    if (phase_ == Phase::kWorking) note_ended(under_way_[i]);
+    if (phase_ == Phase::kWorking) {
+      note_ended(under_way_[i]);
+      pending_.call_ended(under_way_[i].number);
+    }
     under_way_.erase(under_way_.begin() + static_cast<int64_t>(i));
     moved = true;
   }
@@ -217,7 +223,7 @@ bool RankProgram::must_wait() {
   if (next != nullptr && reported_.id == next->request.id && reported_place_ == next->place)
     return true;
   report_progress();
-  if (next == nullptr) return false;
+  if (next == nullptr) return pending_.holds(awaited_);
   reported_ = next->request;
   reported_place_ = next->place;
   communicators_[reported_place_]->report_waiting(reported_, true);
@@ -233,19 +239,46 @@ bool RankProgram::go_on() {
   if (now() < begins_at_) return false;
   bool moved = false;
   while (!done()) {
-    if (computes_until_ != Nanos{}) {
-      if (now() < computes_until_) return moved;
-      computes_until_ = {};
-    }
+    moved |= start_pending();
+    if (done()) break;
     if (waits_) {
-      if (must_wait()) return moved;
-      exposed_ += now() - waits_since_;
+      if (must_wait()) break;
+      if (waits_since_ != Nanos::never()) {
+        const Nanos hidden = pending_.computed(now()) - computed_before_wait_;
+        exposed_ += now() - waits_since_ - hidden;
+      }
       waits_ = false;
     }
     moved = true;
-    if (!act()) return moved;
+    if (!act()) break;
+  }
+  arm();
+  return moved;
+}
+
+// Starts what may start; true: something began or ended.
+bool RankProgram::start_pending() {
+  bool moved = pending_.compute(now());
+  while (const auto call = pending_.take_call()) {
+    moved = true;
+    if (!post(*call->action, false, call->number)) return true;
   }
   return moved;
+}
+
+// It wants to be woken when a computation ends.
+void RankProgram::arm() {
+  const Nanos next = pending_.next_end();
+  if (next == Nanos::never() || next == armed_for_) return;
+  armed_for_ = next;
+  surface_.wake_at(next);
+}
+
+void RankProgram::wait_for(uint32_t label, bool computes) {
+  waits_ = true;
+  awaited_ = label;
+  waits_since_ = computes ? Nanos::never() : now();
+  computed_before_wait_ = pending_.computed(now());
 }
 
 // The next action, or the end of a step. False: it has ended.
@@ -265,31 +298,21 @@ bool RankProgram::act() {
   }
   if (next_ == all.actions.size()) {
     // Calls without a wait of the program end in their step.
-    if (!under_way_.empty()) {
-      waits_ = true;
-      awaited_ = topology::kEveryLabel;
-      waits_since_ = now();
+    if (pending_.holds(topology::kEveryLabel)) {
+      wait_for(topology::kEveryLabel, false);
       return true;
     }
     end_step();
     return true;
   }
   const Action& action = all.actions[next_++];
-  switch (action.kind) {
-    case ActionKind::kCompute:
-      computed_ += action.span;
-      computes_until_ = now() + action.span;
-      surface_.wake_at(computes_until_);
-      return true;
-    case ActionKind::kCall:
-      if (!post(action, false)) return false;
-      if (action.label != topology::kNoLabel) return true;
-      [[fallthrough]];
-    case ActionKind::kWait:
-      waits_ = true;
-      awaited_ = action.label;
-      waits_since_ = now();
-      return true;
+  if (action.kind == ActionKind::kWait) {
+    wait_for(action.label, false);
+    return true;
+  }
+  pending_.add(action);
+  if (action.label == topology::kNoLabel) {
+    wait_for(action.label, action.kind == ActionKind::kCompute);
   }
   return true;
 }
@@ -297,12 +320,14 @@ bool RankProgram::act() {
 void RankProgram::end_step() {
   StepOutcome& step = all_.outcome.steps[step_];
   step.ended = std::max(step.ended, now());
-  step.computed += computed_;
-  step.computed_most = std::max(step.computed_most, computed_);
+  const Nanos computed = pending_.computed(now());
+  step.computed += computed;
+  step.computed_most = std::max(step.computed_most, computed);
   step.exposed += exposed_;
   step.exposed_most = std::max(step.exposed_most, exposed_);
   ++step.ranks_ended;
-  computed_ = exposed_ = {};
+  exposed_ = {};
+  pending_.end_step();
   in_step_ = false;
   next_ = 0;
   ++step_;
@@ -353,7 +378,7 @@ std::optional<collectives::Algorithm> RankProgram::chosen(const Action& action) 
 }
 
 // `opens`: of an element a rank.
-bool RankProgram::post(const Action& action, bool opens) {
+bool RankProgram::post(const Action& action, bool opens, uint32_t number) {
   collectives::Call call = call_of(action);
   if (opens) call.count = std::min<uint64_t>(call.count, 1);
   auto request = communicators_[action.communicator]->post(std::move(call));
@@ -365,6 +390,7 @@ bool RankProgram::post(const Action& action, bool opens) {
                 .label = action.label,
                 .place = action.communicator,
                 .call = 0,
+                .number = number,
                 .action = &action};
   if (!opens) note_called(action, made);
   under_way_.push_back(made);

@@ -13,6 +13,7 @@
 #include "collectives/communicator.h"
 #include "engine/endpoint.h"
 #include "jobs/outcome.h"
+#include "jobs/pending_actions.h"
 #include "topology/job.h"
 
 namespace heddle::jobs {
@@ -73,7 +74,7 @@ class RankProgram {
   void begin(Nanos at);
   // It has done all, or failed.
   bool done() const { return phase_ == Phase::kDone; }
-  bool computing() const { return phase_ == Phase::kWorking && computes_until_ != Nanos{}; }
+  bool computing() const { return phase_ == Phase::kWorking && pending_.computing(); }
   // What it waits for, in words.
   std::string waits_for() const;
   void fail(const std::string& why);
@@ -83,8 +84,9 @@ class RankProgram {
   struct UnderWay {
     collectives::Request request;
     uint32_t label = topology::kNoLabel;
-    uint32_t place = 0;  // of its communicator
-    uint32_t call = 0;   // in the outcome; unused for messages
+    uint32_t place = 0;   // of its communicator
+    uint32_t call = 0;    // in the outcome; unused for messages
+    uint32_t number = 0;  // of the pending actions
     const topology::Action* action = nullptr;
   };
 
@@ -94,14 +96,17 @@ class RankProgram {
   bool advance();
   bool reap();
   bool go_on();
+  bool start_pending();
+  void arm();
   bool act();
   const UnderWay* awaited() const;
+  void wait_for(uint32_t label, bool computes);
   bool must_wait();
   void report_progress();
   void end_step();
   uint64_t ranks_of(const topology::Action& action) const;
   collectives::Call call_of(const topology::Action& action) const;
-  bool post(const topology::Action& action, bool opens);
+  bool post(const topology::Action& action, bool opens, uint32_t number = 0);
   void note_called(const topology::Action& action, UnderWay& made);
   void note_ended(const UnderWay& ended);
   Nanos now() const { return surface_.now(); }
@@ -121,17 +126,18 @@ class RankProgram {
   bool again_ = true;  // the last step did something, which may make more possible
   Nanos attend_at_ = Nanos::never();
   Nanos begins_at_;
-  Nanos computes_until_;  // zero: it does not
+  PendingActions pending_;
+  Nanos armed_for_;
   bool waits_ = false;
   uint32_t awaited_ = topology::kNoLabel;
-  Nanos waits_since_;
+  Nanos waits_since_;              // never(): it computes
+  Nanos computed_before_wait_;     // in this step
   collectives::Request reported_;  // the call of the latest wait event
   uint32_t reported_place_ = 0;    // of its communicator
   uint32_t step_ = 0;
   size_t next_ = 0;  // action
   bool in_step_ = false;
-  Nanos computed_;  // in this step
-  Nanos exposed_;
+  Nanos exposed_;  // in this step
 };
 
 }  // namespace heddle::jobs

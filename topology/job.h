@@ -80,7 +80,7 @@ inline constexpr uint32_t kMaxRanks = 16'384;
 enum class ActionKind : uint8_t {
   kCompute,  // for `span`, while pending calls continue
   kCall,
-  kWait,  // for the calls with that label
+  kWait,  // for the actions with that label
 };
 
 struct Action {
@@ -91,8 +91,11 @@ struct Action {
   uint32_t communicator = 0;                 // index into the rank's communicators
   uint32_t root = 0;                         // of the communicator; of send and receive: the peer
   uint64_t bytes = 0;  // all data of a rank; with in_blocks(), the blocks of all ranks together
-  uint32_t label = kNoLabel;  // of a call; kNoLabel: the call blocks
+  uint32_t label = kNoLabel;  // kNoLabel: the computation or call blocks
+  uint32_t lane = 0;          // of a computation; a lane executes one after the other
   Nanos span;
+  // It starts when the newest earlier actions with these labels have ended. It has a label itself.
+  std::vector<uint32_t> after = {};
 
   bool operator==(const Action&) const = default;
 };
@@ -102,6 +105,7 @@ struct Program {
   std::vector<Action> actions;
   uint32_t repeat = 1;
   std::vector<std::string> labels;  // their names in the files
+  std::vector<std::string> lanes = {"main"};
 
   bool operator==(const Program&) const = default;
 };

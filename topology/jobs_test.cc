@@ -241,6 +241,27 @@ TEST(Jobs, AProgramIsReadAndWrittenBackUnchanged) {
   EXPECT_EQ(job_of(job_text(job)), job);
 }
 
+TEST(Jobs, LabeledActionsNameTheirLaneAndWhatTheyStartAfter) {
+  const std::string begin = R"([[job]]
+kind = "program"
+ranks = 2
+[[job.program]]
+ranks = ["0..1"]
+actions = [)";
+  const Job job = job_of(begin + R"("compute 1ms as a", "compute 2ms on cpu as b after a",
+  "all_reduce world 1MB as c after a b", "compute 1us on cpu"])");
+  const Program& program = job.programs.front();
+  EXPECT_EQ(program.actions[1].lane, program.actions[3].lane);
+  EXPECT_NE(program.actions[0].lane, program.actions[1].lane);
+  EXPECT_THAT(program.actions[2].after, ElementsAre(0, 1));
+  EXPECT_EQ(program.actions[3].label, kNoLabel);
+  EXPECT_EQ(job_of(job_text(job)).programs, job.programs);
+  EXPECT_THAT(refused(begin + R"("compute 1ms after a"])"), HasSubstr("as NAME"));
+  EXPECT_THAT(refused(begin + R"("compute 1ms as a after b"])"), HasSubstr("named \"b\""));
+  EXPECT_THAT(refused(begin + R"("compute 1ms as a after"])"), HasSubstr("behind \"after\""));
+  EXPECT_THAT(refused(begin + R"("compute 1ms on"])"), HasSubstr("lane"));
+}
+
 TEST(Jobs, ATrainingJobCanBeWrittenAsAProgram) {
   const Job job = job_of(R"(
 [[job]]

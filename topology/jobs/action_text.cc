@@ -11,6 +11,7 @@ namespace heddle::topology {
 namespace {
 
 constexpr size_t kMostLabels = 65'536;
+constexpr size_t kMostLanes = 16;
 
 class ActionWords {
  public:
@@ -54,7 +55,14 @@ class ActionWords {
   Result<Action> compute() {
     const auto span = parse_time(next());
     if (!span) return wrong("it has no time", "write it like \"compute 3ms\"");
-    return ended({.kind = ActionKind::kCompute, .span = *span});
+    Action action{.kind = ActionKind::kCompute, .span = *span};
+    if (take("on")) {
+      const auto lane = place_of(next(), program_.lanes, kMostLanes);
+      if (!lane)
+        return wrong("it has no lane behind \"on\"", "name one of up to 16, like \"on cpu\"");
+      action.lane = *lane;
+    }
+    return labeled(action);
   }
 
   Result<Action> wait() {
@@ -92,11 +100,35 @@ class ActionWords {
                      "choose from " + algorithms_of(kind));
       }
     }
-    if (take("as")) {
-      const auto label = label_of(next());
-      if (!label) return wrong("it has no name behind \"as\"", "give one, like \"as b0\"");
-      action.label = *label;
+    return labeled(action);
+  }
+
+  // Accepts "as b0", and behind it "after b1 b2".
+  Result<Action> labeled(Action action) {
+    if (!take("as")) {
+      if (!take("after")) return ended(action);
+      return wrong("it names other actions and has no name itself",
+                   "write \"as NAME\" before \"after\"; an action without a name blocks");
     }
+    const std::string_view name = next();
+    const bool after = take("after");
+    if (after && at_ == words_.size()) {
+      return wrong("it names no action behind \"after\"", "give one, like \"after b0\"");
+    }
+    while (after && at_ < words_.size()) {
+      const auto& labels = program_.labels;
+      const std::string_view other = next();
+      const auto known = std::find(labels.begin(), labels.end(), other);
+      if (known == labels.end()) {
+        return wrong(
+            "no action before it is named \"" + std::string(other) + "\"",
+            "write that action before this one, and \"as " + std::string(other) + "\" behind it");
+      }
+      action.after.push_back(static_cast<uint32_t>(known - labels.begin()));
+    }
+    const auto label = label_of(name);
+    if (!label) return wrong("it has no name behind \"as\"", "give one, like \"as b0\"");
+    action.label = *label;
     return ended(action);
   }
 
@@ -128,11 +160,16 @@ class ActionWords {
 
   std::optional<uint32_t> label_of(std::string_view name) {
     if (name.empty() || name == "all") return std::nullopt;
-    auto& labels = program_.labels;
-    const auto known = std::find(labels.begin(), labels.end(), name);
-    if (known == labels.end() && labels.size() == kMostLabels) return std::nullopt;
-    const auto place = static_cast<uint32_t>(known - labels.begin());
-    if (known == labels.end()) labels.emplace_back(name);
+    return place_of(name, program_.labels, kMostLabels);
+  }
+
+  // The place of a name among names, where it is added if it is new and fits.
+  static std::optional<uint32_t> place_of(std::string_view name, std::vector<std::string>& names,
+                                          size_t most) {
+    const auto known = std::find(names.begin(), names.end(), name);
+    if (name.empty() || (known == names.end() && names.size() == most)) return std::nullopt;
+    const auto place = static_cast<uint32_t>(known - names.begin());
+    if (known == names.end()) names.emplace_back(name);
     return place;
   }
 
@@ -155,8 +192,15 @@ std::string text_of(const Action& action, const std::vector<std::string>& commun
   const auto label = [&] {
     return action.label == kEveryLabel ? std::string("all") : program.labels[action.label];
   };
+  const auto labels = [&] {
+    std::string words = action.label == kNoLabel ? "" : " as " + label();
+    if (!action.after.empty()) words += " after";
+    for (const uint32_t each : action.after) words += " " + program.labels[each];
+    return words;
+  };
   if (action.kind == ActionKind::kCompute) {
-    return "compute " + std::to_string(action.span.count) + "ns";
+    return "compute " + std::to_string(action.span.count) + "ns" +
+           (action.lane == 0 ? "" : " on " + program.lanes[action.lane]) + labels();
   }
   if (action.kind == ActionKind::kWait) return "wait " + label();
   std::string text = std::string(name_of(action.call)) + " " + communicators[action.communicator];
@@ -168,8 +212,7 @@ std::string text_of(const Action& action, const std::vector<std::string>& commun
   if (action.call == CallKind::kSend) text += " to " + std::to_string(action.root);
   if (action.call == CallKind::kReceive) text += " from " + std::to_string(action.root);
   if (action.algorithm) text += " " + text_of(*action.algorithm);
-  if (action.label != kNoLabel) text += " as " + label();
-  return text;
+  return text + labels();
 }
 
 }  // namespace heddle::topology
