@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/nanos.h"
@@ -55,6 +56,7 @@ struct Workload {
   std::vector<Trigger> triggers;
   std::vector<Job> jobs;
   std::vector<uint32_t> failed_links;  // links of the topology that are down from the start
+  std::vector<std::string> notes;      // what a foreign file has and this does not, for the user
 };
 
 // Errors: kInvalid for the first contradiction: no flow and no job, a host or trigger that does not

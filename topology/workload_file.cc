@@ -12,6 +12,7 @@
 #include "base/document.h"
 #include "base/random.h"
 #include "topology/file/table.h"
+#include "topology/foreign_job.h"
 #include "topology/htsim_matrix.h"
 #include "topology/jobs/reading.h"
 #include "topology/workload_patterns.h"
@@ -226,10 +227,23 @@ std::optional<uint32_t> WorkloadReader::host(TableReader& table, std::string_vie
   return std::nullopt;
 }
 
+// On the first hosts; a description that leaves the number of ranks open is for all hosts.
+Result<Workload> foreign_workload(const std::string& path, const Topology& topology) {
+  Result<ForeignJob> made =
+      read_foreign_job(path, {.open_ranks = static_cast<uint32_t>(topology.hosts.size())});
+  if (!made) return fail(std::move(made).error());
+  Workload workload;
+  workload.jobs.push_back(std::move(made->job));
+  workload.notes = std::move(made->notes);
+  if (Result<void> valid = validate(workload, topology); !valid) return fail(valid.error());
+  return workload;
+}
+
 }  // namespace
 
 Result<Workload> read_workload_file(const std::string& path, const Topology& topology,
                                     uint64_t seed) {
+  if (is_foreign_job(path)) return foreign_workload(path, topology);
   Result<std::string> text = read_text_file(path, "check the path of the workload file");
   if (!text) return fail(std::move(text).error());
   if (path.ends_with(".cm")) return parse_htsim_matrix(*text, path, topology);

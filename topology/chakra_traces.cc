@@ -1,0 +1,175 @@
+// See chakra_traces.h: files of a job by their names, around the readers in chakra/.
+#include "topology/chakra_traces.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/document.h"
+#include "topology/chakra/groups.h"
+#include "topology/chakra/job_of_traces.h"
+#include "topology/chakra/trace.h"
+#include "topology/chakra/traces_of_job.h"
+
+namespace heddle::topology {
+namespace {
+
+constexpr const char* kGroupsFile = "comm_groups.json";
+constexpr const char* kNames = "name them NAME.RANK.et or NAME.RANK.json, with ranks from 0";
+constexpr uint64_t kMostWritten = 2'000'000;
+
+struct TraceName {
+  std::string job;  // with its folder
+  uint32_t rank = 0;
+  bool json = false;
+};
+
+// Of NAME.RANK.et and NAME.RANK.json; nothing: it is no name of a trace.
+std::optional<TraceName> trace_name(std::string_view file) {
+  TraceName name;
+  const size_t slash = file.rfind('/');
+  const size_t folder = slash == std::string_view::npos ? 0 : slash + 1;
+  if (file.ends_with(".json")) {
+    name.json = true;
+    file.remove_suffix(5);
+  } else if (file.ends_with(".et")) {
+    file.remove_suffix(3);
+  } else {
+    return std::nullopt;
+  }
+  const size_t dot = file.rfind('.');
+  if (dot == std::string_view::npos || dot <= folder) return std::nullopt;
+  const std::string_view digits = file.substr(dot + 1);
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), name.rank);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  name.job = file.substr(0, dot);
+  return name;
+}
+
+bool is_groups(std::string_view file) {
+  return file == kGroupsFile || file.ends_with("/" + std::string(kGroupsFile));
+}
+
+Unexpected no_set(const std::string& why, const std::string& todo) {
+  return fail(ErrorCode::kInvalid, "cannot read a set of Chakra traces", why, todo);
+}
+
+// The traces of one job by rank. Errors: kInvalid where files are of two jobs, or a rank is
+// missing.
+Result<std::vector<chakra::Trace>> traces_in(const std::map<std::string, std::string>& files) {
+  std::map<uint32_t, std::pair<const std::string*, bool>> by_rank;  // file, and whether it is JSON
+  std::string job;
+  for (const auto& [file, contents] : files) {
+    const auto name = trace_name(file);
+    if (!name) continue;
+    if (by_rank.empty()) job = name->job;
+    if (name->job != job) {
+      return no_set(file + " and " + job + ".*.et are of two jobs", "name one of them: " + job);
+    }
+    if (!by_rank.try_emplace(name->rank, &file, name->json).second) {
+      return no_set("rank " + std::to_string(name->rank) + " of " + job + " has two traces",
+                    "remove one: " + file);
+    }
+  }
+  if (by_rank.empty()) return no_set("there is no trace", kNames);
+  std::vector<chakra::Trace> traces;
+  for (const auto& [rank, file] : by_rank) {
+    if (rank != traces.size()) {
+      return no_set("there is no trace of rank " + std::to_string(traces.size()) + " of " + job,
+                    kNames);
+    }
+    const std::string& contents = files.at(*file.first);
+    auto trace = file.second ? chakra::parse_json(contents, *file.first)
+                             : chakra::parse_protobuf(contents, *file.first);
+    if (!trace) return fail(trace.error());
+    trace->rank = rank;
+    traces.push_back(std::move(*trace));
+  }
+  return traces;
+}
+
+// The files of a folder that are traces or their groups, of one job where `prefix` names it.
+Result<std::vector<std::string>> files_in(const std::string& folder, const std::string& prefix) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end;
+       each.increment(error)) {
+    const std::string file = each->path().string();
+    const auto name = trace_name(file);
+    if (is_groups(file) || (name && (prefix.empty() || name->job == prefix))) files.push_back(file);
+  }
+  if (error) {
+    return fail(ErrorCode::kUnavailable, "cannot read " + folder, error.message(),
+                "check the path of the traces");
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<ForeignJob> read_chakra_traces(const std::string& path) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(path, ignored);
+  const auto name = trace_name(path);
+  const std::string prefix = folder ? "" : name ? name->job : path;
+  std::string parent = folder ? path : std::filesystem::path(path).parent_path().string();
+  const bool here = parent.empty();
+  if (here) parent = ".";
+  const auto names = files_in(parent, here ? "./" + prefix : prefix);
+  if (!names) return fail(names.error());
+  std::map<std::string, std::string> files;
+  for (const std::string& file : *names) {
+    Result<std::string> text = read_text_file(file, "check the path of the traces");
+    if (!text) return fail(std::move(text).error());
+    files[file] = std::move(*text);
+  }
+  return parse_chakra_traces(files);
+}
+
+Result<ForeignJob> parse_chakra_traces(const std::map<std::string, std::string>& files) {
+  const auto traces = traces_in(files);
+  if (!traces) return fail(traces.error());
+  chakra::ProcessGroups groups(static_cast<uint32_t>(traces->size()));
+  for (const auto& [file, contents] : files) {
+    if (!is_groups(file)) continue;
+    if (Result<void> read = groups.read_file(contents, file); !read) return fail(read.error());
+  }
+  for (const chakra::Trace& trace : *traces) {
+    if (Result<void> read = groups.read_nodes(trace); !read) return fail(read.error());
+  }
+  return chakra::JobOfTraces(*traces, groups).make();
+}
+
+Result<std::map<std::string, std::string>> chakra_traces_of(const Job& job, const std::string& name,
+                                                            ChakraFormat format) {
+  uint64_t nodes = 0;
+  for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) nodes += chakra::nodes_of(job, rank);
+  if (nodes > kMostWritten) {
+    return fail(ErrorCode::kExhausted, "cannot write the job as Chakra traces",
+                "it has " + std::to_string(nodes) + " nodes, and 2,000,000 are the most",
+                "use fewer steps or ranks");
+  }
+  std::map<std::string, std::string> files;
+  for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    const chakra::Trace trace = chakra::trace_of(job, rank);
+    const bool json = format == ChakraFormat::kJson;
+    files[name + "." + std::to_string(rank) + (json ? ".json" : ".et")] =
+        json ? chakra::json_of(trace) : chakra::protobuf_of(trace);
+  }
+  std::string groups;
+  for (uint32_t i = 0; i < job.communicators.size(); ++i) {
+    const std::string group = chakra::group_name_of(job, i);
+    if (group.empty()) continue;
+    groups += (groups.empty() ? "{\n  \"" : ",\n  \"") + group + "\": [";
+    for (const uint32_t rank : job.communicators[i].ranks) groups += std::to_string(rank) + ", ";
+    groups.erase(groups.size() - 2);
+    groups += "]";
+  }
+  if (!groups.empty()) files[kGroupsFile] = groups + "\n}\n";
+  return files;
+}
+
+}  // namespace heddle::topology
