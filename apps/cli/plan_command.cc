@@ -185,8 +185,10 @@ int run_plan(const PlanOptions& options) {
 void add_sources(CLI::App& command, DemandSources& sources) {
   auto* const workload =
       command
-          .add_option("--workload", sources.workload,
-                      "what to place: flows and jobs of a workload file, or htsim's .cm")
+          .add_option(
+              "--workload", sources.workload,
+              "what to place: flows and jobs of a workload file, htsim's .cm, a folder of Chakra "
+              "traces, or AICB's .txt")
           ->type_name("FILE");
   auto* const matrix =
       command

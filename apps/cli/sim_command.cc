@@ -208,6 +208,7 @@ Result<int> simulate(SimOptions options) {
   const Result<topology::Workload> workload =
       topology::read_workload_file(options.workload, *topology, options.run.seed);
   if (!workload) return fail(workload.error());
+  for (const std::string& note : workload->notes) print_warning(note);
   if (Result<void> fits = check_combination(options); !fits) return fail(fits.error());
   if (Result<void> taken = take_plan(options, *topology, *workload); !taken)
     return fail(taken.error());
@@ -317,7 +318,8 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   add_topology_option(*sim, options->topology,
                       "the fabric: a topology file, or htsim's .topo (required)");
   sim->add_option("--workload", options->workload,
-                  "flows and jobs: a workload file, or htsim's .cm (required)")
+                  "flows and jobs: a workload file, htsim's .cm, a folder of Chakra traces, or "
+                  "AICB's .txt (required)")
       ->type_name("FILE");
   add_seed_option(*sim, options->run.seed);
   sim->add_option("--until", options->until_text, "stop at this simulated time, like 5ms")

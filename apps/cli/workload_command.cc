@@ -12,11 +12,11 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
 #include "apps/cli/terminal.h"
+#include "apps/cli/workload/import_command.h"
+#include "apps/cli/workload/recorded_job.h"
 #include "apps/cli/workload/replay_command.h"
 #include "base/printable.h"
-#include "events/recording_reader.h"
 #include "insight/job_replay.h"
-#include "recordings/contents.h"
 #include "topology/job_text.h"
 #include "topology/workload_file.h"
 
@@ -34,6 +34,8 @@ runs on the i-th host of the topology, unless hosts = [...] is added to the file
 
 constexpr const char* kExample = R"(Example:
   heddle workload from job -o job.toml
+  heddle workload import traces/ -o job.toml
+  heddle workload export job.toml --topology fabric.toml -o traces
   heddle workload run job.toml -n 4)";
 
 struct FromOptions {
@@ -41,26 +43,6 @@ struct FromOptions {
   std::string output;
   std::optional<uint32_t> ranks;
 };
-
-// Everything of the files; false: some could not be read.
-bool read_all(const std::vector<std::string>& files, insight::JobReplayBuilder& builder) {
-  bool whole = true;
-  for (const std::string& file : files) {
-    auto reader = events::RecordingReader::open(file);
-    if (!reader) {
-      print_error(reader.error());
-      whole = false;
-      continue;
-    }
-    const uint32_t process = builder.add_process(reader->facts().identity);
-    events::RecordedEvent recorded;
-    while (reader->next(recorded)) builder.add(process, recorded.event);
-    if (reader->sound()) continue;
-    whole = false;
-    print_warning(file + " is damaged: what could be read is there");
-  }
-  return whole;
-}
 
 std::string file_text(const insight::JobReplay& replay, const std::string& from) {
   std::string text = "# Made by heddle workload from " + printable(from) + "\n";
@@ -73,18 +55,16 @@ std::string file_text(const insight::JobReplay& replay, const std::string& from)
 }
 
 Result<int> make_workload(const FromOptions& options) {
-  const auto files = recordings::recording_files(options.path);
-  if (!files) return fail(files.error());
-  insight::JobReplayBuilder builder;
-  const bool whole = read_all(*files, builder);
-  Result<insight::JobReplay> replay = builder.finish();
-  if (replay && options.ranks) replay = with_ranks(*replay, *options.ranks);
+  Result<RecordedJob> recorded = read_recorded_job(options.path);
+  if (!recorded) return fail(std::move(recorded).error());
+  Result<insight::JobReplay> replay = std::move(recorded->replay);
+  if (options.ranks) replay = with_ranks(*replay, *options.ranks);
   if (!replay) return fail(replay.error());
   if (auto written = write_output(options.output, file_text(*replay, options.path)); !written) {
     return fail(written.error());
   }
   for (const std::string& note : replay->notes) print_warning(note);
-  return whole ? kDone : kFoundWrong;
+  return recorded->whole ? kDone : kFoundWrong;
 }
 
 int run_from(const FromOptions& options) {
@@ -97,11 +77,13 @@ int run_from(const FromOptions& options) {
 }  // namespace
 
 void add_workload_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const command =
-      root.add_subcommand("workload", "replay recorded jobs: make workload files and run them");
+  CLI::App* const command = root.add_subcommand(
+      "workload", "make workload files of recordings and other tools' jobs, and run them");
   command->footer(kExample);
   command->require_subcommand(1);
   add_replay_command(*command, invocation);
+  add_workload_import_command(*command, invocation);
+  add_workload_export_command(*command, invocation);
   CLI::App* const from =
       command->add_subcommand("from", "make a workload file from a recorded job");
   from->footer(kFromExample + exit_status_help("some of the recording could not be read",

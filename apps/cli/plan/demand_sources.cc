@@ -74,6 +74,7 @@ Result<PlanDemand> demand_of_workload(const DemandSources& sources,
   for (const topology::Job& job : workload->jobs) add_job(job, topology, bytes);
   demand.demand = demand_of(bytes, topology);
   demand.failed_links = workload->failed_links;
+  demand.notes = workload->notes;
   return demand;
 }
 

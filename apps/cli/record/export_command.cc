@@ -14,6 +14,8 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/terminal.h"
+#include "apps/cli/workload/chakra_output.h"
+#include "apps/cli/workload/recorded_job.h"
 #include "base/interrupt.h"
 #include "recordings/contents.h"
 #include "recordings/export.h"
@@ -25,6 +27,10 @@ constexpr const char* kExample = R"(Example:
   heddle record export job --clickhouse http://localhost:8123/
   HEDDLE_CLICKHOUSE_USER=me HEDDLE_CLICKHOUSE_PASSWORD=$(cat secret) \
     heddle record export job --clickhouse https://ch.example:8443/ --job run-17
+  heddle record export job --chakra traces
+
+--chakra writes the recorded job as Chakra execution traces, a file for each rank, which ASTRA-sim
+and heddle sim read: calls, waits and the computation between them.
 
 User and password are read from HEDDLE_CLICKHOUSE_USER and HEDDLE_CLICKHOUSE_PASSWORD, because
 other users can read a command line.
@@ -38,6 +44,7 @@ one table after the other when all rows have arrived, and reports a failure betw
 
 struct Options {
   std::string path;
+  ChakraOutput chakra;
   recordings::ExportOptions to = {
       .url = {}, .credentials = {}, .database = "heddle", .job = {}, .replace = false};
 };
@@ -57,7 +64,27 @@ std::string name_of_folder(const std::string& folder) {
   return path.has_filename() ? path.filename().string() : path.parent_path().filename().string();
 }
 
+int run_chakra(const Options& options) {
+  const Result<RecordedJob> job = read_recorded_job(options.path);
+  if (!job) {
+    print_error(job.error());
+    return kCouldNotRun;
+  }
+  for (const std::string& note : job->replay.notes) print_warning(note);
+  if (const auto written = write_chakra(job->replay.job, options.chakra); !written) {
+    print_error(written.error());
+    return kCouldNotRun;
+  }
+  return job->whole ? kDone : kFoundWrong;
+}
+
 int run(Options options) {
+  if (!options.chakra.folder.empty()) return run_chakra(options);
+  if (options.to.url.empty()) {
+    print_error({ErrorCode::kInvalid, "cannot export the recording", "no destination is given",
+                 "give --clickhouse URL or --chakra FOLDER"});
+    return kCouldNotRun;
+  }
   const auto files = recordings::recording_files(options.path);
   if (!files) {
     print_error(files.error());
@@ -96,14 +123,19 @@ std::string check_name(const std::string& name) {
 }  // namespace
 
 void add_export_command(CLI::App& record, Invocation& invocation) {
-  CLI::App* const command = record.add_subcommand("export", "export a recording to ClickHouse");
+  CLI::App* const command =
+      record.add_subcommand("export", "export a recording to ClickHouse, or as Chakra traces");
   command->footer(kExample + exit_status_help("some of the recording could not be read",
                                               "nothing was exported"));
   const auto options = std::make_shared<Options>();
   add_recording(*command, options->path);
-  command->add_option("--clickhouse", options->to.url, "address of ClickHouse's HTTP interface")
-      ->required()
-      ->type_name("URL");
+  auto* const url =
+      command->add_option("--clickhouse", options->to.url, "address of ClickHouse's HTTP interface")
+          ->type_name("URL");
+  command->add_option("--chakra", options->chakra.folder, "a new folder for Chakra traces")
+      ->type_name("FOLDER")
+      ->excludes(url);
+  add_chakra_options(*command, options->chakra);
   command->add_option("--database", options->to.database, "database of the tables")
       ->check(check_name)
       ->type_name("NAME")

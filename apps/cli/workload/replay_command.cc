@@ -105,7 +105,8 @@ void add_replay_command(CLI::App& workload, Invocation& invocation) {
               exit_status_help("a flow did not arrive, or a job is not done", "could not run"));
   const auto options = std::make_shared<RunOptions>();
   const auto settings = std::make_shared<Settings>(*run);
-  run->add_option("workload", options->replay.workload, "a workload file, or htsim's .cm")
+  run->add_option("workload", options->replay.workload,
+                  "a workload file, htsim's .cm, a folder of Chakra traces, or AICB's .txt")
       ->required()
       ->type_name("FILE");
   auto* const lab = add_lab_option(*run, options->replay.lab);
