@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kTodo =
-    R"(write {"NAME": [RANK, ...], ...}: each rank once, counted from 0, and below the number of traces)";
+    R"(write {"NAME": [RANK, ...], ...}: each rank once, from 0, below the number of traces)";
 
 std::vector<uint32_t> every(uint32_t ranks) {
   std::vector<uint32_t> all(ranks);

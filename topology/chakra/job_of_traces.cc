@@ -67,6 +67,8 @@ Result<ForeignJob> JobOfTraces::make() {
 Result<void> JobOfTraces::add_rank(const Trace& trace) {
   const Result<NodeOrder> order = order_of(trace);
   if (!order) return fail(order.error());
+  count(Counted::kMissing, order->missing);
+  count(Counted::kFreed, order->freed);
   Program program;
   program.lanes.emplace_back(kCpuLane);
   for (uint32_t i = 0; i < order->labels; ++i) program.labels.push_back("n" + std::to_string(i));
@@ -240,7 +242,9 @@ void JobOfTraces::add_notes() {
       "collectives use some dimensions of a network (involved_dim), and are on their whole group",
       "collectives of 0 bytes are left out",
       "collectives of one rank are left out",
-      "messages have tags: they meet in the order of each pair of ranks"};
+      "messages have tags: they meet in the order of each pair of ranks",
+      "dependencies are on nodes that are not in the trace, and count as met",
+      "receives are posted without waiting for sends of their rank, which end where they arrive"};
   for (size_t i = 0; i < kCounted; ++i) {
     if (counts_[i] > 0) made_.notes.push_back(std::to_string(counts_[i]) + " " + kTexts[i]);
   }

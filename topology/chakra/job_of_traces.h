@@ -34,8 +34,18 @@ class JobOfTraces {
 
  private:
   // What is counted for notes.
-  enum class Counted : uint8_t { kMemory, kNoTime, kOnCpu, kDimensions, kNoBytes, kAlone, kTags };
-  static constexpr size_t kCounted = 7;
+  enum class Counted : uint8_t {
+    kMemory,
+    kNoTime,
+    kOnCpu,
+    kDimensions,
+    kNoBytes,
+    kAlone,
+    kTags,
+    kMissing,
+    kFreed,
+  };
+  static constexpr size_t kCounted = 9;
 
   Result<void> add_rank(const Trace& trace);
   Result<Action> action_of(const Trace& trace, const Node& node);
@@ -47,7 +57,7 @@ class JobOfTraces {
   Result<void> check_calls() const;
   Result<void> check_messages() const;
   void add_notes();
-  void count(Counted what) { ++counts_[static_cast<size_t>(what)]; }
+  void count(Counted what, uint64_t number = 1) { counts_[static_cast<size_t>(what)] += number; }
 
   const std::vector<Trace>& traces_;
   const ProcessGroups& groups_;

@@ -19,7 +19,7 @@ class Sorter {
 
   Result<NodeOrder> sort() {
     if (Result<void> numbered = number(); !numbered) return fail(numbered.error());
-    if (Result<void> linked = link(); !linked) return fail(linked.error());
+    link();
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].unmet == 0) ready_.emplace(trace_.nodes[i].id, i);
     }
@@ -54,27 +54,67 @@ class Sorter {
     return {};
   }
 
-  Result<void> link() {
+  void link() {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       std::vector<uint32_t>& parents = nodes_[i].parents;
       for (const auto* ids : {&trace_.nodes[i].control, &trace_.nodes[i].data}) {
         for (const uint64_t id : *ids) {
           const auto found = numbers_.find(id);
           if (found == numbers_.end()) {
-            return wrong(trace_.file, name(i),
-                         "it depends on node " + std::to_string(id) + ", which is not there",
-                         kTodo);
+            ++order_.missing;
+          } else {
+            parents.push_back(found->second);
           }
-          parents.push_back(found->second);
         }
       }
-      std::sort(parents.begin(), parents.end());
-      parents.erase(std::unique(parents.begin(), parents.end()), parents.end());
-      nodes_[i].unmet = static_cast<uint32_t>(parents.size());
-      for (const uint32_t parent : parents) nodes_[parent].dependents.push_back(i);
+      make_unique(parents);
+    }
+    free_receives();
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      nodes_[i].unmet = static_cast<uint32_t>(nodes_[i].parents.size());
+      for (const uint32_t parent : nodes_[i].parents) nodes_[parent].dependents.push_back(i);
     }
     for (Links& each : nodes_) each.unlisted = static_cast<uint32_t>(each.dependents.size());
-    return {};
+  }
+
+  bool is(uint32_t node, NodeType type) const { return trace_.nodes[node].type == type; }
+  static void make_unique(std::vector<uint32_t>& nodes) {
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  }
+
+  // In ASTRA-sim a send ends when it has left; heddle's ends at the receiver, which has to have
+  // posted. So a receive waits for what its sends wait for instead of the sends, and what waits for
+  // it waits for those sends, too: ranks that send to each other before they receive get on.
+  void free_receives() {
+    std::vector<std::vector<uint32_t>> sends(nodes_.size());  // that a receive depends on
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (!is(i, NodeType::kReceive)) continue;
+      for (const uint32_t parent : nodes_[i].parents) {
+        if (is(parent, NodeType::kSend)) sends[i].push_back(parent);
+      }
+    }
+    std::vector<std::vector<uint32_t>> changed(nodes_.size());
+    for (uint32_t i = 0; i < nodes_.size(); ++i) {
+      std::vector<uint32_t>& parents = changed[i] = nodes_[i].parents;
+      if (is(i, NodeType::kReceive)) {
+        std::erase_if(parents, [&](uint32_t each) { return is(each, NodeType::kSend); });
+        for (const uint32_t send : sends[i]) {
+          for (const uint32_t each : nodes_[send].parents) {
+            if (!is(each, NodeType::kSend)) parents.push_back(each);
+          }
+        }
+        order_.freed += sends[i].empty() ? 0 : 1;
+      } else {
+        for (const uint32_t parent : nodes_[i].parents) {
+          for (const uint32_t send : sends[parent]) {
+            if (send != i) parents.push_back(send);
+          }
+        }
+      }
+      make_unique(parents);
+    }
+    for (uint32_t i = 0; i < nodes_.size(); ++i) nodes_[i].parents = std::move(changed[i]);
   }
 
   void emit(uint32_t node) {

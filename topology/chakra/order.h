@@ -20,6 +20,8 @@ struct OrderedNode {
 struct NodeOrder {
   std::vector<OrderedNode> nodes;
   uint32_t labels = 0;
+  uint64_t missing = 0;  // dependencies on nodes that are not in the trace, which count as ended
+  uint64_t freed = 0;    // receives that depended on sends
 };
 
 // Every node is behind those that it depends on; of nodes that may come next, that with the

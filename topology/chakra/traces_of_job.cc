@@ -77,7 +77,7 @@ class TraceWriter {
 
   uint64_t add(const Action& action) {
     Node node;
-    node.id = trace_.nodes.size();
+    node.id = trace_.nodes.size() + 1;  // JSON leaves 0 out
     node.control = awaited_;
     for (const uint32_t label : action.after) {
       const auto found = open_.find(label);
