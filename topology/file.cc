@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/document.h"
+#include "topology/astra_network.h"
 #include "topology/file/fabric.h"
 #include "topology/file/fault_script.h"
 #include "topology/file/shapes.h"
@@ -243,7 +244,7 @@ void FileReader::read_overrides() {
 Result<Topology> read_topology_file(const std::string& path) {
   Result<std::string> text = read_text_file(path, "check the path of the topology file");
   if (!text) return fail(std::move(text).error());
-  return parse_topology(*text, path);
+  return is_astra_network(path) ? parse_astra_network(*text, path) : parse_topology(*text, path);
 }
 
 Result<Topology> parse_topology(std::string_view text, const std::string& name) {

@@ -13,8 +13,9 @@ namespace heddle::topology {
 // The version of the schema that this build reads.
 inline constexpr uint64_t kTopologyFileVersion = 1;
 
-// Reads and checks a file. Errors: kUnavailable if it cannot be read; kVersion for a file of
-// another version; kInvalid for invalid content, with file and line.
+// Reads and checks a file; one that ends in .yml is ASTRA-sim's (astra_network.h). Errors:
+// kUnavailable if it cannot be read; kVersion for a file of another version; kInvalid for invalid
+// content, with file and line.
 Result<Topology> read_topology_file(const std::string& path);
 
 // The same from text; `name` is the file's name in errors.
