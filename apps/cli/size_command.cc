@@ -16,6 +16,7 @@
 #include "apps/cli/size/overlap_command.h"
 #include "apps/cli/size/presets_report.h"
 #include "apps/cli/size/traffic_command.h"
+#include "apps/cli/size/workload_question_command.h"
 #include "apps/cli/terminal.h"
 #include "planner/size_validate.h"
 
@@ -31,6 +32,7 @@ constexpr const char* kExample = R"(Example:
   heddle size distance --km 300 --rate 400Gbit/s --message 1M
   heddle size headroom --rate 400Gbit/s --meters 100
   heddle size messages --bucket 25M --gpus 16
+  heddle size workload --workload traces/ --rate 400Gbit/s
   heddle size capture job.pcap
   heddle size cluster --model llama-3-8b --gpus 64 --write job.toml
   heddle size job.toml
@@ -76,13 +78,14 @@ void add_size_command(CLI::App& root, Invocation& invocation) {
   add_size_distance_command(*size, invocation);
   add_size_headroom_command(*size, invocation);
   add_size_messages_command(*size, invocation);
+  add_size_workload_command(*size, invocation);
   add_size_capture_command(*size, invocation);
   size->callback([options, size, &invocation] {
     if (!size->get_subcommands().empty()) return refuse_options_of(*size);
     if (options->list == options->validate) {
       throw CLI::ValidationError("size",
-                                 "give cluster, traffic, overlap, distance, headroom, messages or "
-                                 "capture, a job file, or --list or --validate");
+                                 "give cluster, traffic, overlap, distance, headroom, messages, "
+                                 "workload or capture, a job file, or --list or --validate");
     }
     invocation.run = [options] { return print_asked(*options); };
   });

@@ -1,0 +1,158 @@
+// See size_workload.h.
+#include "planner/size_workload.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+namespace heddle::planner {
+namespace {
+
+using topology::Action;
+using topology::ActionKind;
+using topology::CallKind;
+
+struct Calls {
+  double calls = 0;
+  double bytes = 0;  // sizes of calls
+  double sent = 0;
+};
+
+// Of a rank in one step.
+struct RankSum {
+  double computed_s = 0;
+  std::map<CallKind, Calls> by_kind;
+
+  double sent() const {
+    double sum = 0;
+    for (const auto& [kind, calls] : by_kind) sum += calls.sent;
+    return sum;
+  }
+};
+
+double sent_by(const Action& action, double ranks) {
+  const auto bytes = static_cast<double>(action.bytes);
+  switch (action.call) {
+    case CallKind::kAllReduce:
+      return 2 * bytes * (ranks - 1) / ranks;
+    case CallKind::kBroadcast:
+    case CallKind::kReduce:
+    case CallKind::kSend:
+      return bytes;
+    case CallKind::kReceive:
+    case CallKind::kBarrier:
+      return 0;
+    default:
+      return bytes * (ranks - 1) / ranks;
+  }
+}
+
+RankSum sum_of(const topology::Job& job, const topology::JobRank& rank) {
+  RankSum sum;
+  const topology::Program& program = job.programs[rank.program];
+  for (const Action& action : program.actions) {
+    // A CPU computes beside the GPU.
+    if (action.kind == ActionKind::kCompute && program.lanes[action.lane] != "cpu") {
+      sum.computed_s += static_cast<double>(action.span.count) / 1e9;
+    }
+    if (action.kind != ActionKind::kCall) continue;
+    const uint32_t slot = rank.communicators[action.communicator];
+    const auto ranks = static_cast<double>(job.communicators[slot].ranks.size());
+    Calls& calls = sum.by_kind[action.call];
+    ++calls.calls;
+    calls.bytes += static_cast<double>(action.bytes);
+    calls.sent += sent_by(action, ranks);
+  }
+  return sum;
+}
+
+Table table_of(const RankSum& busiest) {
+  Table table{.name = "calls",
+              .title = "calls of the busiest rank in a step",
+              .columns = {{"operation", "operation", ""},
+                          {"calls", "calls", ""},
+                          {"size_bytes", "sizes", "B"},
+                          {"sent_bytes", "sent", "B"}},
+              .rows = {}};
+  for (const auto& [kind, calls] : busiest.by_kind) {
+    table.rows.push_back({std::string(name_of(kind)), calls.calls, calls.bytes, calls.sent});
+  }
+  return table;
+}
+
+void add_figures(const WorkloadQuestion& question, const RankSum& busiest, Answer& answer) {
+  const Term sent{"S", "sent by the busiest rank", busiest.sent(), "B"};
+  const Term rate{"r", "rate of a rank", question.rate_bits_per_s, "b/s"};
+  const Term computed{"T", "its computation", busiest.computed_s, "s"};
+  const double network_s = busiest.sent() * 8 / question.rate_bits_per_s;
+  answer.figures = {
+      {"computed_s",
+       "computation of the busiest rank in a step",
+       "T",
+       {computed},
+       busiest.computed_s,
+       "s",
+       "sum over the actions of its program"},
+      {"sent_bytes",
+       "bytes that it sends in a step",
+       "S",
+       {sent},
+       busiest.sent(),
+       "B",
+       "ring all-reduce 2 (n - 1) / n of its size, all-gather, reduce-scatter and all-to-all "
+       "(n - 1) / n, messages and broadcasts all (Patarasu and Yuan, JPDC 2009)"},
+      {"network_s",
+       "least time of the network",
+       "8 * S / r",
+       {sent, rate},
+       network_s,
+       "s",
+       "every byte leaves once, at the full rate"},
+      {"step_least_s",
+       "least time of a step, with all communication hidden",
+       "max(T, 8 * S / r)",
+       {computed, sent, rate},
+       std::max(busiest.computed_s, network_s),
+       "s",
+       "neither is shorter than itself"},
+      {"step_serial_s",
+       "time of a step with none of it hidden",
+       "T + 8 * S / r",
+       {computed, sent, rate},
+       busiest.computed_s + network_s,
+       "s",
+       "one after the other"}};
+  if (busiest.computed_s <= 0) return;
+  answer.figures.push_back({"rate_balanced_bits_per_s",
+                            "rate at which the network takes as long as the computation",
+                            "8 * S / T",
+                            {sent, computed},
+                            busiest.sent() * 8 / busiest.computed_s,
+                            "b/s",
+                            "8 S / r = T"});
+}
+
+}  // namespace
+
+Result<Answer> size_workload(const WorkloadQuestion& question) {
+  RankSum busiest;
+  for (const topology::JobRank& rank : question.job.ranks) {
+    RankSum sum = sum_of(question.job, rank);
+    if (sum.sent() > busiest.sent()) busiest = std::move(sum);
+  }
+  if (busiest.sent() <= 0) {
+    return fail(ErrorCode::kInvalid, "cannot size the workload", "its ranks send nothing",
+                "name a job whose ranks call collectives or send messages");
+  }
+  Answer answer;
+  answer.title = "workload " + question.job.name + " of " +
+                 std::to_string(question.job.ranks.size()) + " ranks";
+  add_figures(question, busiest, answer);
+  answer.tables.push_back(table_of(busiest));
+  answer.assumptions = question.notes;
+  answer.assumptions.emplace_back("collectives are rings, and ranks have the fabric to themselves");
+  answer.advice.emplace_back("simulate it to see what is hidden: heddle sim --workload");
+  return answer;
+}
+
+}  // namespace heddle::planner
