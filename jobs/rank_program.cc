@@ -162,7 +162,7 @@ void RankProgram::open_connections() {
     const collectives::Call call = call_of(action);
     const auto kind = std::tuple{action.communicator, action.call, action.root,
                                  call.algorithm.value_or(collectives::Algorithm::kLinear)};
-    if (done.insert(kind).second) post(action, true);
+    if (done.insert(kind).second) post(action, kOpens);
   }
 }
 
@@ -196,7 +196,8 @@ bool RankProgram::reap() {
       ++i;
       continue;
     }
-    if (phase_ == Phase::kWorking) {
+    // Beside RoCE flows, which open nothing, a job may begin while its connections open.
+    if (phase_ == Phase::kWorking && under_way_[i].number != kOpens) {
       note_ended(under_way_[i]);
       pending_.call_ended(under_way_[i].number);
     }
@@ -261,7 +262,7 @@ bool RankProgram::start_pending() {
   bool moved = pending_.compute(now());
   while (const auto call = pending_.take_call()) {
     moved = true;
-    if (!post(*call->action, false, call->number)) return true;
+    if (!post(*call->action, call->number)) return true;
   }
   return moved;
 }
@@ -377,10 +378,10 @@ std::optional<collectives::Algorithm> RankProgram::chosen(const Action& action) 
   return all_.options.tuning.choose(collective, static_cast<uint32_t>(ranks), bytes);
 }
 
-// `opens`: of an element a rank.
-bool RankProgram::post(const Action& action, bool opens, uint32_t number) {
+// With kOpens of an element a rank.
+bool RankProgram::post(const Action& action, uint32_t number) {
   collectives::Call call = call_of(action);
-  if (opens) call.count = std::min<uint64_t>(call.count, 1);
+  if (number == kOpens) call.count = std::min<uint64_t>(call.count, 1);
   auto request = communicators_[action.communicator]->post(std::move(call));
   if (!request) {
     fail(request.error().message());
@@ -392,7 +393,7 @@ bool RankProgram::post(const Action& action, bool opens, uint32_t number) {
                 .call = 0,
                 .number = number,
                 .action = &action};
-  if (!opens) note_called(action, made);
+  if (number != kOpens) note_called(action, made);
   under_way_.push_back(made);
   return true;
 }

@@ -81,6 +81,8 @@ class RankProgram {
 
  private:
   enum class Phase : uint8_t { kOpening, kReady, kWorking, kDone };
+  static constexpr uint32_t kOpens = UINT32_MAX;  // for the number of a call that opens connections
+
   struct UnderWay {
     collectives::Request request;
     uint32_t label = topology::kNoLabel;
@@ -106,7 +108,7 @@ class RankProgram {
   void end_step();
   uint64_t ranks_of(const topology::Action& action) const;
   collectives::Call call_of(const topology::Action& action) const;
-  bool post(const topology::Action& action, bool opens, uint32_t number = 0);
+  bool post(const topology::Action& action, uint32_t number);
   void note_called(const topology::Action& action, UnderWay& made);
   void note_ended(const UnderWay& ended);
   Nanos now() const { return surface_.now(); }

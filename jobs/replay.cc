@@ -141,7 +141,12 @@ Result<void> check_file(const std::string& path) {
   const bool own = std::any_of(kOfThisProcess.begin(), kOfThisProcess.end(),
                                [&path](std::string_view each) { return path.starts_with(each); });
   std::error_code ignored;
-  if (path.empty() || (!own && std::filesystem::is_regular_file(path, ignored))) return {};
+  // A folder of traces, or what their names begin with.
+  const auto kind = std::filesystem::status(path, ignored).type();
+  const bool file = kind == std::filesystem::file_type::regular ||
+                    kind == std::filesystem::file_type::directory ||
+                    kind == std::filesystem::file_type::not_found;
+  if (path.empty() || (!own && file)) return {};
   return fail(ErrorCode::kInvalid, "cannot run the workload",
               path + " is for one process to read, and each of the run reads it",
               "write it to a file first");

@@ -80,6 +80,11 @@ class FieldWorkloads(unittest.TestCase):
             self.assertAlmostEqual(job["steps"][-1]["ended_us"], expected["steps"][-1]["ended_us"],
                                    delta=0.05 * expected["steps"][-1]["ended_us"])
 
+    def test_traces_run_with_real_packets(self):
+        run = json.loads(self.done("workload", "run", self.export(), "-n", 4, "--json").stdout)
+        (job,) = run["jobs"]
+        self.assertEqual((job["ranks_done"], job["ranks"]), (4, 4))
+
     def test_an_imported_file_is_what_is_read_directly(self):
         imported = os.path.join(self.parent.name, "imported.toml")
         for source in (self.export(), self.aicb):

@@ -69,7 +69,10 @@ Result<int> replay(const Config& config, const RunOptions& options) {
   if (!plan) return fail(plan.error());
   const std::vector<std::string> environment = ConfigSources::of_process().environment;
   const auto launch = collectives::read_launch(environment, config.text("store"));
-  if (!launch || launch->size == 1) return start_processes(config, options.replay, *plan);
+  if (!launch || launch->size == 1) {
+    for (const std::string& note : plan->workload.notes) print_warning(note);
+    return start_processes(config, options.replay, *plan);
+  }
   if (launch->size != plan->roles.size()) {
     return fail(ErrorCode::kInvalid, "cannot run the workload",
                 fmt::format("it takes {} processes, and {} has started {}", plan->roles.size(),
