@@ -77,8 +77,7 @@ int run_from(const FromOptions& options) {
 }  // namespace
 
 void add_workload_command(CLI::App& root, Invocation& invocation) {
-  CLI::App* const command = root.add_subcommand(
-      "workload", "make workload files of recordings and other tools' jobs, and run them");
+  CLI::App* const command = root.add_subcommand("workload", "make, convert and run workload files");
   command->footer(kExample);
   command->require_subcommand(1);
   add_replay_command(*command, invocation);
