@@ -70,8 +70,16 @@ void note_router(const cmsghdr& told, NetworkError& error) {
   error.router = from_socket_address(offender.bytes.data()).host;
 }
 
-// False when the queue is empty.
-bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
+Nanos arrival_of(const cmsghdr& told) {
+  timespec at{};
+  std::memcpy(&at, CMSG_DATA(&told), sizeof at);
+  return seconds(at.tv_sec) + nanos(at.tv_nsec);
+}
+
+}  // namespace
+
+bool read_network_error(int descriptor, uint16_t path, std::optional<TimedNetworkError>& read) {
+  read.reset();
   alignas(8) std::array<std::byte, 512> control;
   std::array<std::byte, 64> packet;  // the start of the quoted packet
   SocketAddress to;
@@ -85,7 +93,9 @@ bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
   message.msg_controllen = control.size();
   const ssize_t quoted = recvmsg(descriptor, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
   if (quoted < 0) return false;
+  Nanos at;
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) at = arrival_of(*c);
     const bool is_error = (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_RECVERR) ||
                           (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_RECVERR);
     if (!is_error) continue;
@@ -99,12 +109,11 @@ bool read_one(int descriptor, uint16_t path, NetworkErrors& errors) {
     error.quoted_bytes =
         static_cast<uint8_t>(std::min(static_cast<size_t>(quoted), error.quoted.size()));
     std::copy_n(packet.begin(), error.quoted_bytes, error.quoted.begin());
-    errors.add(error);
+    read = TimedNetworkError{error, {}};
   }
+  if (read) read->at = at;
   return true;
 }
-
-}  // namespace
 
 void NetworkErrors::add(const NetworkError& error) {
   if (count_ > 0 && same(errors_[(first_ + count_ - 1) % kMost], error)) return;
@@ -125,7 +134,10 @@ bool NetworkErrors::take(NetworkError& error) {
 
 void drain_error_queue(int descriptor, uint16_t path, NetworkErrors& errors) {
   // Bounded, so that a flood of ICMP messages cannot block the caller.
-  for (int i = 0; i < 64 && read_one(descriptor, path, errors); ++i) continue;
+  std::optional<TimedNetworkError> read;
+  for (int i = 0; i < 64 && read_network_error(descriptor, path, read); ++i) {
+    if (read) errors.add(read->error);
+  }
   int pending = 0;
   socklen_t length = sizeof pending;
   getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &pending, &length);

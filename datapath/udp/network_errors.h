@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "base/nanos.h"
 #include "transport/address.h"
 #include "transport/rx_run.h"
 
@@ -24,6 +26,16 @@ class NetworkErrors {
   size_t first_ = 0;
   size_t count_ = 0;
 };
+
+// An error, and when it arrived by the wall clock; zero on a socket without SO_TIMESTAMPNS.
+struct TimedNetworkError {
+  transport::NetworkError error;
+  Nanos at;
+};
+
+// Reads the next ICMP error of the socket; `read` stays empty if the transport cannot use it. False
+// when the queue is empty.
+bool read_network_error(int descriptor, uint16_t path, std::optional<TimedNetworkError>& read);
 
 // Moves ICMP errors of the socket into `errors`, with `path` as their path, and clears the socket's
 // pending error. Locally generated errors are skipped: the failed call has already returned them.
