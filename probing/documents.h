@@ -1,0 +1,26 @@
+// Documents: tasks and observations as JSON between `heddle probe` and the agents on hosts.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "probing/observations.h"
+#include "probing/tasks.h"
+
+namespace heddle::probing {
+
+using Json = nlohmann::ordered_json;
+
+std::string text_of(const RoundSpec& spec);
+std::string text_of(const SendSpec& spec);
+// Errors: kInvalid for text that is none of these.
+Result<RoundSpec> parse_round_spec(const std::string& text);
+Result<SendSpec> parse_send_spec(const std::string& text);
+
+// Flows and packets of a part of the observations; its NICs are known to both ends.
+Json json_of(const Observations& part);
+// Adds a part that a sender or a receiver wrote. Errors: kInvalid.
+Result<void> add_part(const std::string& text, Observations& all);
+
+}  // namespace heddle::probing

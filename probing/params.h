@@ -1,0 +1,66 @@
+// Constants of judgement of inferences: unit, source, reasonable range.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+
+namespace heddle::probing::params {
+
+// --- loss (loss_places.cc) ---
+
+// A share of lost packets that no link is blamed for. Chosen. Range: 1e-5 to 1e-3.
+inline constexpr double kBackgroundLoss = 1e-4;
+// By how much a lossy link must make the observations likelier (natural logarithm): at 8, one of
+// 3,000 clean links is blamed. Range: 5 to 15.
+inline constexpr double kLeastGain = 8;
+// Links whose gain is less below the best one's are as good an explanation. At 3, the best is 20
+// times as likely. Range: 1 to 5.
+inline constexpr double kSameGain = 3;
+// Probes of a hop from which on lost answers are evidence. Chosen. Range: 5 to 50.
+inline constexpr uint32_t kLeastHopProbes = 8;
+inline constexpr uint32_t kMostLossyLinks = 16;
+
+// --- dead links (dead_links.cc) ---
+
+// No flow takes a working next hop with less than this probability: then each of several candidates
+// is dead. Chosen. Range: 1e-6 to 1e-2.
+inline constexpr double kByChance = 1e-3;
+
+// --- rates (rate_places.cc) ---
+
+// A link is slow below this share of its siblings' median. Measured: trains over shaped links of a
+// lab stay above 0.9, on busy cores above 0.7. Range: 0.3 to 0.8.
+inline constexpr double kSlowShare = 0.6;
+// Rates within this factor are of the same bottleneck. Range: 1.1 to 1.5.
+inline constexpr double kSameRate = 1.25;
+// A train that left at less than this multiple of its rate was not slowed by the network. Chosen.
+// Range: 1.1 to 2.
+inline constexpr double kSenderShare = 1.3;
+// Fewer siblings than these say nothing about what is usual.
+inline constexpr uint32_t kLeastSiblings = 2;
+
+// --- delays (delay_places.cc) ---
+
+// Differences of delay below are not judged. Measured: on two busy cores the least of 20 one-way
+// delays spread by 30 us. Range: 20 us (an idle machine) to 1 ms.
+inline constexpr Nanos kLeastDelay = micros(100);
+// Fewer flows than these are no evidence of a delayed link. Chosen. Range: 2 to 8.
+inline constexpr size_t kLeastLateFlows = 3;
+
+// --- missing links (missing_links.cc) ---
+
+// Switches that share this part of their uplinks are siblings. Chosen. Range: 0.4 to 0.8.
+inline constexpr double kSiblingShare = 0.5;
+
+// --- tasks (next_tasks.cc) ---
+
+// Trains over each direction of a link. Range: 2 to 16.
+inline constexpr uint32_t kTrainsOfLink = 4;
+// Flows of a suspicion that are looked at hop by hop, and packets of each. Range: 2 to 16; 50 to
+// 500.
+inline constexpr uint32_t kDoubtedFlows = 6;
+inline constexpr uint32_t kDoubtPackets = 100;
+
+}  // namespace heddle::probing::params
