@@ -13,11 +13,15 @@
 #include "acceptance/machine_side.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/terminal.h"
+#include "base/interrupt.h"
 #include "base/quantity.h"
 #include "base/write_all.h"
 #include "lab/tcp_flow.h"
 #include "launch/agent.h"
+#include "measure/probe_receiver.h"
+#include "measure/probe_sender.h"
 #include "monitor/watch.h"
+#include "probing/documents.h"
 #include "recordings/folder_stream.h"
 
 namespace heddle::cli {
@@ -62,6 +66,44 @@ std::shared_ptr<FlowOptions> add_flow(CLI::App& flow) {
   return options;
 }
 
+int print_probes(const Result<probing::Observations>& part) {
+  if (part) print(probing::json_of(*part).dump() + "\n");
+  if (!part) print_error(part.error());
+  return part ? kDone : kCouldNotRun;
+}
+
+int receive_probes(const std::string& text) {
+  const Result<probing::RoundSpec> spec = probing::parse_round_spec(text);
+  if (!spec) {
+    print_error(spec.error());
+    return kCouldNotRun;
+  }
+  catch_interrupts();
+  return print_probes(measure::receive_probes(*spec, [] { print("ready\n"); }));
+}
+
+int send_probes(const std::string& text) {
+  const Result<probing::SendSpec> spec = probing::parse_send_spec(text);
+  if (!spec) {
+    print_error(spec.error());
+    return kCouldNotRun;
+  }
+  catch_interrupts();
+  return print_probes(measure::send_probes(*spec));
+}
+
+void add_probes(CLI::App& agent, Invocation& invocation) {
+  const auto text = std::make_shared<std::string>();
+  const auto add = [&](const char* name, const char* about, int (*run)(const std::string&)) {
+    CLI::App* const command = agent.add_subcommand(name, about);
+    command->add_option("spec", *text, "JSON of a round of probes")->required();
+    command->callback(
+        [text, run, &invocation] { invocation.run = [text, run] { return run(*text); }; });
+  };
+  add("probe-receive", "receive probes until a signal", receive_probes);
+  add("probe-send", "send probes", send_probes);
+}
+
 void add_tcp_flows(CLI::App& agent, Invocation& invocation) {
   CLI::App* const receive = agent.add_subcommand("tcp-receive", "receive one TCP flow");
   const auto receiving = add_flow(*receive);
@@ -102,6 +144,7 @@ void add_agent_command(CLI::App& root, Invocation& invocation) {
   recordings->add_option("folder", *name, "where processes record")->required();
   recordings->callback(
       [name, &invocation] { invocation.run = [name] { return send_recordings(*name); }; });
+  add_probes(*agent, invocation);
   add_tcp_flows(*agent, invocation);
   agent->callback([agent, &invocation] {
     if (agent->get_subcommands().empty()) invocation.run = launch::run_agent;

@@ -30,6 +30,7 @@
 #include "apps/cli/perf_command.h"
 #include "apps/cli/ping_command.h"
 #include "apps/cli/plan_command.h"
+#include "apps/cli/probe_command.h"
 #include "apps/cli/ranks_command.h"
 #include "apps/cli/record_command.h"
 #include "apps/cli/resize_command.h"
@@ -72,7 +73,7 @@ const std::vector<CommandGroup>& command_groups() {
   static const std::vector<CommandGroup> kGroups = {
       {"Measure",
        {add_ping_command, add_perf_command, add_bench_command, add_tune_command, add_paths_command,
-        add_verify_command}},
+        add_probe_command, add_verify_command}},
       {"Run",
        {add_run_command, add_resize_command, add_ranks_command, add_workload_command,
         add_nccl_command}},

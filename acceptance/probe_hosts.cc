@@ -1,0 +1,126 @@
+// See probe_hosts.h.
+#include "acceptance/probe_hosts.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "acceptance/params.h"
+#include "base/clocks.h"
+#include "probing/documents.h"
+
+namespace heddle::acceptance {
+namespace {
+
+Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
+
+Unexpected no_part(const std::string& host, const std::string& why) {
+  return fail(ErrorCode::kUnavailable, "cannot probe from " + host, why,
+              "all hosts have to answer; leave this one out, or see `heddle doctor` on it");
+}
+
+// The document of an answer, behind what a shell's start-up files may write.
+std::string last_line(const std::string& output) {
+  const std::string text = output.substr(0, output.find_last_not_of('\n') + 1);
+  const size_t line = text.rfind('\n');
+  return line == std::string::npos ? text : text.substr(line + 1);
+}
+
+std::vector<std::string> hosts_of(const probing::Observations& all) {
+  std::vector<std::string> hosts;
+  for (const probing::ProbedNic& nic : all.nics) {
+    if (std::find(hosts.begin(), hosts.end(), nic.host) == hosts.end()) hosts.push_back(nic.host);
+  }
+  return hosts;
+}
+
+// A bound of the time that a sender takes.
+Nanos sending_time(const std::vector<probing::Task>& tasks, uint32_t packets_per_s) {
+  uint64_t packets = 0;
+  uint64_t trains = 0;
+  for (const probing::Task& task : tasks) {
+    const bool is_trace = task.kind == probing::TaskKind::kTrace;
+    trains += task.kind == probing::TaskKind::kTrain ? 1 : 0;
+    packets += uint64_t{task.ports} * (is_trace ? 24 : task.count);
+  }
+  const auto of_packets = static_cast<int64_t>(packets * 1'000 / packets_per_s);
+  return seconds(10) + millis(of_packets) + millis(200) * static_cast<int64_t>(trains);
+}
+
+}  // namespace
+
+Result<std::vector<ProbeHosts::Part>> ProbeHosts::start_receivers(
+    Commands& commands, const probing::RoundSpec& round,
+    const std::vector<std::string>& hosts) const {
+  std::vector<Part> parts;
+  for (const std::string& host : hosts) {
+    const auto id = commands.start(host, {"heddle", "agent", "probe-receive", text_of(round)});
+    if (!id) return fail(id.error());
+    parts.push_back({host, *id});
+  }
+  const Nanos end = steady_now() + params::kFactsTime;
+  for (const Part& part : parts) {
+    while (commands.output_of(part.id).find("ready\n") == std::string::npos) {
+      if (options_.interrupted()) return stopped();
+      if (!commands.is_running(part.id)) {
+        return no_part(part.host, complaint_of(commands.result_of(part.id)));
+      }
+      if (steady_now() > end) return no_part(part.host, "no answer in time");
+      usleep(2'000);
+    }
+  }
+  return parts;
+}
+
+Result<void> ProbeHosts::run_senders(Commands& commands, const std::vector<Part>& senders,
+                                     const std::vector<probing::Task>& tasks,
+                                     probing::Observations& all) const {
+  std::vector<Commands::Id> ids;
+  for (const Part& part : senders) ids.push_back(part.id);
+  const Nanos limit = sending_time(tasks, options_.packets_per_s) + fabric_.login_time() * 4;
+  commands.wait(ids, limit, [&] {
+    usleep(2'000);
+    return !options_.interrupted();
+  });
+  if (options_.interrupted()) return stopped();
+  for (const Part& part : senders) {
+    const CommandEnd end = commands.result_of(part.id);
+    if (end.exit_status != 0) return no_part(part.host, complaint_of(end));
+    if (auto added = probing::add_part(last_line(end.output), all); !added) return added;
+  }
+  return {};
+}
+
+Result<void> ProbeHosts::run(const std::vector<probing::Task>& tasks, bool in_turn,
+                             probing::Observations& all) const {
+  Commands commands(fabric_);
+  probing::RoundSpec round{.run = options_.run, .port = options_.port, .nics = {}};
+  for (uint32_t i = 0; i < all.nics.size(); ++i) round.nics.push_back({i, all.nics[i].address});
+  const std::vector<std::string> hosts = hosts_of(all);
+  const auto receivers = start_receivers(commands, round, hosts);
+  if (!receivers) return fail(receivers.error());
+  std::vector<Part> senders;
+  for (const std::string& host : hosts) {
+    probing::SendSpec spec{round, options_.packets_per_s, {}};
+    std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(spec.tasks),
+                 [&](const probing::Task& task) { return all.nics[task.from].host == host; });
+    if (spec.tasks.empty()) continue;
+    const auto id = commands.start(host, {"heddle", "agent", "probe-send", text_of(spec)});
+    if (!id) return fail(id.error());
+    senders.push_back({host, *id});
+    if (!in_turn) continue;
+    if (auto done = run_senders(commands, senders, spec.tasks, all); !done) return done;
+    senders.clear();
+  }
+  if (auto done = run_senders(commands, senders, tasks, all); !done) return done;
+  for (const Part& part : *receivers) {
+    commands.end(part.id);
+    const CommandEnd end = commands.result_of(part.id);
+    if (end.exit_status != 0) return no_part(part.host, complaint_of(end));
+    if (auto added = probing::add_part(last_line(end.output), all); !added) return added;
+  }
+  return {};
+}
+
+}  // namespace heddle::acceptance

@@ -1,0 +1,32 @@
+// Constants of judgement of probes: unit, source, reasonable range.
+#pragma once
+
+#include <cstdint>
+
+#include "base/nanos.h"
+
+namespace heddle::measure::params {
+
+// Hop limits of a trace: a fat tree of three tiers has five routers on a route. Range: 5 to 30.
+inline constexpr uint8_t kMostProbeHops = 8;
+// Consecutive hops without an answer that end a trace. Chosen. Range: 2 to 5.
+inline constexpr uint32_t kSilentHops = 3;
+// Probes of a hop that nothing answers. Chosen: an answer is missed in one of a million traces if
+// 1% of packets are lost. Range: 2 to 5.
+inline constexpr uint32_t kTraceAttempts = 3;
+// How long an answer may take: round trips in a data center take below 1 ms, and control planes
+// delay answers. Chosen. Range: 20 ms to 1 s.
+inline constexpr Nanos kAnswerTime = millis(100);
+// How long a train may take to its last packet: 96 packets at 20 Mb/s. Range: 20 to 500 ms.
+inline constexpr Nanos kTrainTime = millis(60);
+// A train that took longer to send, and not because of its first link, left with gaps and is
+// repeated. Measured: 0.7 ms on two busy cores. Range: 1 to 10 ms.
+inline constexpr Nanos kTrainSending = millis(3);
+inline constexpr uint32_t kTrainAttempts = 3;
+// Probes that do not expire at routers are sent at this multiple of the rate of those that do: no
+// control plane handles them. Chosen. Range: 1 to 100.
+inline constexpr uint32_t kDeliveryRates = 8;
+// A receiver ends by itself after this time, should nothing end it. Chosen. Range: 1 min to 1 h.
+inline constexpr Nanos kReceiverLife = seconds(900);
+
+}  // namespace heddle::measure::params
