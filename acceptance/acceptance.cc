@@ -16,6 +16,7 @@
 #include "acceptance/live_figures.h"
 #include "acceptance/params.h"
 #include "acceptance/processor_time.h"
+#include "acceptance/report_fabric.h"
 #include "acceptance/session.h"
 #include "acceptance/stages/rest.h"
 #include "acceptance/stages/stages.h"
@@ -66,6 +67,14 @@ bool is_chosen(const AcceptanceOptions& options, const char* name) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), name) != chosen.end();
 }
 
+std::vector<std::string> chosen_stages(const AcceptanceOptions& options) {
+  std::vector<std::string> names;
+  for (const Stage& stage : kStages) {
+    if (is_chosen(options, stage.name)) names.emplace_back(stage.name);
+  }
+  return names;
+}
+
 // Commands of another version may print documents that this one does not expect.
 Result<void> run_guarded(const Stage& stage, Session& session, StageReport& report) {
   try {
@@ -106,64 +115,15 @@ void run_stage(const Stage& stage, Session& session, StageReport& report) {
                    session.recordings.end()},
                   report);
   conclude(ran, session.interrupted(), report);
+  report.loads = session.take_stage_loads();
   session.show_loads();
   if (live != nullptr) live->end_stage(report);
-}
-
-// Whether a row that is not fine is about a place of this name.
-bool is_named(const Report& report, const std::string& name) {
-  for (const StageReport& stage : report.stages) {
-    for (const Row& row : stage.rows) {
-      if (row.grade != Grade::kOk && row.where == name) return true;
-    }
-  }
-  return false;
-}
-
-void add_fabric(const Session& session, Report& report) {
-  const topology::Topology& fabric = session.topology();
-  const std::vector<uint32_t> tiers = tiers_of(fabric);
-  for (uint32_t i = 0; i < tiers.size(); ++i) {
-    const std::string& name = i < fabric.hosts.size()
-                                  ? fabric.hosts[i].name
-                                  : fabric.switches[i - fabric.hosts.size()].name;
-    report.nodes.push_back({name, tiers[i], is_named(report, name)});
-  }
-  for (uint32_t i = 0; i < fabric.links.size(); ++i) {
-    const topology::Link& link = fabric.links[i];
-    const std::string a = topology::node_name(fabric, link.a);
-    const std::string b = topology::node_name(fabric, link.b);
-    const CarriedLoad& load = session.seen_loads()[i];
-    const std::string label = topology::link_label(fabric, i);
-    const bool named = is_named(report, label) || is_named(report, a + " to " + b) ||
-                       is_named(report, b + " to " + a);
-    report.links.push_back({a, b, label, static_cast<double>(link.shape.rate.count), load.forward,
-                            load.backward, named});
-  }
-}
-
-// The report of a test whose other stages are still to be run.
-Report report_so_far(const Session& session, const Report& report) {
-  Report so_far = report;
-  so_far.complete = false;
-  for (const Stage& stage : kStages) {
-    const auto is_this = [&](const StageReport& each) { return each.name == stage.name; };
-    const auto& stages = so_far.stages;
-    if (!is_chosen(session.options(), stage.name) ||
-        std::any_of(stages.begin(), stages.end(), is_this)) {
-      continue;
-    }
-    so_far.stages.push_back(
-        {.name = stage.name, .title = stage.title, .reason = "not reached yet"});
-  }
-  add_fabric(session, so_far);
-  add_headlines(so_far);
-  return so_far;
 }
 
 // Puts a stage of an earlier test into this one.
 void keep_stage(const StageReport& kept, Session& session, StageReport& report) {
   report = kept;
+  session.add_seen(kept.loads);
   for (Session::Recording& each : recordings_of(kept, session.folder())) {
     session.recordings.push_back(std::move(each));
   }
@@ -173,7 +133,8 @@ void keep_stage(const StageReport& kept, Session& session, StageReport& report) 
   }
 }
 
-void run_stages(Session& session, Report& report) {
+// `save` is called after each stage that was run.
+void run_stages(Session& session, Report& report, const std::function<void()>& save) {
   std::string stopped_by;
   const Report* const earlier = session.options().earlier;
   const size_t kept = earlier == nullptr ? 0 : kept_stages(*earlier);
@@ -181,7 +142,7 @@ void run_stages(Session& session, Report& report) {
     if (!is_chosen(session.options(), stage.name)) continue;
     const size_t number = report.stages.size();
     StageReport& made = report.stages.emplace_back();
-    if (number < kept && earlier->stages[number].name == stage.name) {
+    if (number < kept) {
       keep_stage(earlier->stages[number], session, made);
       continue;
     }
@@ -197,7 +158,7 @@ void run_stages(Session& session, Report& report) {
     if (made.outcome == StageOutcome::kFailed || made.outcome == StageOutcome::kBroken) {
       stopped_by = fmt::format("stage '{}' did not pass", stage.name);
     }
-    session.options().stage_ended(report_so_far(session, report));
+    save();
   }
 }
 
@@ -210,6 +171,7 @@ void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& r
     failed = failed || stage.outcome == StageOutcome::kFailed;
     // Of many slow pairs only some have a row.
     for (const Json& pair : stage.data.value("pairs", Json::array())) {
+      if (!pair.is_object()) continue;
       const bool reached = pair.value("reached", true);
       if (reached && !pair.value("failed", false)) continue;
       rows.push_back({"pair", pair.value("from", "") + " to " + pair.value("to", ""),
@@ -245,11 +207,7 @@ void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& r
 }
 
 void begin_live(const Session& session, LiveFigures& live) {
-  std::vector<std::string> stages;
-  for (const Stage& stage : kStages) {
-    if (is_chosen(session.options(), stage.name)) stages.emplace_back(stage.name);
-  }
-  live.begin(session.topology(), stages, session.rounds(true));
+  live.begin(session.topology(), chosen_stages(session.options()), session.rounds(true));
 }
 
 void note_coverage(const Session& session, Report& report) {
@@ -263,18 +221,47 @@ void note_coverage(const Session& session, Report& report) {
 }
 
 // What an earlier test has found of the fabric as a whole.
-void go_on_with(const Report& earlier, Session& session, Report& report) {
-  for (const std::string& note : earlier.notes) {
-    if (std::find(report.notes.begin(), report.notes.end(), note) == report.notes.end()) {
-      report.notes.push_back(note);
-    }
-  }
-  report.notes.push_back(resumed_note(earlier, report.started));
+void go_on_with(const Report& earlier, Report& report) {
+  const std::vector<std::string> resumed = resumed_notes(earlier, report.started);
+  report.notes.insert(report.notes.end(), resumed.begin(), resumed.end());
   report.started = earlier.started;
   report.start_ms = earlier.start_ms;
   report.seconds = earlier.seconds;
   report.others_busy_share = earlier.others_busy_share;
-  session.add_seen(earlier.links);
+}
+
+// How long a test has taken, and how much of the processors others used meanwhile.
+class Course {
+ public:
+  void add_to(Report& report) const {
+    report.seconds += to_seconds(lab::meter_now() - start_);
+    report.others_busy_share = std::max(report.others_busy_share, processors_.others_share());
+    if (!report.emulated || report.others_busy_share <= params::kDisturbed) return;
+    report.notes.push_back(
+        fmt::format("disturbed: other programs used {:.0f}% of this machine's processors meanwhile",
+                    report.others_busy_share * 100));
+  }
+
+ private:
+  Nanos start_ = lab::meter_now();
+  ProcessorTime processors_;
+};
+
+// The report of a test whose other stages are still to be run.
+Report report_so_far(const Session& session, const Report& report, const Course& course) {
+  std::vector<StageReport> pending;
+  size_t chosen = 0;
+  for (const Stage& stage : kStages) {
+    if (!is_chosen(session.options(), stage.name) || ++chosen <= report.stages.size()) continue;
+    pending.push_back({.name = stage.name, .title = stage.title, .reason = "not reached yet"});
+  }
+  Report so_far = report;
+  so_far.complete = false;
+  so_far.stages.insert(so_far.stages.end(), pending.begin(), pending.end());
+  course.add_to(so_far);
+  add_fabric(session, so_far);
+  add_headlines(so_far);
+  return so_far;
 }
 
 }  // namespace
@@ -334,12 +321,11 @@ Result<void> check_plan(const topology::Topology& plan, const topology::Topology
 }
 
 Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& options) {
-  const Nanos start = lab::meter_now();
   if (fabric.topology().hosts.size() < 2) {
     return fail(ErrorCode::kInvalid, "cannot verify this fabric", "it has fewer than two hosts",
                 "give a topology with two hosts or more");
   }
-  const ProcessorTime processors;
+  const Course course;
   Report report;
   report.fabric = fabric.name();
   report.emulated = fabric.is_emulated();
@@ -355,25 +341,19 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
     if (!session) return fail(std::move(session).error());
     note_coverage(**session, report);
     if (options.earlier != nullptr) {
-      if (auto same = check_earlier(*options.earlier, (*session)->topology()); !same)
-        return fail(same.error());
-      go_on_with(*options.earlier, **session, report);
+      auto same = check_earlier(*options.earlier, (*session)->topology(), chosen_stages(options));
+      if (!same) return fail(same.error());
+      go_on_with(*options.earlier, report);
     }
     if (options.live != nullptr) begin_live(**session, *options.live);
-    run_stages(**session, report);
-    static_cast<void>((*session)->take_loads());  // the last stage's; without them fewer figures
+    run_stages(**session, report,
+               [&] { options.stage_ended(report_so_far(**session, report, course)); });
     add_fabric(**session, report);
     add_headlines(report);
   }  // its servers have ended: their processor time is known
   test_rest(fabric, options, report);
   report.complete = !options.interrupted();
-  report.seconds += to_seconds(lab::meter_now() - start);
-  report.others_busy_share = std::max(report.others_busy_share, processors.others_share());
-  if (report.emulated && report.others_busy_share > params::kDisturbed) {
-    report.notes.push_back(
-        fmt::format("disturbed: other programs used {:.0f}% of this machine's processors meanwhile",
-                    report.others_busy_share * 100));
-  }
+  course.add_to(report);
   return report;
 }
 

@@ -40,6 +40,10 @@ Json load_json(const LinkLoad& load) {
 }
 
 Json stage_json(const StageReport& stage) {
+  Json loads = Json::array();
+  for (const BothLoads& each : stage.loads) {
+    loads.push_back({{"forward", load_json(each.forward)}, {"backward", load_json(each.backward)}});
+  }
   Json rows = Json::array();
   for (const Row& row : stage.rows) {
     rows.push_back({{"check", row.check},
@@ -57,6 +61,7 @@ Json stage_json(const StageReport& stage) {
           {"seconds", stage.seconds},
           {"rows", rows},
           {"commands", stage.commands},
+          {"loads", loads},
           {"data", stage.data}};
 }
 
@@ -122,7 +127,7 @@ const char* word_of(Grade grade) {
 std::string verdict_of(const Report& report) {
   const Grade grade = grade_of(report);
   if (grade == Grade::kFail) return "FAIL";
-  if (report.signal != 0 || !report.complete) return "INCOMPLETE";
+  if (report.signal != 0 || !report.complete || report.stages.empty()) return "INCOMPLETE";
   return grade == Grade::kWarn ? "WARN" : "PASS";
 }
 

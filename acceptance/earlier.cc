@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "acceptance/documents.h"
@@ -26,18 +27,22 @@ std::string text_at(const Json& object, const char* key) {
   return value.is_null() ? std::string() : value.get<std::string>();
 }
 
+Json::other_error wrong(const std::string& why) {
+  return Json::other_error::create(501, why, nullptr);
+}
+
 Grade grade_named(const std::string& name) {
   for (const Grade grade : {Grade::kOk, Grade::kWarn, Grade::kFail}) {
     if (name == word_of(grade)) return grade;
   }
-  throw Json::other_error::create(501, "no grade is called " + name, nullptr);
+  throw wrong("no grade is called " + name);
 }
 
 StageOutcome outcome_named(const std::string& name) {
   for (const StageOutcome outcome : kStageOutcomes) {
     if (name == name_of(outcome)) return outcome;
   }
-  throw Json::other_error::create(501, "no outcome is called " + name, nullptr);
+  throw wrong("no outcome is called " + name);
 }
 
 Row row_of(const Json& row) {
@@ -49,6 +54,11 @@ Row row_of(const Json& row) {
           text_at(row, "todo")};
 }
 
+LinkLoad load_of(const Json& load) {
+  return {load.at("peak_bits_per_s").get<double>(), load.at("bytes").get<uint64_t>(),
+          load.at("dropped").get<uint64_t>(), load.at("errors").get<uint64_t>()};
+}
+
 StageReport stage_of(const Json& stage) {
   StageReport made{.name = text_at(stage, "name"),
                    .title = text_at(stage, "title"),
@@ -58,13 +68,12 @@ StageReport stage_of(const Json& stage) {
                    .seconds = stage.at("seconds").get<double>()};
   for (const Json& row : stage.at("rows")) made.rows.push_back(row_of(row));
   made.commands = stage.at("commands").get<std::vector<std::string>>();
+  for (const Json& each : stage.at("loads")) {
+    made.loads.push_back({load_of(each.at("forward")), load_of(each.at("backward"))});
+  }
   made.data = stage.at("data");
+  if (!made.data.is_object()) throw wrong("the data of stage " + made.name + " are no object");
   return made;
-}
-
-LinkLoad load_of(const Json& load) {
-  return {load.at("peak_bits_per_s").get<double>(), load.at("bytes").get<uint64_t>(),
-          load.at("dropped").get<uint64_t>(), load.at("errors").get<uint64_t>()};
 }
 
 LinkReport link_of(const Json& link) {
@@ -111,12 +120,6 @@ Report whole_report_of(const Json& document) {
   return report;
 }
 
-std::vector<std::string> kept_names(const Report& earlier) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < kept_stages(earlier); ++i) names.push_back(earlier.stages[i].name);
-  return names;
-}
-
 Error cannot_resume(const std::string& why, const std::string& todo) {
   return {ErrorCode::kInvalid, "cannot go on with the earlier test", why, todo};
 }
@@ -139,9 +142,18 @@ size_t kept_stages(const Report& earlier) {
   return static_cast<size_t>(other - earlier.stages.begin());
 }
 
-Result<void> check_earlier(const Report& earlier, const topology::Topology& fabric) {
-  if (kept_stages(earlier) == earlier.stages.size()) {
+Result<void> check_earlier(const Report& earlier, const topology::Topology& fabric,
+                           const std::vector<std::string>& stages) {
+  const size_t kept = kept_stages(earlier);
+  if (earlier.complete && kept == earlier.stages.size()) {
     return fail(cannot_resume("all its stages passed", "test anew, into another folder"));
+  }
+  for (size_t i = 0; i < kept; ++i) {
+    if (i < stages.size() && earlier.stages[i].name == stages[i]) continue;
+    return fail(
+        cannot_resume(fmt::format("its stage {} is '{}', which is not tested here in that place",
+                                  i + 1, earlier.stages[i].name),
+                      "test anew, into another folder"));
   }
   bool same = earlier.links.size() == fabric.links.size();
   for (uint32_t i = 0; same && i < fabric.links.size(); ++i) {
@@ -169,26 +181,35 @@ void note_recordings(const std::vector<Session::Recording>& made, StageReport& s
 std::vector<Session::Recording> recordings_of(const StageReport& kept, const std::string& folder) {
   std::vector<Session::Recording> recordings;
   for (const Json& each : kept.data.value(kRecordings, Json::array())) {
+    if (!each.is_object()) continue;
     // The name of a folder in the report's, and not a way out of it.
-    const std::filesystem::path name =
-        std::filesystem::path(each.at("folder").get<std::string>()).filename();
+    const std::filesystem::path name = std::filesystem::path(each.value("folder", "")).filename();
     const std::string path = folder + "/" + name.string();
     if (name.empty() || name == ".." || access(path.c_str(), R_OK | X_OK) != 0) continue;
-    recordings.push_back({each.at("name").get<std::string>(), path,
-                          each.at("disturbed").get<bool>(), each.at("overlaps").get<bool>()});
+    recordings.push_back({each.value("name", ""), path, each.value("disturbed", false),
+                          each.value("overlaps", false)});
   }
   return recordings;
 }
 
-std::string resumed_note(const Report& earlier, const std::string& now) {
-  const std::vector<std::string> kept = kept_names(earlier);
-  if (kept.empty()) return fmt::format("begun anew {}: no stage had passed", now);
-  std::string note = fmt::format("resumed {}: {} {} of the test of {}", now, fmt::join(kept, ", "),
-                                 kept.size() == 1 ? "is" : "are", earlier.started);
-  for (const auto& [name, value] : earlier.versions) {
-    if (name == "heddle" && value != kVersion) note += fmt::format(", by heddle {}", value);
+std::vector<std::string> resumed_notes(const Report& earlier, const std::string& now) {
+  constexpr std::string_view kResumed = "resumed ";
+  std::vector<std::string> notes;
+  for (const std::string& each : earlier.notes) {
+    if (each.starts_with(kResumed)) notes.push_back(each);
   }
-  return note;
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < kept_stages(earlier); ++i) {
+    kept.push_back(fmt::format("{} ({})", earlier.stages[i].name, earlier.stages[i].started));
+  }
+  std::string note =
+      fmt::format("{}{}; kept: {}", kResumed, now,
+                  kept.empty() ? "nothing" : fmt::format("{}", fmt::join(kept, ", ")));
+  for (const auto& [name, value] : earlier.versions) {
+    if (name == "heddle" && value != kVersion) note += fmt::format("; by heddle {}", value);
+  }
+  notes.push_back(note);
+  return notes;
 }
 
 }  // namespace heddle::acceptance

@@ -17,15 +17,17 @@ Result<Report> report_of(const Json& document);
 // How many of its first stages passed, without the stage rest.
 size_t kept_stages(const Report& earlier);
 
-// Errors: kInvalid if it is of another fabric, or has nothing left to test.
-Result<void> check_earlier(const Report& earlier, const topology::Topology& fabric);
+// `stages`: names of those that are to be run. Errors: kInvalid if it is of another fabric or of
+// other stages, or has nothing left to test.
+Result<void> check_earlier(const Report& earlier, const topology::Topology& fabric,
+                           const std::vector<std::string>& stages);
 
 // What the session made in a stage, for a test that goes on with this one: put into its data.
 void note_recordings(const std::vector<Session::Recording>& made, StageReport& stage);
 // The recordings that a kept stage made, as far as they are still in the report's folder.
 std::vector<Session::Recording> recordings_of(const StageReport& kept, const std::string& folder);
 
-// The sentence for the new report's notes: which stages are of when.
-std::string resumed_note(const Report& earlier, const std::string& now);
+// For the new report's notes: which stages are of when, also those of tests before.
+std::vector<std::string> resumed_notes(const Report& earlier, const std::string& now);
 
 }  // namespace heddle::acceptance

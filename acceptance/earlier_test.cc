@@ -49,6 +49,7 @@ Report report_with(const std::vector<StageOutcome>& outcomes) {
     stage.rows = {{"goodput", "h0 to h1", "9 Mb/s", "10 Mb/s", Grade::kWarn, "look"},
                   {"MTU", "h0", "1500", "", Grade::kOk, ""}};
     stage.commands = {"heddle perf h1"};
+    stage.loads = {{{1e6, 12, 3, 4}, {2e6, 5, 6, 7}}};
     stage.data["pairs"] = Json::array({1, 2});
     report.stages.push_back(stage);
   }
@@ -94,16 +95,26 @@ TEST(Earlier, StagesAreKeptUpToTheFirstThatDidNotPass) {
   EXPECT_EQ(kept_stages(with_rest), 1u);
 }
 
-TEST(Earlier, ATestOfAnotherFabricOrWithNothingLeftIsRefused) {
+const std::vector<std::string> kTwoStages = {"stage0", "stage1"};
+
+TEST(Earlier, ATestOfAnotherFabricOrOfOtherStagesIsRefused) {
   const Report report = report_with({StageOutcome::kPassed, StageOutcome::kNotRun});
   topology::Topology fabric = small_fabric();
-  EXPECT_TRUE(check_earlier(report, fabric));
+  EXPECT_TRUE(check_earlier(report, fabric, kTwoStages));
+  EXPECT_FALSE(check_earlier(report, fabric, {"stage1"}));
+  EXPECT_FALSE(check_earlier(report, fabric, {}));
   fabric.links[0].shape.rate.count += 1;
-  EXPECT_FALSE(check_earlier(report, fabric));
-  EXPECT_FALSE(check_earlier(report, topology::leaf_spine({.leaves = 2, .spines = 4})));
-  const Result<void> done = check_earlier(report_with({StageOutcome::kPassed}), small_fabric());
+  EXPECT_FALSE(check_earlier(report, fabric, kTwoStages));
+  EXPECT_FALSE(check_earlier(report, topology::leaf_spine({.leaves = 2, .spines = 4}), kTwoStages));
+}
+
+TEST(Earlier, ATestWithNothingLeftIsRefusedUnlessItsReportWasNotFinished) {
+  Report report = report_with({StageOutcome::kPassed, StageOutcome::kPassed});
+  const Result<void> done = check_earlier(report, small_fabric(), kTwoStages);
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().message(), HasSubstr("all its stages passed"));
+  report.complete = false;  // killed after its last stage
+  EXPECT_TRUE(check_earlier(report, small_fabric(), kTwoStages));
 }
 
 TEST(Earlier, RecordingsThatAreStillInTheFolderAreUsedAgain) {
@@ -133,12 +144,24 @@ TEST(Earlier, ARecordingOutsideOfTheFolderIsNotRead) {
   }
 }
 
-TEST(Earlier, TheNoteNamesTheStagesAndAnotherVersion) {
-  const Report report = report_with({StageOutcome::kPassed, StageOutcome::kNotRun});
-  const std::string note = resumed_note(report, "2026-11-26 08:00:00 UTC");
-  EXPECT_THAT(note, HasSubstr("resumed 2026-11-26 08:00:00 UTC: stage0 is of the test of "
-                              "2026-11-25 18:45:19 UTC"));
-  EXPECT_THAT(note, HasSubstr("by heddle 0.0.1"));
+TEST(Earlier, NotesNameTheStagesOfEachTestAndAnotherVersion) {
+  Report report = report_with({StageOutcome::kPassed, StageOutcome::kNotRun});
+  report.notes.push_back("resumed 2026-11-25 20:00:00 UTC; kept: nothing");
+  const std::vector<std::string> notes = resumed_notes(report, "2026-11-26 08:00:00 UTC");
+  ASSERT_EQ(notes.size(), 2u) << "what disturbed the earlier test is found anew";
+  EXPECT_EQ(notes[0], "resumed 2026-11-25 20:00:00 UTC; kept: nothing");
+  EXPECT_EQ(notes[1],
+            "resumed 2026-11-26 08:00:00 UTC; kept: stage0 (2026-11-25 18:46:00 UTC); by heddle "
+            "0.0.1");
+}
+
+TEST(Earlier, DataThatAreNoObjectAreRefused) {
+  Json document = json_of(report_with({StageOutcome::kPassed, StageOutcome::kNotRun}));
+  document["stages"][0]["data"] = nullptr;
+  EXPECT_FALSE(report_of(document));
+  StageReport stage{.name = "collectives", .title = ""};
+  stage.data["recordings"] = Json::array({5, nullptr, Json::object()});
+  EXPECT_TRUE(recordings_of(stage, "/").empty());
 }
 
 }  // namespace

@@ -37,18 +37,6 @@ inline constexpr StageOutcome kStageOutcomes[] = {StageOutcome::kPassed, StageOu
                                                   StageOutcome::kBroken, StageOutcome::kInterrupted,
                                                   StageOutcome::kNotRun};
 
-struct StageReport {
-  std::string name;  // "reach", as --stage takes it
-  std::string title;
-  StageOutcome outcome = StageOutcome::kNotRun;
-  std::string reason;   // kBroken, kNotRun
-  std::string started;  // as Report::started; empty: it has not begun
-  double seconds = 0;
-  std::vector<Row> rows;
-  std::vector<std::string> commands;  // that a user can repeat
-  Json data = Json::object();         // raw results of the stage, for charts
-};
-
 // The highest and the mean rate of one direction of a link while stages ran, and what it lost.
 struct LinkLoad {
   double peak_bits_per_s = 0;
@@ -64,6 +52,24 @@ struct LinkLoad {
     errors += more.errors;
     return *this;
   }
+};
+
+struct BothLoads {
+  LinkLoad forward;  // from a link's `a` to its `b`
+  LinkLoad backward;
+};
+
+struct StageReport {
+  std::string name;  // "reach", as --stage takes it
+  std::string title;
+  StageOutcome outcome = StageOutcome::kNotRun;
+  std::string reason;   // kBroken, kNotRun
+  std::string started;  // as Report::started; empty: it has not begun
+  double seconds = 0;
+  std::vector<Row> rows;
+  std::vector<std::string> commands;  // that a user can repeat
+  std::vector<BothLoads> loads;       // by link, while it ran
+  Json data = Json::object();         // raw results of the stage, for charts
 };
 
 struct LinkReport {

@@ -30,7 +30,7 @@ const Json* stage_data(const Json& report, const std::string& stage, const char*
 
 Error no_report(const std::string& why) {
   return {ErrorCode::kInvalid, "cannot read a report of `heddle verify`", why,
-          "give the folder of --report, or its report.json"};
+          "give the folder that --report made, with this version of heddle"};
 }
 
 }  // namespace heddle::acceptance

@@ -69,8 +69,10 @@ class Session {
   // Loads since the session began or links() was restarted, kept for the report's fabric.
   Result<std::vector<CarriedLoad>> take_loads();
   const std::vector<CarriedLoad>& seen_loads() const { return seen_; }
-  // Adds what an earlier test has seen, by link.
-  void add_seen(const std::vector<LinkReport>& links);
+  // Adds what a stage of an earlier test has seen, by link.
+  void add_seen(const std::vector<BothLoads>& loads);
+  // What links have carried since the last call.
+  std::vector<BothLoads> take_stage_loads();
   // Reads what links have carried for the options' live figures, if there are any.
   void show_loads();
 
@@ -95,6 +97,7 @@ class Session {
   std::unique_ptr<LinkWatch> links_;
   std::vector<std::optional<Commands::Id>> servers_;  // by host
   std::vector<CarriedLoad> seen_;
+  std::vector<BothLoads> of_stage_;  // since take_stage_loads()
   ProcessorTime processors_;
   Nanos start_ = lab::meter_now();
   Nanos next_show_;  // when show_loads() is due

@@ -240,6 +240,9 @@ Result<acceptance::Report> read_earlier(VerifyOptions& options) {
   if (!earlier) return earlier;
   if (Result<void> read = read_asked(earlier->asked, options); !read) return fail(read.error());
   options.report = options.resume;
+  const std::string machines =
+      options.hosts.empty() ? "" : fmt::format(", machines {} by {}", options.hosts, options.via);
+  print_progress(fmt::format("going on with the test of {}{}", earlier->started, machines));
   return earlier;
 }
 
@@ -263,7 +266,10 @@ int run_in_place(const VerifyOptions& options, const Place& place,
   if (!report) return could_not(report.error());
   const int status = print_report(options, *report);
   if (folder == nullptr) return status;
-  if (auto written = folder->write(*report); !written) return could_not(written.error());
+  if (auto written = folder->write(*report); !written) {
+    print_error(written.error());
+    return stopped() ? 128 + lab::noted_signal() : kCouldNotRun;
+  }
   if (options.json) return status;
   print(fmt::format("report: {}/report.html\n", options.report));
   if (!report->complete) {

@@ -214,9 +214,12 @@ class Resumed(unittest.TestCase):
         after = self.document()
         self.assertEqual((after["complete"], self.outcomes()), (True, ["passed"] * 3))
         self.assertEqual(after["stages"][:2], before["stages"][:2])
+        self.assertAlmostEqual(before["seconds"] + after["stages"][2]["seconds"], after["seconds"], delta=15)
+        for link, loads in zip(after["links"], zip(*(stage["loads"] for stage in after["stages"]))):
+            self.assertEqual(link["forward"]["bytes"], sum(load["forward"]["bytes"] for load in loads))
         self.assertEqual((after["asked"], after["coverage"], after["started"]),
                          (before["asked"], "ring", before["started"]))
-        self.assertRegex("\n".join(after["notes"]), r"(?m)^resumed .*: inventory, reach are of the test of ")
+        self.assertRegex("\n".join(after["notes"]), r"(?m)^resumed .* UTC; kept: inventory \(.*\), reach \(")
         done = program.run("verify", "--resume", self.report)
         self.assertEqual(done.returncode, 2)
         self.assertIn("all its stages passed", done.stderr)

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -23,10 +25,19 @@ Error cannot_write(const std::string& folder, ErrorCode code, const std::string&
   return {code, "cannot write a report to " + folder, why, todo};
 }
 
-// Of half of it or of none.
+bool is_synced(const std::string& path, int flags) {
+  const Descriptor file(::open(path.c_str(), flags | O_CLOEXEC));
+  return file.valid() && fsync(file.number()) == 0;
+}
+
+// The old file or the new one is there, whatever happens meanwhile.
 Result<void> replace_file(const std::string& path, const std::string& text) {
   const std::string part = path + ".part";
   Result<void> written = write_text_file(part, text);
+  if (written && !is_synced(part, O_WRONLY)) {
+    written = fail(ErrorCode::kSystem, "cannot write " + path, std::strerror(errno),
+                   "choose another folder");
+  }
   std::error_code error;
   if (written) {
     std::filesystem::rename(part, path, error);
@@ -45,6 +56,11 @@ Result<ReportFolder> ReportFolder::open(const std::string& folder) {
   if (!held.valid()) {
     return fail(cannot_write(folder, ErrorCode::kSystem, std::strerror(errno),
                              "give a folder where you may read and write"));
+  }
+  struct stat found {};
+  if (fstat(held.number(), &found) == 0 && found.st_uid != geteuid()) {
+    return fail(cannot_write(folder, ErrorCode::kInvalid, "it belongs to another user",
+                             "give a folder of your own"));
   }
   if (flock(held.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return fail(cannot_write(folder, ErrorCode::kInUse, "another test writes there now",
@@ -69,9 +85,9 @@ Result<void> ReportFolder::write(const acceptance::Report& report) const {
   const Json document = acceptance::json_of(report);
   const std::string title = fmt::format("Acceptance test of {}", report.fabric);
   const std::vector<std::pair<const char*, std::string>> files = {
+      {"report.json", document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"},
       {"report.html", fill_page(kVerifyPage, title, document)},
       {"report.txt", acceptance::text_of(report)},
-      {"report.json", document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"},
       {"junit.xml", acceptance::junit_of(report)},
       {"ctrf.json",
        acceptance::ctrf_of(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"}};
@@ -80,6 +96,7 @@ Result<void> ReportFolder::write(const acceptance::Report& report) const {
       return written;
     }
   }
+  static_cast<void>(is_synced(path_, O_RDONLY | O_DIRECTORY));  // some file systems cannot
   return {};
 }
 

@@ -1,6 +1,7 @@
 // See verify_options.h.
 #include "apps/cli/verify/verify_options.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "acceptance/report_document.h"
@@ -19,9 +20,14 @@ const char* depth_of(const VerifyOptions& options) {
   return options.full ? "full" : "normal";
 }
 
-void set_depth(const std::string& depth, VerifyOptions& options) {
-  options.quick = depth == "quick";
-  options.full = depth == "full";
+// As the command line would refuse them.
+const char* unknown_in(const VerifyOptions& options, const std::string& depth) {
+  const std::vector<std::string> known = acceptance::stage_names();
+  for (const std::string& each : options.stages) {
+    if (std::find(known.begin(), known.end(), each) == known.end()) return "a stage";
+  }
+  if (!options.coverage.empty() && !coverage_named(options.coverage)) return "a coverage";
+  return depth == "quick" || depth == "normal" || depth == "full" ? nullptr : "a depth";
 }
 
 }  // namespace
@@ -63,13 +69,18 @@ Result<void> read_asked(const Json& asked, VerifyOptions& options) {
     asked.at("via").get_to(options.via);
     asked.at("topology").get_to(options.topology);
     asked.at("stages").get_to(options.stages);
-    set_depth(asked.at("depth").get<std::string>(), options);
+    const auto depth = asked.at("depth").get<std::string>();
+    options.quick = depth == "quick";
+    options.full = depth == "full";
     asked.at("coverage").get_to(options.coverage);
     asked.at("expect").get_to(options.expect);
     asked.at("training").get_to(options.training.wanted);
     asked.at("python").get_to(options.training.python);
     asked.at("cifar").get_to(options.training.cifar);
     asked.at("weights").get_to(options.training.weights);
+    if (const char* const what = unknown_in(options, depth)) {
+      return fail(acceptance::no_report(std::string("it names ") + what + " that is not known"));
+    }
   } catch (const Json::exception& error) {
     return fail(acceptance::no_report(error.what()));
   }

@@ -1,0 +1,12 @@
+// The fabric in a report: its hosts, switches and links, what these have carried, and which of them
+// rows name.
+#pragma once
+
+#include "acceptance/report.h"
+#include "acceptance/session.h"
+
+namespace heddle::acceptance {
+
+void add_fabric(const Session& session, Report& report);
+
+}  // namespace heddle::acceptance
