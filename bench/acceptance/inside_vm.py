@@ -13,10 +13,9 @@ import sys
 import time
 
 H0, H1 = "10.9.0.1", "10.9.0.2"
-PATIENCE_S = 60
-HEDDLE_WAYS = {"heddle, RC": ("--set", "datapath=verbs", "--set", "rdma_mode=rc"),
-               "heddle, UC": ("--set", "datapath=verbs", "--set", "rdma_mode=uc"),
-               "heddle, UDP": ()}
+DATAPATHS = {"heddle, RC": ("--set", "datapath=verbs", "--set", "rdma_mode=rc"),
+             "heddle, UC": ("--set", "datapath=verbs", "--set", "rdma_mode=uc"),
+             "heddle, UDP": ()}
 
 
 @contextlib.contextmanager
@@ -28,11 +27,15 @@ def server(*words):
             process.kill()
 
 
-def run(*words):
-    """What a client prints; it is tried again until its server listens."""
-    end = time.monotonic() + PATIENCE_S
+def run(*words, seconds=0):
+    """What a client prints that measures for these seconds; it is tried again until its server listens."""
+    limit_s = 60 + 3 * seconds
+    end = time.monotonic() + limit_s
     while True:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=limit_s, check=False)
+        except subprocess.TimeoutExpired:
+            raise SystemExit(f"{' '.join(words)} does not end") from None
         if done.returncode == 0:
             return done.stdout
         if time.monotonic() > end:
@@ -47,23 +50,23 @@ def rping():
 
 def qperf(seconds):
     with server("qperf"):
-        return run("qperf", "-t", str(seconds), "-uu", "-cm", "1", H1, "rc_bw", "rc_lat")
+        return run("qperf", "-t", str(seconds), "-uu", "-cm", "1", H1, "rc_bw", "rc_lat", seconds=seconds)
 
 
-def heddle(program, way, *words):
-    with server(program, words[0], "--listen", "--bind", "h1", *way):
-        return run(program, words[0], H1, *words[1:], "--bind", "h0", *way)
+def heddle(program, datapath, *words, seconds=0):
+    with server(program, words[0], "--listen", "--bind", "h1", *datapath):
+        return run(program, words[0], H1, *words[1:], "--bind", "h0", *datapath, seconds=seconds)
 
 
 def main(program, seconds, rounds):
     results = {"rping": rping(),
-               "ping": {name: heddle(program, way, "ping", "-C", "20", "-S", "64")
-                        for name, way in HEDDLE_WAYS.items()},
+               "ping": {name: heddle(program, datapath, "ping", "-C", "20", "-S", "64")
+                        for name, datapath in DATAPATHS.items()},
                "rounds": []}
     for _ in range(rounds):
         one = {"qperf": qperf(seconds)}
-        for name, way in HEDDLE_WAYS.items():
-            one[name] = heddle(program, way, "perf", "bw", "lat", "-t", f"{seconds}s", "--json")
+        for name, datapath in DATAPATHS.items():
+            one[name] = heddle(program, datapath, "perf", "bw", "lat", "-t", f"{seconds}s", "--json", seconds=seconds)
         results["rounds"].append(one)
     pathlib.Path(os.environ["OUT"], "results.json").write_text(json.dumps(results), encoding="utf-8")
 

@@ -91,9 +91,9 @@ def _reach(arguments, progress):
 
 
 class _Contest:
-    def __init__(self, name, cable, server, client, patience_s):
+    def __init__(self, name, cable, server, client, limit_s):
         self.name = name
-        self._arguments = (cable, server, client, "listens", patience_s)
+        self._arguments = (cable, server, client, "listens", limit_s)
 
     def run(self):
         return run_pair(*self._arguments)
@@ -189,6 +189,8 @@ def _training(arguments, progress):
                           env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
     try:
         stage = json.loads(done.stdout)["stages"][0]
+        if stage["outcome"] not in ("passed", "failed"):
+            raise ValueError(stage["reason"])
         runs = dict(zip(("one", "all", "gloo"), stage["data"]["torch"]))
     except (ValueError, KeyError, IndexError) as missing:
         raise CannotMeasure(f"heddle verify trained nothing: {(done.stderr or done.stdout).strip()[-400:]}",
