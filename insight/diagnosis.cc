@@ -134,7 +134,9 @@ class DiagnosisBuilder::Body {
     }
     find_mismatches(facts_, diagnosis);
     if (diagnosis.verdicts.empty()) find_hangs(facts_, diagnosis.until_ns, diagnosis);
-    const bool hangs = !diagnosis.verdicts.empty();  // then all paths to a rank may have failed
+    const bool hangs = std::any_of(
+        diagnosis.verdicts.begin(), diagnosis.verdicts.end(),
+        [](const Verdict& each) { return each.what != VerdictClass::kMismatch; });
     for (const BlockSeries& series : make_series(facts_, since_ns)) {
       if (series.blocks.size() < params::kLeastBlocks) {
         diagnosis.not_judged.push_back(fmt::format(
@@ -148,7 +150,8 @@ class DiagnosisBuilder::Body {
       find_slow_ranks(facts_, series, diagnosis);
       find_slow_links(facts_, series, diagnosis);
     }
-    if (!hangs) find_path_faults(facts_, diagnosis);
+    // Of a job that hangs all paths to a rank may have failed.
+    if (!hangs) find_path_faults(facts_, since_ns, diagnosis);
     limit(diagnosis);
     return diagnosis;
   }

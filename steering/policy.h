@@ -36,7 +36,7 @@ struct Action {
 
 struct Rule {
   std::string name;
-  std::vector<insight::VerdictClass> classes;  // empty: all
+  std::vector<insight::VerdictClass> classes;
   std::vector<insight::PlaceKind> places;      // empty: all
   double confidence = 0;                       // at least
   Nanos persists;                              // since the alarm was raised, at least

@@ -14,8 +14,10 @@ namespace {
 
 using insight::PlaceKind;
 using insight::VerdictClass;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 Policy parsed(const std::string& text) {
   Result<Policy> policy = parse_policy(text, "p.toml");
@@ -86,6 +88,7 @@ TEST(PolicyTest, DefaultsAreCareful) {
   EXPECT_EQ(policy.rules[0].persists, seconds(30));
   EXPECT_FALSE(policy.rules[0].action.undo);
   EXPECT_EQ(policy.rules[0].places.size(), 4u);  // those that have a host
+  EXPECT_THAT(policy.rules[0].classes, Not(Contains(VerdictClass::kFlapping)));
 }
 
 TEST(PolicyTest, ActionsOfKubernetesHaveTheirKeys) {
@@ -152,7 +155,8 @@ TEST(PolicyTest, MistakesOfARuleSayWhatToWrite) {
                         "non_communication_hang, communication_hang, mismatch"));
   EXPECT_THAT(refused(drain + "class = []"), HasSubstr("'class' is empty"));
   EXPECT_THAT(refused(drain + "class = \"mismatch\""), HasSubstr("another type"));
-  EXPECT_THAT(refused(drain + "place = [\"host\"]"), HasSubstr("rank, nic, link, group, job"));
+  EXPECT_THAT(refused(drain + "place = [\"host\"]"),
+              HasSubstr("rank, nic, link, route, group, job"));
   EXPECT_THAT(refused(drain + "place = [\"link\"]"), HasSubstr("has no host of its own"));
   EXPECT_THAT(refused(drain + "confidence = 97"), HasSubstr("from 0 to 1"));
   EXPECT_THAT(refused(drain + "persists = 30"), HasSubstr("like \"30s\""));

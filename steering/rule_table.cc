@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -25,6 +26,9 @@ constexpr std::array kClasses = {VerdictClass::kNonCommunicationHang,
                                  VerdictClass::kFlapping,
                                  VerdictClass::kPathFailure};
 
+// The last of these must be named: the job goes on meanwhile, and an action may cost more.
+constexpr std::ptrdiff_t kOnlyByName = 2;
+
 struct PlaceWord {
   const char* name;
   std::vector<PlaceKind> kinds;
@@ -46,7 +50,10 @@ void read_classes(TableReader& table, Rule& rule) {
     todo += std::string(each == kClasses.front() ? " " : ", ") + name_of(each);
   }
   const auto names = table.names("class", todo);
-  if (!names) return;
+  if (!names) {
+    rule.classes.assign(kClasses.begin(), kClasses.end() - kOnlyByName);
+    return;
+  }
   if (names->empty()) table.wrong("class", "'class' is empty", todo);
   for (const std::string& name : *names) {
     const auto* const found =
@@ -60,7 +67,7 @@ void read_classes(TableReader& table, Rule& rule) {
 }
 
 void read_places(TableReader& table, Rule& rule) {
-  const std::string todo = "give names of rank, nic, link, group, job";
+  const std::string todo = "give names of rank, nic, link, route, group, job";
   const auto names = table.names("place", todo);
   if (!names) return;
   if (names->empty()) table.wrong("place", "'place' is empty", todo);

@@ -172,6 +172,8 @@ FaultCase draw_case(uint64_t seed, Fault fault, Source source) {
   const bool ring = job.shape == Shape::kBuckets || job.shape == Shape::kSharded;
   job.waits = job.shape == Shape::kBuckets || chance(random, 0.75);
   job.noise = draw_noise(random, job);
+  // Its all-to-alls are of equal sizes: more work without more data is a fault.
+  if (source == Source::kSimulation) job.noise.imbalance = 0;
   draw_truth(random, job);
   // Links are compared with each other, and of exchanges between two there is one pair.
   const bool of_network = fault == Fault::kSlowNic || fault == Fault::kLossyNic ||

@@ -24,8 +24,8 @@ struct Judgement {
   double delay_s = -1;       // from the onset until both are known; -1: never
   double effect = 0;         // share of the job's time since the onset that it costs
   // All of the last look; of a healthy job of the first look that had some.
-  std::vector<std::string> evidence;  // of the first verdict
   std::vector<std::string> verdicts;
+  std::vector<std::string> evidence;  // of the first verdict
   std::string first_class = "none";
   uint64_t events = 0;
 };

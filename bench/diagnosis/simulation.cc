@@ -32,7 +32,7 @@ constexpr uint64_t kEventsAtOnce = 20'000;
 // an inborn delay of the links between leaves.
 constexpr uint64_t kSpine = 64;
 constexpr uint32_t kFlappingSpine = 2;
-constexpr uint32_t kFlaps = 5;  // of a flapping link
+constexpr uint32_t kFlaps = 4;  // of a flapping link
 // A hang takes the longer of 10 s and four of the longest pauses to be one.
 constexpr Nanos kObserved = seconds(60);
 constexpr Nanos kEndless = seconds(100'000);
@@ -264,7 +264,7 @@ class Simulation {
     fabric.changes.push_back(change);
   }
 
-  // Down for a quarter of each period, until the job's end.
+  // Down for two fifths of each period, until the job's end.
   void add_flaps(LinkChange change, topology::Topology& fabric) const {
     const Nanos period{(healthy_->ended_ns - onset_ns()) / kFlaps};
     for (uint32_t flap = 0; flap < kFlaps; ++flap) {
@@ -272,7 +272,7 @@ class Simulation {
       fabric.changes.push_back(change);
       LinkChange up = change;
       up.kind = LinkChangeKind::kUp;
-      up.at = change.at + period / 4;
+      up.at = change.at + period * 2 / 5;
       fabric.changes.push_back(up);
       change.at = change.at + period;
     }

@@ -10,9 +10,9 @@ namespace heddle::bench {
 
 // `healthy`: the same job without its fault, from which its onset is known. Errors: those of
 // SimulatedJobs::create().
+Result<ObservedJob> simulate(const FaultCase& job, const ObservedJob* healthy);
+
 // The address of the spine at a flapping link, as verdicts have it.
 std::string flapping_router();
-
-Result<ObservedJob> simulate(const FaultCase& job, const ObservedJob* healthy);
 
 }  // namespace heddle::bench

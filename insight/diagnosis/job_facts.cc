@@ -94,6 +94,9 @@ void JobFacts::on(uint32_t process, const events::CommunicatorLinked& event, int
 void JobFacts::on(uint32_t process, const events::CommunicatorEnded& event, int64_t at) {
   const auto found = processes_[process].communicators.find(event.communicator);
   if (found != processes_[process].communicators.end()) found->second.left = at;
+  for (auto& [id, connection] : processes_[process].connections) {
+    if (connection.communicator == event.communicator) connection.paths.close(at);
+  }
 }
 
 Operation& JobFacts::operation(const OperationKey& key, const events::CallMade& event) {
@@ -318,6 +321,7 @@ void JobFacts::on(uint32_t process, const events::Recovery& event, int64_t at) {
 }
 
 void JobFacts::on(uint32_t process, const events::ConnectionClosed& event, int64_t at) {
+  processes_[process].connections[event.connection].paths.close(at);
   if (event.cause != events::CloseCause::kPeerDead) return;
   processes_[process].connections[event.connection].peer_died = true;
   trouble(process, event.connection, {at, UINT16_MAX, Trouble::Kind::kPeerDead, 0});
@@ -325,7 +329,7 @@ void JobFacts::on(uint32_t process, const events::ConnectionClosed& event, int64
 
 void JobFacts::on(uint32_t process, const events::PathTraced& event, int64_t /*at*/) {
   processes_[process].connections[event.connection].paths.trace(
-      event.path, event.hop, {event.router_high, event.router_low});
+      event.path, {event.hop, event.hops, {event.router_high, event.router_low}});
 }
 
 void JobFacts::on(uint32_t process, const events::WireBin& event, int64_t /*at*/) {

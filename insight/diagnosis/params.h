@@ -90,7 +90,9 @@ inline constexpr int64_t kLeastDownNs = 100'000'000;
 inline constexpr int64_t kTogetherNs = 2'000'000'000;
 // A link flaps if it has failed and come back this many times: once and twice are repairs. Range 3
 // to 5.
-inline constexpr int64_t kLeastFlaps = 3;
+inline constexpr size_t kLeastFlaps = 3;
+// And not longer than this after the time before, ns. Range 2 to 60 min.
+inline constexpr int64_t kMostPauseNs = 600'000'000'000;
 // It no longer does after this many of its longest pauses, and at least this long. Range 2 to 5; 30
 // to 300 s.
 inline constexpr int64_t kCalmPauses = 3;

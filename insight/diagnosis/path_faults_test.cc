@@ -235,6 +235,133 @@ TEST_F(PathFaultsTest, WithoutRoutesPathsThatFailBesideOthersThatWorkAreNoVerdic
   EXPECT_THAT(verdicts_at(80 * kSecond), IsEmpty());
 }
 
+// A switch answers with the address of the port where the packet came in.
+TEST_F(PathFaultsTest, ASpineWithAnAddressOnEachPortIsNamedByThem) {
+  for_each_path([this](uint32_t rank, uint32_t peer, uint16_t path) {
+    if (leaf_of(rank) == leaf_of(peer)) return;
+    const uint64_t port = leaf_of(rank) * 16;
+    const uint64_t route[] = {leaf_address(leaf_of(rank)), spine_address(path % kSpines) + port,
+                              leaf_address(leaf_of(peer)) + (path % kSpines + 1) * 16};
+    for (uint8_t hop = 1; hop <= 3; ++hop) {
+      builder_.add(rank, events::PathTraced{{}, to(peer), path, hop, 3, 0, route[hop - 1]}, 1);
+    }
+  });
+  flap(by_spine_2, 3);
+  const Diagnosis diagnosis = diagnosis_at(60 * kSecond);
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_THAT(place_text(diagnosis, diagnosis.verdicts[0].place), HasSubstr("10.2.0.2"));
+  EXPECT_THAT(place_text(diagnosis, diagnosis.verdicts[0].place), HasSubstr("10.2.0.18"));
+}
+
+// Of two core switches in a row the routers came in the order of who noticed first: two places.
+TEST_F(PathFaultsTest, OneFaultIsOnePlaceWhoeverNoticesItFirst) {
+  trace_all();
+  for (int i = 0; i < 4; ++i) {
+    const int64_t at = (10 + 20 * i) * kSecond;
+    const auto of_leaf = [i](uint32_t first) {
+      return [=](uint32_t rank, uint32_t peer, uint16_t path) {
+        return by_spine_2(rank, peer, path) && (leaf_of(rank) == 0) == ((first + i) % 2 == 0);
+      };
+    };
+    fail(of_leaf(0), at);
+    fail(of_leaf(1), at + 1'000'000);
+    mend(by_spine_2, at + 3 * kSecond);
+  }
+  const Diagnosis diagnosis = diagnosis_at(80 * kSecond);
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_THAT(diagnosis.verdicts[0].summary, HasSubstr("4 times"));
+}
+
+// Stopped for 1.5 s, four times: its peers' paths to it failed, its own did not.
+TEST_F(PathFaultsTest, AProcessThatStandsStillIsNoFaultOfItsNic) {
+  const auto to_rank_1 = [](uint32_t, uint32_t peer, uint16_t) { return peer == 1; };
+  flap(to_rank_1, 4, true);
+  EXPECT_THAT(verdicts_at(80 * kSecond), IsEmpty());
+}
+
+TEST_F(PathFaultsTest, WithoutRecordedMessagesANicIsNotAccused) {
+  for (int i = 0; i < 3; ++i) {
+    fail(at_host_1, (10 + 20 * i) * kSecond);
+    mend(at_host_1, (13 + 20 * i) * kSecond);
+  }
+  EXPECT_THAT(verdicts_at(60 * kSecond), IsEmpty());
+}
+
+TEST_F(PathFaultsTest, OutagesOfAConnectionThatWasClosedAreOver) {
+  trace_all();
+  fail(by_spine_2, 10 * kSecond);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) {
+    for (const uint32_t peer : {(rank + 1) % kRanks, (rank + kRanks - 1) % kRanks}) {
+      builder_.add(rank, events::ConnectionClosed{{}, to(peer), events::CloseCause::kGraceful},
+                   11 * kSecond);
+    }
+  }
+  EXPECT_THAT(verdicts_at(3600 * kSecond), IsEmpty());
+}
+
+TEST_F(PathFaultsTest, OutagesHoursApartAreNoFlapping) {
+  trace_all();
+  for (int i = 0; i < 3; ++i) {
+    fail(by_spine_2, (10 + 14'400 * i) * kSecond);
+    mend(by_spine_2, (12 + 14'400 * i) * kSecond);
+  }
+  EXPECT_THAT(verdicts_at(30'000 * kSecond), IsEmpty());
+}
+
+TEST_F(PathFaultsTest, FlapsBeforeTheTimeThatIsAskedForAreNotReported) {
+  trace_all();
+  flap(by_spine_2, 3);
+  EXPECT_THAT(builder_.diagnose(500 * kSecond, 600 * kSecond).verdicts, IsEmpty());
+}
+
+// One path of an incident is never used again.
+TEST_F(PathFaultsTest, APathThatStaysBehindDoesNotHideAFlap) {
+  trace_all();
+  const auto but_one = [](uint32_t rank, uint32_t peer, uint16_t path) {
+    return by_spine_2(rank, peer, path) && !(rank == 1 && path == 6);
+  };
+  fail(by_spine_2, 10 * kSecond);
+  mend(but_one, 13 * kSecond);
+  for (int i = 1; i < 3; ++i) {
+    fail(but_one, (10 + 20 * i) * kSecond);
+    mend(but_one, (13 + 20 * i) * kSecond);
+  }
+  EXPECT_EQ(verdicts_at(60 * kSecond).size(), 1u);
+}
+
+// Each router was counted anew for each route that has it: 256 ranks took minutes.
+TEST_F(PathFaultsTest, ManyPathsThatFailTogetherAreJudgedInTheirNumber) {
+  DiagnosisBuilder builder;
+  constexpr uint32_t kMany = 200;
+  for (uint32_t rank = 0; rank < kMany; ++rank) {
+    builder.add_process({{"host", "h" + std::to_string(rank)}, {"rank", std::to_string(rank)}});
+    builder.add(rank, events::CommunicatorMade{{}, kWorld, rank, kMany}, 0);
+    builder.add(rank, events::CommunicatorLinked{{}, kWorld, (rank + 1) % kMany, 1}, 0);
+  }
+  for (uint32_t rank = 0; rank < kMany; ++rank) {
+    for (uint16_t path = 0; path < 256; ++path) {
+      const uint64_t route[] = {leaf_address(rank), spine_address(path % kSpines),
+                                leaf_address((rank + 1) % kMany)};
+      for (uint8_t hop = 1; hop <= 3; ++hop) {
+        builder.add(rank, events::PathTraced{{}, 1, path, hop, 3, 0, route[hop - 1]}, 1);
+      }
+    }
+  }
+  for (int i = 0; i < 3; ++i) {
+    for (const RecoveryStep step : {RecoveryStep::kPathSetAside, RecoveryStep::kPathReturned}) {
+      const int64_t at = (10 + 20 * i + (step == RecoveryStep::kPathReturned ? 3 : 0)) * kSecond;
+      for (uint32_t rank = 0; rank < kMany; ++rank) {
+        for (uint16_t path = 2; path < 256; path += 4) {
+          builder.add(rank, events::Recovery{{}, 1, path, step}, at);
+        }
+      }
+    }
+  }
+  const Diagnosis diagnosis = builder.diagnose(INT64_MIN, 60 * kSecond);
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "route by 10.2.0.2");
+}
+
 TEST_F(PathFaultsTest, ARouterThatDoesNotAnswerIsNotNamed) {
   for_each_path([this](uint32_t rank, uint32_t peer, uint16_t path) {
     builder_.add(rank, events::PathTraced{{}, to(peer), path, 1, 2, 0, leaf_address(0)}, 1);

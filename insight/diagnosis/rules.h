@@ -21,7 +21,7 @@ void find_slow_ranks(const JobFacts& facts, const BlockSeries& series, Diagnosis
 void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis);
 
 // Paths that fail together, again and again or for good.
-void find_path_faults(const JobFacts& facts, Diagnosis& diagnosis);
+void find_path_faults(const JobFacts& facts, int64_t since_ns, Diagnosis& diagnosis);
 
 // The place that links (pairs of processes) have in common: a NIC where they share a host and no
 // other explains them, else the first link.

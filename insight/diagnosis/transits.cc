@@ -136,6 +136,7 @@ class Transits {
     std::vector<Measured> messages;
     for (uint32_t to = 0; to < operation_.parts.size(); ++to) {
       for (Inflow& inflow : operation_.parts[to].inflows) {
+        if (within_host(processes_, operation_, inflow.from, to)) continue;
         const Inflow* const posted_with = inflow_of(inflow.from, to);
         if (posted_with == nullptr || posted_with->arrivals.size() != inflow.arrivals.size()) {
           return false;
@@ -144,13 +145,11 @@ class Transits {
         for (size_t i = 0; i < inflow.arrivals.size(); ++i) {
           const Arrival& arrival = inflow.arrivals[i];
           if (arrival.posted >= arrival.at) return false;  // it is not known
-          if (!within_host(processes_, operation_, inflow.from, to)) {
-            messages.push_back(
-                {to,
-                 &inflow,
-                 &arrival,
-                 {posted_with->arrivals[i].posted, std::max(arrival.posted, last), last}});
-          }
+          messages.push_back(
+              {to,
+               &inflow,
+               &arrival,
+               {posted_with->arrivals[i].posted, std::max(arrival.posted, last), last}});
           last = arrival.at;
         }
       }
@@ -308,7 +307,11 @@ void measure_transits(const std::vector<ProcessFacts>& processes, Operation& ope
     Transits(processes, operation).measure_ring();
   } else if (started && is_exchange(operation)) {
     Transits transits(processes, operation);
-    if (!transits.measure_posted_exchange()) transits.measure_exchange();
+    // What a rank of a reduce-scatter sends to another it posts in another round than what it
+    // receives from it.
+    const bool mutual = operation.what == events::Operation::kAlltoall ||
+                        operation.what == events::Operation::kAlltoallv;
+    if (!mutual || !transits.measure_posted_exchange()) transits.measure_exchange();
   } else if (started) {
     Transits(processes, operation).measure_posted();
   }

@@ -151,6 +151,7 @@ TEST_F(TransitsTest, OnlyWhatASlowSenderSendsIsSlow) {
 // last have taken as long for their share of it as the first ones. Rank 1 looked slow, whose
 // messages met those of the rank before it.
 TEST_F(TransitsTest, MessagesOfAnExchangeAtTheSameTimeShareTheirNics) {
+  operation_.what = events::Operation::kAlltoall;
   operation_.algorithm = events::Algorithm::kPairwise;
   constexpr int64_t kTogether = (kRanks - 1) * kUsual;
   for (uint32_t to = 0; to < kRanks; ++to) {
@@ -165,6 +166,24 @@ TEST_F(TransitsTest, MessagesOfAnExchangeAtTheSameTimeShareTheirNics) {
       EXPECT_NEAR(inflow.alone.most_ns, kUsual, 1) << inflow.from << " to " << to;
     }
   }
+}
+
+// Their messages come from memory, and when they were posted is not recorded.
+TEST_F(TransitsTest, RanksOfOneHostLeaveTheOthersMessagesOfAnExchangeMeasured) {
+  operation_.what = events::Operation::kAlltoall;
+  operation_.algorithm = events::Algorithm::kPairwise;
+  processes_[1].party.host = processes_[0].party.host;
+  for (uint32_t to = 0; to < kRanks; ++to) {
+    for (uint32_t from = 0; from < kRanks; ++from) {
+      if (from == to) continue;
+      arrive(from, to, 2 * kUsual);
+      Arrival& arrival = operation_.parts[to].from(from).arrivals.back();
+      if (from + to == 1) arrival.posted = arrival.at;
+    }
+  }
+  measure_transits(processes_, operation_);
+  EXPECT_EQ(operation_.parts[2].from(3).transit.most_ns, 2 * kUsual);
+  EXPECT_LT(operation_.parts[0].from(1).transit.most_ns, 0) << "memory is not measured";
 }
 
 TEST_F(TransitsTest, ErrorsOfClocksGiveBounds) {
