@@ -280,6 +280,13 @@ int run_in_place(const VerifyOptions& options, const Place& place,
 
 int run_verify(VerifyOptions options) {
   lab::note_signals();
+  std::unique_ptr<LiveMetrics> live;
+  if (!options.metrics.empty()) {
+    Result<std::unique_ptr<LiveMetrics>> opened = LiveMetrics::open(options.metrics);
+    if (!opened) return could_not(opened.error());
+    live = std::move(*opened);
+    print_progress(fmt::format("metrics are at {}", live->url()));
+  }
   const Result<Place> place = make_place(options);
   if (!place) return could_not(place.error());
   std::optional<acceptance::Report> earlier;
@@ -287,13 +294,6 @@ int run_verify(VerifyOptions options) {
     Result<acceptance::Report> read = read_earlier(options);
     if (!read) return could_not(read.error());
     earlier = std::move(*read);
-  }
-  std::unique_ptr<LiveMetrics> live;
-  if (!options.metrics.empty()) {
-    Result<std::unique_ptr<LiveMetrics>> opened = LiveMetrics::open(options.metrics);
-    if (!opened) return could_not(opened.error());
-    live = std::move(*opened);
-    print_progress(fmt::format("metrics are at {}", live->url()));
   }
   return run_in_place(options, *place, earlier ? &*earlier : nullptr, live.get());
 }
