@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,9 @@ namespace {
 constexpr const char* kGroupsFile = "comm_groups.json";
 constexpr const char* kNames = "name them NAME.RANK.et or NAME.RANK.json, with ranks from 0";
 constexpr uint64_t kMostWritten = 2'000'000;
+constexpr uint64_t kMostBytes = uint64_t{8} << 30;  // of a folder, read one file at a time
+
+using ReadFile = std::function<Result<std::string>(const std::string&)>;
 
 struct TraceName {
   std::string job;  // with its folder
@@ -57,38 +61,64 @@ Unexpected no_set(const std::string& why, const std::string& todo) {
   return fail(ErrorCode::kInvalid, "cannot read a set of Chakra traces", why, todo);
 }
 
-// The traces of one job by rank. Errors: kInvalid where files are of two jobs, or a rank is
-// missing.
-Result<std::vector<chakra::Trace>> traces_in(const std::map<std::string, std::string>& files) {
-  std::map<uint32_t, std::pair<const std::string*, bool>> by_rank;  // file, and whether it is JSON
+// Traces by rank, and whether they are JSON. Errors: kInvalid where files are of two jobs, or a
+// rank is missing.
+using TraceFiles = std::map<uint32_t, std::pair<std::string, bool>>;
+Result<TraceFiles> traces_in(const std::vector<std::string>& files) {
+  TraceFiles by_rank;
   std::string job;
-  for (const auto& [file, contents] : files) {
+  for (const std::string& file : files) {
     const auto name = trace_name(file);
     if (!name) continue;
     if (by_rank.empty()) job = name->job;
     if (name->job != job) {
       return no_set(file + " and " + job + ".*.et are of two jobs", "name one of them: " + job);
     }
-    if (!by_rank.try_emplace(name->rank, &file, name->json).second) {
+    if (!by_rank.try_emplace(name->rank, file, name->json).second) {
       return no_set("rank " + std::to_string(name->rank) + " of " + job + " has two traces",
                     "remove one: " + file);
     }
   }
   if (by_rank.empty()) return no_set("there is no trace", kNames);
-  std::vector<chakra::Trace> traces;
+  uint32_t next = 0;
   for (const auto& [rank, file] : by_rank) {
-    if (rank != traces.size()) {
-      return no_set("there is no trace of rank " + std::to_string(traces.size()) + " of " + job,
-                    kNames);
-    }
-    const std::string& contents = files.at(*file.first);
-    auto trace = file.second ? chakra::parse_json(contents, *file.first)
-                             : chakra::parse_protobuf(contents, *file.first);
-    if (!trace) return fail(trace.error());
-    trace->rank = rank;
-    traces.push_back(std::move(*trace));
+    if (rank == next++) continue;
+    return no_set("there is no trace of rank " + std::to_string(next - 1) + " of " + job, kNames);
   }
-  return traces;
+  return by_rank;
+}
+
+// Reads and converts one file after the other, so that memory is that of the job and one trace.
+Result<ForeignJob> job_in(const std::vector<std::string>& files, const ReadFile& read) {
+  const auto traces = traces_in(files);
+  if (!traces) return fail(traces.error());
+  chakra::ProcessGroups groups(static_cast<uint32_t>(traces->size()));
+  for (const std::string& file : files) {
+    if (!is_groups(file)) continue;
+    const Result<std::string> text = read(file);
+    if (!text) return fail(text.error());
+    if (Result<void> taken = groups.read_file(*text, file); !taken) return fail(taken.error());
+  }
+  chakra::TraceQuota quota;
+  uint64_t bytes = 0;
+  chakra::JobOfTraces made(static_cast<uint32_t>(traces->size()), groups);
+  for (const auto& [rank, file] : *traces) {
+    const auto& [name, json] = file;
+    Result<std::string> text = read(name);
+    if (!text) return fail(text.error());
+    bytes += text->size();
+    if (bytes > kMostBytes) {
+      return no_set("the files up to " + name + " have more than 8 GiB", "use fewer iterations");
+    }
+    auto trace =
+        json ? chakra::parse_json(*text, name, quota) : chakra::parse_protobuf(*text, name, quota);
+    if (!trace) return fail(trace.error());
+    std::string().swap(*text);
+    trace->rank = rank;
+    if (Result<void> taken = groups.read_nodes(*trace); !taken) return fail(taken.error());
+    if (Result<void> added = made.add(*trace); !added) return fail(added.error());
+  }
+  return made.make();
 }
 
 // The files of a folder that are traces or their groups, of one job where `prefix` names it.
@@ -105,6 +135,7 @@ Result<std::vector<std::string>> files_in(const std::string& folder, const std::
     return fail(ErrorCode::kUnavailable, "cannot read " + folder, error.message(),
                 "check the path of the traces");
   }
+  std::sort(files.begin(), files.end());
   return files;
 }
 
@@ -120,27 +151,16 @@ Result<ForeignJob> read_chakra_traces(const std::string& path) {
   if (here) parent = ".";
   const auto names = files_in(parent, here ? "./" + prefix : prefix);
   if (!names) return fail(names.error());
-  std::map<std::string, std::string> files;
-  for (const std::string& file : *names) {
-    Result<std::string> text = read_text_file(file, "check the path of the traces");
-    if (!text) return fail(std::move(text).error());
-    files[file] = std::move(*text);
-  }
-  return parse_chakra_traces(files);
+  return job_in(*names, [](const std::string& file) {
+    return read_text_file(file, "check the path of the traces");
+  });
 }
 
 Result<ForeignJob> parse_chakra_traces(const std::map<std::string, std::string>& files) {
-  const auto traces = traces_in(files);
-  if (!traces) return fail(traces.error());
-  chakra::ProcessGroups groups(static_cast<uint32_t>(traces->size()));
-  for (const auto& [file, contents] : files) {
-    if (!is_groups(file)) continue;
-    if (Result<void> read = groups.read_file(contents, file); !read) return fail(read.error());
-  }
-  for (const chakra::Trace& trace : *traces) {
-    if (Result<void> read = groups.read_nodes(trace); !read) return fail(read.error());
-  }
-  return chakra::JobOfTraces(*traces, groups).make();
+  std::vector<std::string> names;
+  for (const auto& [file, contents] : files) names.push_back(file);
+  return job_in(names,
+                [&](const std::string& file) -> Result<std::string> { return files.at(file); });
 }
 
 Result<std::map<std::string, std::string>> chakra_traces_of(const Job& job, const std::string& name,

@@ -236,6 +236,28 @@ TEST(ChakraTraces, CutProtobufIsRefusedWithItsByte) {
   EXPECT_THAT(refused({{"t.0.et", "\x1f\x8b\x08"}}), HasSubstr("gunzip"));
 }
 
+// Each byte was a node: 16 MB took 5.8 GB.
+TEST(ChakraTraces, EmptyMessagesAreNoNodes) {
+  const std::string why = refused({{"t.0.et", std::string(16'000'000, '\0')}});
+  EXPECT_THAT(why, HasSubstr("at byte 1"));
+  EXPECT_THAT(why, HasSubstr("empty"));
+}
+
+TEST(ChakraTraces, NodesAreCountedWhileTheyAreRead) {
+  // A GlobalMetadata, and messages of an id alone: 6 million nodes, the last of them cut.
+  std::string bytes(1, '\0');
+  for (int i = 0; i < 6'000'000; ++i) bytes += "\x02\x08\x01";
+  bytes.pop_back();
+  EXPECT_THAT(refused({{"t.0.et", bytes}}), HasSubstr("2,000,000 nodes"));
+}
+
+TEST(ChakraTraces, DependenciesAreCountedWhileTheyAreRead) {
+  // One node with 33 million dependencies.
+  const std::string bytes =
+      std::string(1, '\0') + "\x85\x80\x80\x10\x2a\x80\x80\x80\x10" + std::string(1 << 25, '\1');
+  EXPECT_THAT(refused({{"t.0.et", bytes}}), HasSubstr("20,000,000 dependencies"));
+}
+
 constexpr const char* kProgram = R"(version = 1
 [[job]]
 kind = "program"

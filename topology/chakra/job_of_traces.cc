@@ -7,7 +7,6 @@ namespace heddle::topology::chakra {
 namespace {
 
 constexpr const char* kCpuLane = "cpu";
-constexpr uint64_t kMostNodes = 2'000'000;
 constexpr uint64_t kMostMicros = 86'400'000'000;  // a day
 
 // Collectives in the order of the schema's CollectiveCommType.
@@ -36,22 +35,17 @@ std::string file_name_of(const std::string& group, size_t place) {
 
 }  // namespace
 
-Result<ForeignJob> JobOfTraces::make() {
+JobOfTraces::JobOfTraces(uint32_t ranks, const ProcessGroups& groups)
+    : groups_(groups), files_(ranks), called_(ranks) {
   Job& job = made_.job;
   job.name = "chakra";
   job.kind = "program";
-  uint64_t nodes = 0;
-  for (const Trace& trace : traces_) nodes += trace.nodes.size();
-  if (nodes > kMostNodes) {
-    return fail(ErrorCode::kExhausted, "cannot read these traces",
-                "they have more than 2,000,000 nodes", "use fewer ranks or iterations");
-  }
-  job.ranks.resize(traces_.size());
-  for (uint32_t rank = 0; rank < traces_.size(); ++rank) job.ranks[rank].host = rank;
-  called_.resize(traces_.size());
-  for (const Trace& trace : traces_) {
-    if (Result<void> added = add_rank(trace); !added) return fail(added.error());
-  }
+  job.ranks.resize(ranks);
+  for (uint32_t rank = 0; rank < ranks; ++rank) job.ranks[rank].host = rank;
+}
+
+Result<ForeignJob> JobOfTraces::make() {
+  Job& job = made_.job;
   if (job.communicators.empty()) {
     return fail(ErrorCode::kInvalid, "cannot make a job of these traces",
                 "they have no communication between ranks",
@@ -64,7 +58,8 @@ Result<ForeignJob> JobOfTraces::make() {
   return std::move(made_);
 }
 
-Result<void> JobOfTraces::add_rank(const Trace& trace) {
+Result<void> JobOfTraces::add(const Trace& trace) {
+  files_[trace.rank] = trace.file;
   const Result<NodeOrder> order = order_of(trace);
   if (!order) return fail(order.error());
   count(Counted::kMissing, order->missing);
@@ -73,11 +68,14 @@ Result<void> JobOfTraces::add_rank(const Trace& trace) {
   program.lanes.emplace_back(kCpuLane);
   for (uint32_t i = 0; i < order->labels; ++i) program.labels.push_back("n" + std::to_string(i));
   for (const OrderedNode& each : order->nodes) {
-    Result<Action> action = action_of(trace, trace.nodes[each.node]);
+    const Node& node = trace.nodes[each.node];
+    Result<Action> action = action_of(trace, node);
     if (!action) return fail(action.error());
     action->label = each.label;
     action->after = each.after;
-    if (action->kind == ActionKind::kCall) called_[trace.rank].push_back({*action, each.node});
+    if (action->kind == ActionKind::kCall) {
+      called_[trace.rank].push_back({*action, node.id, node.tag.value_or(0)});
+    }
     program.actions.push_back(std::move(*action));
   }
   auto& programs = made_.job.programs;
@@ -182,10 +180,10 @@ Result<Action> JobOfTraces::message_of(const Trace& trace, const Node& node) {
   const auto& own = sends ? node.source : node.destination;
   const auto& peer = sends ? node.destination : node.source;
   const char* const name = sends ? kCommDestination : kCommSource;
-  if (!peer || *peer < 0 || static_cast<uint64_t>(*peer) >= traces_.size()) {
+  if (!peer || *peer < 0 || static_cast<uint64_t>(*peer) >= files_.size()) {
     return wrong(trace.file, place_of(node),
                  peer ? std::string(name) + " is " + std::to_string(*peer) + ", and there are " +
-                            std::to_string(traces_.size()) + " ranks"
+                            std::to_string(files_.size()) + " ranks"
                       : "it has no " + std::string(name),
                  "give the attribute the number of the other rank");
   }

@@ -21,15 +21,17 @@ namespace heddle::topology::chakra {
 // A call of the job and the node that it was, to compare what ranks call.
 struct CalledNode {
   Action action;
-  uint32_t node = 0;  // index in the trace
+  uint64_t node = 0;  // its id
+  int64_t tag = 0;
 };
 
 class JobOfTraces {
  public:
-  // Both must outlive it. traces[i] is rank i's.
-  JobOfTraces(const std::vector<Trace>& traces, const ProcessGroups& groups)
-      : traces_(traces), groups_(groups) {}
-  // Call once. Errors: kInvalid with file, node and advice.
+  // The groups must outlive it; those of a rank are known before add().
+  JobOfTraces(uint32_t ranks, const ProcessGroups& groups);
+  // For each rank, from 0. Errors: kInvalid with file, node and advice.
+  Result<void> add(const Trace& trace);
+  // Call once, after all ranks. Errors: kInvalid for ranks that contradict each other.
   Result<ForeignJob> make();
 
  private:
@@ -47,7 +49,6 @@ class JobOfTraces {
   };
   static constexpr size_t kCounted = 9;
 
-  Result<void> add_rank(const Trace& trace);
   Result<Action> action_of(const Trace& trace, const Node& node);
   Result<Action> collective_of(const Trace& trace, const Node& node);
   Result<Action> message_of(const Trace& trace, const Node& node);
@@ -59,8 +60,8 @@ class JobOfTraces {
   void add_notes();
   void count(Counted what, uint64_t number = 1) { counts_[static_cast<size_t>(what)] += number; }
 
-  const std::vector<Trace>& traces_;
   const ProcessGroups& groups_;
+  std::vector<std::string> files_;  // by rank
   ForeignJob made_;
   std::vector<std::string> names_;  // of communicators, by a rank's index
   std::map<std::pair<std::string, std::vector<uint32_t>>, uint32_t> communicators_;

@@ -13,6 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kTodo = "write it again, as Chakra's jsonizer does";
+// A workload_graph is one object; parsed, it takes up to 16 times its text.
+constexpr size_t kMostObjectBytes = size_t{64} << 20;
 // Values in values; sound traces need fewer than eight.
 constexpr int kMostDepth = 32;
 
@@ -57,6 +59,7 @@ class Objects {
       } else if (each == '}' || each == ']') {
         if (--depth == 0) return text_.substr(begin_, ++at_ - begin_);
       }
+      if (at_ - begin_ > kMostObjectBytes) return failed("the object is larger than 64 MiB");
     }
     at_ = begin_;
     return failed("the object does not end");
@@ -221,12 +224,13 @@ Json json_of(const Node& node) {
   return object;
 }
 
-Result<void> take_graph(const Json& graph, Trace& trace) {
+Result<void> take_graph(const Json& graph, Trace& trace, TraceQuota& quota) {
   if (!graph.is_array()) return wrong(trace.file, "", "\"workload_graph\" is no list", kTodo);
   for (const Json& each : graph) {
     Node node;
     const std::string why = NodeReader(each).read(node);
     if (!why.empty()) return wrong(trace.file, "", why, kTodo);
+    if (!quota.take(node)) return too_much(trace.file);
     trace.nodes.push_back(std::move(node));
   }
   return {};
@@ -236,7 +240,7 @@ bool is_metadata(const Json& object) { return !object.contains("id") && !object.
 
 }  // namespace
 
-Result<Trace> parse_json(std::string_view text, const std::string& file) {
+Result<Trace> parse_json(std::string_view text, const std::string& file, TraceQuota& quota) {
   Trace trace{.file = file, .version = {}, .nodes = {}};
   Objects objects(text);
   for (bool first = true;; first = false) {
@@ -253,7 +257,7 @@ Result<Trace> parse_json(std::string_view text, const std::string& file) {
                    kTodo);
     }
     if (first && object.contains("workload_graph")) {
-      if (Result<void> taken = take_graph(object["workload_graph"], trace); !taken) {
+      if (Result<void> taken = take_graph(object["workload_graph"], trace, quota); !taken) {
         return fail(taken.error());
       }
       continue;
@@ -269,6 +273,7 @@ Result<Trace> parse_json(std::string_view text, const std::string& file) {
     if (!why.empty()) {
       return wrong(file, "in the object at byte " + std::to_string(objects.begin()), why, kTodo);
     }
+    if (!quota.take(node)) return too_much(file);
     trace.nodes.push_back(std::move(node));
   }
 }

@@ -36,7 +36,9 @@ constexpr uint32_t kBytesValue = 31;
 
 class NodeReader {
  public:
-  NodeReader(std::string_view bytes, uint64_t begin) : reader_(bytes, begin) {}
+  // A list has up to `most_ids`.
+  NodeReader(std::string_view bytes, uint64_t begin, uint64_t most_ids)
+      : reader_(bytes, begin), most_ids_(most_ids) {}
 
   // False: place() is where the bytes make no sense.
   bool read(Node& node, uint64_t& type) {
@@ -47,6 +49,7 @@ class NodeReader {
     return true;
   }
   uint64_t place() const { return reader_.place(); }
+  bool too_many() const { return too_many_; }
 
  private:
   bool take(const Field& field, Node& node, uint64_t& type) {
@@ -78,18 +81,19 @@ class NodeReader {
   }
 
   // Packed, as proto3 writes them, or one a field.
-  static bool ids(const Field& field, std::vector<uint64_t>& ids) {
-    if (field.type != WireType::kBytes) {
-      ids.push_back(field.integer);
-      return true;
-    }
+  bool ids(const Field& field, std::vector<uint64_t>& ids) {
+    if (field.type != WireType::kBytes) return add(field.integer, ids);
     WireReader packed(field.bytes, 0);
     uint64_t id = 0;
     while (!packed.at_end()) {
-      if (!packed.varint(id)) return false;
-      ids.push_back(id);
+      if (!packed.varint(id) || !add(id, ids)) return false;
     }
     return true;
+  }
+  bool add(uint64_t id, std::vector<uint64_t>& ids) {
+    too_many_ = ids.size() >= most_ids_;
+    if (!too_many_) ids.push_back(id);
+    return !too_many_;
   }
 
   static bool inputs(std::string_view bytes, Node& node) {
@@ -157,6 +161,8 @@ class NodeReader {
   }
 
   WireReader reader_;
+  uint64_t most_ids_;
+  bool too_many_ = false;
 };
 
 bool read_metadata(std::string_view bytes, Trace& trace) {
@@ -230,7 +236,7 @@ void append_message(std::string& file, std::string_view message) {
 
 }  // namespace
 
-Result<Trace> parse_protobuf(std::string_view bytes, const std::string& file) {
+Result<Trace> parse_protobuf(std::string_view bytes, const std::string& file, TraceQuota& quota) {
   if (bytes.starts_with("\x1f\x8b")) {
     return wrong(file, "", "it is compressed by gzip", "unpack it: gunzip");
   }
@@ -250,10 +256,14 @@ Result<Trace> parse_protobuf(std::string_view bytes, const std::string& file) {
                        std::to_string(trace.nodes.size()) + " nodes",
                    kTodo);
     }
+    if (message.empty()) {
+      return wrong(file, at(begin), "the message is empty, and a node has an id or a type", kTodo);
+    }
     Node node;
     uint64_t type = 0;
-    NodeReader fields(message, reader.place_of_bytes());
+    NodeReader fields(message, reader.place_of_bytes(), quota.dependencies);
     if (!fields.read(node, type)) {
+      if (fields.too_many()) return too_much(file);
       return wrong(file, at(fields.place()),
                    "there is no field of a Node, in the message at byte " + std::to_string(begin),
                    kTodo);
@@ -265,6 +275,7 @@ Result<Trace> parse_protobuf(std::string_view bytes, const std::string& file) {
                    kTodo);
     }
     node.type = static_cast<NodeType>(type);
+    if (!quota.take(node)) return too_much(file);
     trace.nodes.push_back(std::move(node));
   }
   return trace;

@@ -54,6 +54,20 @@ Unexpected wrong(const std::string& file, const std::string& place, const std::s
               (place.empty() ? "" : place + ": ") + why, todo);
 }
 
+bool TraceQuota::take(const Node& node) {
+  const uint64_t depends = node.control.size() + node.data.size();
+  if (nodes == 0 || depends > dependencies) return false;
+  --nodes;
+  dependencies -= depends;
+  return true;
+}
+
+Unexpected too_much(const std::string& file) {
+  return fail(ErrorCode::kExhausted, "cannot read " + printable(file),
+              "with it, the traces have more than 2,000,000 nodes or 20,000,000 dependencies",
+              "use fewer ranks or iterations");
+}
+
 Result<void> check_version(const Trace& trace) {
   const std::string& version = trace.version;
   if (version.empty() || version.starts_with("0.") || version.starts_with("1.")) return {};

@@ -80,15 +80,26 @@ struct Trace {
   std::vector<Node> nodes;
 };
 
-// Errors: kInvalid with the byte where the file cannot be read, or the node; kVersion.
-Result<Trace> parse_protobuf(std::string_view bytes, const std::string& file);
-Result<Trace> parse_json(std::string_view text, const std::string& file);
+// What the traces of a job may have yet; a reader takes from it while it reads.
+struct TraceQuota {
+  uint64_t nodes = 2'000'000;
+  uint64_t dependencies = 20'000'000;
+
+  // Takes a node; false: there are too many.
+  bool take(const Node& node);
+};
+
+// Errors: kInvalid with the byte where the file cannot be read, or the node; kVersion; kExhausted
+// beyond the quota.
+Result<Trace> parse_protobuf(std::string_view bytes, const std::string& file, TraceQuota& quota);
+Result<Trace> parse_json(std::string_view text, const std::string& file, TraceQuota& quota);
 std::string protobuf_of(const Trace& trace);
 std::string json_of(const Trace& trace);
 
 // An error of a file. `place`: "at byte 12".
 Unexpected wrong(const std::string& file, const std::string& place, const std::string& why,
                  const std::string& todo);
+Unexpected too_much(const std::string& file);
 Result<void> check_version(const Trace& trace);
 
 }  // namespace heddle::topology::chakra
