@@ -153,7 +153,7 @@ TEST(ChakraTraces, MessagesMeetInTheOrderOfAPair) {
 }
 
 // Rank 0 sends, and receives when that has ended; rank 1 does the same.
-TEST(ChakraTraces, AReceiveDoesNotWaitForASend) {
+TEST(ChakraTraces, WhatDependsOnASendWaitsForWhatTheSendWaitsFor) {
   const auto rank = [](int peer) {
     return kMetadata + node(1, "COMP_NODE", R"("durationMicros": "5")") +
            node(2, "COMM_SEND_NODE", R"("dataDeps": ["1"])",
@@ -167,7 +167,70 @@ TEST(ChakraTraces, AReceiveDoesNotWaitForASend) {
   ASSERT_EQ(actions.size(), 4u);
   EXPECT_THAT(actions[1].after, ElementsAre(actions[0].label));
   EXPECT_THAT(actions[2].after, ElementsAre(actions[0].label));
-  EXPECT_EQ(actions[3].after.size(), 2u);
+  EXPECT_THAT(actions[3].after, ElementsAre(actions[2].label));
+}
+
+// They waited for ever: the computation for its send, and that for the other rank's receive.
+TEST(ChakraTraces, AReceiveBehindAComputationBehindASendIsPosted) {
+  const auto rank = [](int peer) {
+    return kMetadata + message(1, true, peer, 64) +
+           node(2, "COMP_NODE", R"("durationMicros": "5", "dataDeps": ["1"])") +
+           node(3, "COMM_RECV_NODE", R"("dataDeps": ["2"])",
+                integer("comm_src", peer) + ", " + integer("comm_size", 64));
+  };
+  const Job job = job_of({{"t.0.json", rank(1)}, {"t.1.json", rank(0)}});
+  const auto& actions = job.programs.front().actions;
+  ASSERT_EQ(actions.size(), 3u);
+  EXPECT_THAT(actions[1].after, IsEmpty());
+  EXPECT_THAT(actions[2].after, ElementsAre(actions[1].label));
+}
+
+// The second send's dependents lost what the first one waits for.
+TEST(ChakraTraces, AReceiveBehindTwoSendsWaitsForWhatTheFirstWaitsFor) {
+  const auto rank = [](int peer) {
+    return kMetadata + node(1, "COMP_NODE", R"("durationMicros": "5")") +
+           node(2, "COMM_SEND_NODE", R"("dataDeps": ["1"])",
+                integer("comm_dst", peer) + ", " + integer("comm_size", 64)) +
+           node(3, "COMM_SEND_NODE", R"("dataDeps": ["2"])",
+                integer("comm_dst", peer) + ", " + integer("comm_size", 64)) +
+           node(4, "COMM_RECV_NODE", R"("dataDeps": ["3"])",
+                integer("comm_src", peer) + ", " + integer("comm_size", 64)) +
+           message(5, false, peer, 64);
+  };
+  const Job job = job_of({{"t.0.json", rank(1)}, {"t.1.json", rank(0)}});
+  const auto& actions = job.programs.front().actions;
+  ASSERT_EQ(actions.size(), 5u);
+  EXPECT_THAT(actions[3].after, ElementsAre(actions[0].label));
+}
+
+// 100 computations, sends that wait for all of them, and receives that wait for all sends were
+// 100 times as many dependencies as in the file.
+TEST(ChakraTraces, DependenciesBehindSendsDoNotMultiply) {
+  constexpr int kEach = 100;
+  const auto rank = [](int peer) {
+    const auto all = [](int first) {
+      std::string ids;
+      for (int i = 0; i < kEach; ++i) ids += (i == 0 ? "" : ", ") + std::to_string(first + i);
+      return "\"dataDeps\": [" + ids + "]";
+    };
+    std::string nodes = kMetadata;
+    for (int i = 0; i < kEach; ++i) nodes += node(1 + i, "COMP_NODE");
+    for (int i = 0; i < kEach; ++i) {
+      nodes += node(1001 + i, "COMM_SEND_NODE", all(1),
+                    integer("comm_dst", peer) + ", " + integer("comm_size", 64));
+    }
+    for (int i = 0; i < kEach; ++i) {
+      nodes += node(2001 + i, "COMM_RECV_NODE", all(1001),
+                    integer("comm_src", peer) + ", " + integer("comm_size", 64));
+    }
+    for (int i = 0; i < kEach; ++i) nodes += node(3001 + i, "COMP_NODE", all(2001));
+    return nodes;
+  };
+  const Job job = job_of({{"t.0.json", rank(1)}, {"t.1.json", rank(0)}});
+  size_t dependencies = 0;
+  for (const Action& action : job.programs.front().actions) dependencies += action.after.size();
+  EXPECT_LE(dependencies, 3u * kEach * kEach + 2 * kEach);
+  EXPECT_TRUE(validate(job, fabric()));
 }
 
 TEST(ChakraTraces, RanksOfAGroupCallTheSame) {

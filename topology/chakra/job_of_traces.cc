@@ -7,6 +7,8 @@ namespace heddle::topology::chakra {
 namespace {
 
 constexpr const char* kCpuLane = "cpu";
+constexpr const char* kJoinLane = "join";
+constexpr uint32_t kJoins = 2;                    // its place
 constexpr uint64_t kMostMicros = 86'400'000'000;  // a day
 
 // Collectives in the order of the schema's CollectiveCommType.
@@ -19,8 +21,10 @@ std::string place_of(const Node& node) {
   return "node " + std::to_string(node.id) + " (" + std::string(name_of(node.type)) + ")";
 }
 
+// What takes no time does not wait until its GPU or CPU is idle.
 Action computation(Nanos span, const Node& node) {
-  return {.kind = ActionKind::kCompute, .lane = node.cpu ? 1u : 0u, .span = span};
+  const uint32_t lane = node.cpu ? 1 : 0;
+  return {.kind = ActionKind::kCompute, .lane = span == Nanos{} ? kJoins : lane, .span = span};
 }
 
 // A communicator's name in workload files, where it is one: see TableReader::name().
@@ -60,16 +64,19 @@ Result<ForeignJob> JobOfTraces::make() {
 
 Result<void> JobOfTraces::add(const Trace& trace) {
   files_[trace.rank] = trace.file;
+  static const Node kNothing;
   const Result<NodeOrder> order = order_of(trace);
   if (!order) return fail(order.error());
   count(Counted::kMissing, order->missing);
   count(Counted::kFreed, order->freed);
   Program program;
   program.lanes.emplace_back(kCpuLane);
+  program.lanes.emplace_back(kJoinLane);
   for (uint32_t i = 0; i < order->labels; ++i) program.labels.push_back("n" + std::to_string(i));
   for (const OrderedNode& each : order->nodes) {
-    const Node& node = trace.nodes[each.node];
-    Result<Action> action = action_of(trace, node);
+    const bool joins = each.node == OrderedNode::kJoin;
+    const Node& node = joins ? kNothing : trace.nodes[each.node];
+    Result<Action> action = joins ? computation({}, node) : action_of(trace, node);
     if (!action) return fail(action.error());
     action->label = each.label;
     action->after = each.after;
@@ -242,7 +249,8 @@ void JobOfTraces::add_notes() {
       "collectives of one rank are left out",
       "messages have tags: they meet in the order of each pair of ranks",
       "dependencies are on nodes that are not in the trace, and count as met",
-      "receives are posted without waiting for sends of their rank, which end where they arrive"};
+      "nodes depend on sends, and wait for what those wait for: heddle's sends end at the "
+      "receiver"};
   for (size_t i = 0; i < kCounted; ++i) {
     if (counts_[i] > 0) made_.notes.push_back(std::to_string(counts_[i]) + " " + kTexts[i]);
   }

@@ -216,6 +216,7 @@ Json json_of(const Node& node) {
   integer(kCommDestination, "int32Val", node.destination);
   integer(kCommTag, "int32Val", node.tag);
   integer(kRoot, "int64Val", node.root);
+  integer(kBlocking, "int64Val", node.blocking);
   integer(kDurationNs, "uint64Val", node.duration_ns);
   if (!node.group.empty()) list.push_back(attribute_of(kGroupName, "stringVal", node.group));
   if (!node.algorithm.empty()) {

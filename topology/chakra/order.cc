@@ -13,6 +13,8 @@ namespace {
 
 constexpr const char* kTodo = "correct the trace, or write it again";
 
+constexpr uint32_t kNone = UINT32_MAX;
+
 class Sorter {
  public:
   explicit Sorter(const Trace& trace) : trace_(trace), nodes_(trace.nodes.size()) {}
@@ -23,20 +25,21 @@ class Sorter {
     for (uint32_t i = 0; i < nodes_.size(); ++i) {
       if (nodes_[i].unmet == 0) ready_.emplace(trace_.nodes[i].id, i);
     }
-    while (!ready_.empty()) {
+    size_t listed = 0;
+    for (; !ready_.empty(); ++listed) {
       const uint32_t next = ready_.top().second;
       ready_.pop();
-      emit(next);
+      list(next);
     }
-    if (order_.nodes.size() < nodes_.size()) return cycle();
+    if (listed < nodes_.size()) return cycle();
+    add_labels();
     return std::move(order_);
   }
 
  private:
   struct Links {
     uint32_t unmet = 0;
-    uint32_t unlisted = 0;  // dependents that are not in the order yet
-    uint32_t label = 0;
+    uint32_t awaited = kNone;  // place in the order that dependents wait for; kNone: nothing
     std::vector<uint32_t> parents;
     std::vector<uint32_t> dependents;
   };
@@ -68,70 +71,69 @@ class Sorter {
         }
       }
       make_unique(parents);
+      nodes_[i].unmet = static_cast<uint32_t>(parents.size());
+      for (const uint32_t parent : parents) nodes_[parent].dependents.push_back(i);
     }
-    free_receives();
-    for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      nodes_[i].unmet = static_cast<uint32_t>(nodes_[i].parents.size());
-      for (const uint32_t parent : nodes_[i].parents) nodes_[parent].dependents.push_back(i);
-    }
-    for (Links& each : nodes_) each.unlisted = static_cast<uint32_t>(each.dependents.size());
   }
 
-  bool is(uint32_t node, NodeType type) const { return trace_.nodes[node].type == type; }
-  static void make_unique(std::vector<uint32_t>& nodes) {
-    std::sort(nodes.begin(), nodes.end());
-    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  static void make_unique(std::vector<uint32_t>& numbers) {
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   }
 
-  // In ASTRA-sim a send ends when it has left; heddle's ends at the receiver, which has to have
-  // posted. So a receive waits for what its sends wait for instead of the sends, and what waits for
-  // it waits for those sends, too: ranks that send to each other before they receive get on.
-  void free_receives() {
-    std::vector<std::vector<uint32_t>> sends(nodes_.size());  // that a receive depends on
-    for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      if (!is(i, NodeType::kReceive)) continue;
-      for (const uint32_t parent : nodes_[i].parents) {
-        if (is(parent, NodeType::kSend)) sends[i].push_back(parent);
-      }
-    }
-    std::vector<std::vector<uint32_t>> changed(nodes_.size());
-    for (uint32_t i = 0; i < nodes_.size(); ++i) {
-      std::vector<uint32_t>& parents = changed[i] = nodes_[i].parents;
-      if (is(i, NodeType::kReceive)) {
-        std::erase_if(parents, [&](uint32_t each) { return is(each, NodeType::kSend); });
-        for (const uint32_t send : sends[i]) {
-          for (const uint32_t each : nodes_[send].parents) {
-            if (!is(each, NodeType::kSend)) parents.push_back(each);
-          }
-        }
-        order_.freed += sends[i].empty() ? 0 : 1;
-      } else {
-        for (const uint32_t parent : nodes_[i].parents) {
-          for (const uint32_t send : sends[parent]) {
-            if (send != i) parents.push_back(send);
-          }
-        }
-      }
-      make_unique(parents);
-    }
-    for (uint32_t i = 0; i < nodes_.size(); ++i) nodes_[i].parents = std::move(changed[i]);
+  // Whether dependents do not wait for the node's end: see NodeOrder::freed.
+  bool ends_here(uint32_t node) const {
+    return trace_.nodes[node].type == NodeType::kSend &&
+           trace_.nodes[node].blocking.value_or(0) == 0;
   }
 
-  void emit(uint32_t node) {
+  void list(uint32_t node) {
     Links& links = nodes_[node];
-    OrderedNode made{.node = node, .label = 0, .after = {}};
-    for (const uint32_t parent : links.parents) made.after.push_back(nodes_[parent].label);
-    std::sort(made.after.begin(), made.after.end());
-    // The node's own label may be that of a parent which it is the last one to wait for.
+    std::vector<uint32_t> waits;
+    bool freed = false;
     for (const uint32_t parent : links.parents) {
-      if (--nodes_[parent].unlisted == 0) free_.insert(nodes_[parent].label);
+      freed |= ends_here(parent);
+      if (nodes_[parent].awaited != kNone) waits.push_back(nodes_[parent].awaited);
     }
-    if (free_.empty()) free_.insert(order_.labels++);
-    links.label = made.label = *free_.begin();
-    if (links.unlisted > 0) free_.erase(free_.begin());
-    order_.nodes.push_back(std::move(made));
+    make_unique(waits);
+    order_.freed += freed ? 1 : 0;
+    const bool passes_on = ends_here(node);
+    // Dependents of a send wait for what it waits for: one place, or the lists would multiply.
+    if (passes_on && waits.size() > 1 && !links.dependents.empty()) {
+      waits = {add(OrderedNode::kJoin, std::move(waits))};
+    }
+    const uint32_t first = waits.empty() ? kNone : waits.front();
+    const uint32_t place = add(node, std::move(waits));
+    links.awaited = passes_on ? first : place;
     for (const uint32_t each : links.dependents) {
       if (--nodes_[each].unmet == 0) ready_.emplace(trace_.nodes[each].id, each);
+    }
+  }
+
+  uint32_t add(uint32_t node, std::vector<uint32_t> waits) {
+    order_.nodes.push_back({.node = node, .label = 0, .after = std::move(waits)});
+    return static_cast<uint32_t>(order_.nodes.size() - 1);
+  }
+
+  // Replaces places in the order by labels.
+  void add_labels() {
+    std::vector<uint32_t> last_use(order_.nodes.size(), kNone);
+    for (uint32_t i = 0; i < order_.nodes.size(); ++i) {
+      for (const uint32_t place : order_.nodes[i].after) last_use[place] = i;
+    }
+    std::set<uint32_t> free;
+    for (uint32_t i = 0; i < order_.nodes.size(); ++i) {
+      OrderedNode& each = order_.nodes[i];
+      for (uint32_t& after : each.after) {
+        const uint32_t place = after;
+        after = order_.nodes[place].label;
+        // The node's own label may be that of a parent which it is the last one to wait for.
+        if (last_use[place] == i) free.insert(after);
+      }
+      std::sort(each.after.begin(), each.after.end());
+      if (free.empty()) free.insert(order_.labels++);
+      each.label = *free.begin();
+      if (last_use[i] != kNone) free.erase(free.begin());
     }
   }
 
@@ -149,8 +151,7 @@ class Sorter {
   std::vector<Links> nodes_;
   std::unordered_map<uint64_t, uint32_t> numbers_;
   std::priority_queue<Next, std::vector<Next>, std::greater<>> ready_;
-  std::set<uint32_t> free_;  // labels
-  NodeOrder order_;
+  NodeOrder order_;  // `after` has places in the order until add_labels()
 };
 
 }  // namespace

@@ -219,6 +219,7 @@ std::string message_of(const Node& node) {
   integer(kCommDestination, kInt32, node.destination);
   integer(kCommTag, kInt32, node.tag);
   integer(kRoot, kInt64, node.root);
+  integer(kBlocking, kInt64, node.blocking);
   integer(kDurationNs, kUint64, node.duration_ns);
   if (!node.group.empty()) {
     append_bytes(out, kAttribute, text_attribute(kGroupName, node.group));

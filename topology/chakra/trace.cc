@@ -17,12 +17,13 @@ struct IntegerAttribute {
   std::string_view name;
   std::optional<int64_t> Node::*field;
 };
-constexpr std::array<IntegerAttribute, 8> kIntegers = {{{kCommType, &Node::comm_type},
+constexpr std::array<IntegerAttribute, 9> kIntegers = {{{kCommType, &Node::comm_type},
                                                         {kCommSize, &Node::comm_size},
                                                         {kCommSource, &Node::source},
                                                         {kCommDestination, &Node::destination},
                                                         {kCommTag, &Node::tag},
                                                         {kRoot, &Node::root},
+                                                        {kBlocking, &Node::blocking},
                                                         {"tensor_size", &Node::tensor_bytes},
                                                         {"num_ops", &Node::operations}}};
 

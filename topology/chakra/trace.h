@@ -34,11 +34,13 @@ inline constexpr const char* kCommDestination = "comm_dst";
 inline constexpr const char* kCommTag = "comm_tag";
 inline constexpr const char* kGroupName = "pg_name";
 inline constexpr const char* kIsCpu = "is_cpu_op";
-// heddle's own, which other tools skip: without them a trace is in whole microseconds, and a root
-// and algorithms are open.
+// heddle's own, which other tools skip: without them a trace is in whole microseconds, a root and
+// algorithms are open, and nothing waits for a send.
 inline constexpr const char* kDurationNs = "heddle_duration_ns";
 inline constexpr const char* kRoot = "heddle_root";
 inline constexpr const char* kAlgorithm = "heddle_algorithm";
+// A send that ends when the receiver has it; without, a send ends where it begins.
+inline constexpr const char* kBlocking = "heddle_blocking";
 
 // The value of an attribute: an integer (or bool), or text.
 struct Value {
@@ -64,6 +66,7 @@ struct Node {
   std::optional<int64_t> destination;
   std::optional<int64_t> tag;
   std::optional<int64_t> root;
+  std::optional<int64_t> blocking;
   std::optional<int64_t> tensor_bytes;
   std::optional<int64_t> operations;
   std::string group;

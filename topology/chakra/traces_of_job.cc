@@ -115,6 +115,7 @@ class TraceWriter {
     node.source = sends ? trace_.rank : peer;
     node.destination = sends ? peer : trace_.rank;
     node.tag = 0;
+    if (sends) node.blocking = 1;
     node.comm_size = static_cast<int64_t>(action.bytes);
   }
 
