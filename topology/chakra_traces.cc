@@ -169,7 +169,7 @@ Result<std::map<std::string, std::string>> chakra_traces_of(const Job& job, cons
   for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) nodes += chakra::nodes_of(job, rank);
   if (nodes > kMostWritten) {
     return fail(ErrorCode::kExhausted, "cannot write the job as Chakra traces",
-                "it has " + std::to_string(nodes) + " nodes, and 2,000,000 are the most",
+                "it has up to " + std::to_string(nodes) + " nodes, and 2,000,000 are the most",
                 "use fewer steps or ranks");
   }
   std::map<std::string, std::string> files;

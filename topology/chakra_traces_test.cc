@@ -376,6 +376,31 @@ TEST(ChakraTraces, AWrittenJobIsReadAsItWas) {
   EXPECT_EQ(bytes, 2u * (8'000'000 + 4'000'000 + 1'000 + 1'000'000));
 }
 
+// The size of the first rank's trace of a job with these actions.
+size_t written_bytes(const std::string& actions, int repeat) {
+  const std::string text =
+      "version = 1\n[[job]]\nkind = \"program\"\nranks = 2\n[[job.program]]\nranks = [\"0..1\"]\n"
+      "repeat = " +
+      std::to_string(repeat) + "\nactions = [" + actions + "]\n";
+  const auto workload = parse_workload(text, "w.toml", fabric(), 1);
+  EXPECT_TRUE(workload) << workload.error().message();
+  if (!workload) return 0;
+  const auto files = chakra_traces_of(workload->jobs.front(), "t", ChakraFormat::kProtobuf);
+  EXPECT_TRUE(files);
+  return files ? files->at("t.0.et").size() : 0;
+}
+
+// Each step listed all steps before it: 8,000 were 63 MB.
+TEST(ChakraTraces, WrittenWaitsDoNotRepeatEarlierOnes) {
+  const std::string call = R"("all_reduce world 1KB as a", "wait all")";
+  EXPECT_LT(written_bytes(call, 4000), 5 * written_bytes(call, 1000));
+  // Calls that wait for each of many others.
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += "\"all_reduce world 1KB as a" + std::to_string(i) + "\", ";
+  many += "\"wait all\"";
+  EXPECT_LT(written_bytes(many, 2), 200u * 2 * 120);
+}
+
 TEST(ChakraTraces, AJobOfTooManyNodesIsNotWritten) {
   const auto workload = parse_workload(
       "version = 1\n[[job]]\nkind = \"barrier\"\ncount = 1000000\n", "w.toml", fabric(), 1);

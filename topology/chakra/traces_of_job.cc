@@ -65,17 +65,44 @@ class TraceWriter {
   }
 
   // What follows waits for the node; itself waited for all that was waited for before.
-  void block(uint64_t id) { awaited_ = {id}; }
+  void block(uint64_t id) {
+    awaited_ = {id};
+    unchanged_since_ = id;
+  }
 
   void wait(uint32_t label) {
-    for (auto& [name, ids] : open_) {
-      if (label != kEveryLabel && name != label) continue;
-      awaited_.insert(awaited_.end(), ids.begin(), ids.end());
+    std::vector<uint64_t> more;
+    const auto take_ids = [&more](std::vector<uint64_t>& ids) {
+      more.insert(more.end(), ids.begin(), ids.end());
       ids.clear();
+    };
+    if (label == kEveryLabel) {
+      for (auto& [name, ids] : open_) take_ids(ids);
+      open_.clear();
+    } else if (const auto found = open_.find(label); found != open_.end()) {
+      take_ids(found->second);
     }
+    if (more.empty()) return;
+    // A node of this time waited for all of them.
+    if (*std::max_element(more.begin(), more.end()) > unchanged_since_) awaited_.clear();
+    awaited_.insert(awaited_.end(), more.begin(), more.end());
+    unchanged_since_ = trace_.nodes.size();
+  }
+
+  // One node for all that is awaited, or each that follows would list them: a computation of no
+  // time, which ASTRA-sim skips.
+  void join() {
+    Node node;
+    node.id = trace_.nodes.size() + 1;
+    node.name = "join";
+    node.type = NodeType::kCompute;
+    node.control = std::move(awaited_);
+    block(node.id);
+    trace_.nodes.push_back(std::move(node));
   }
 
   uint64_t add(const Action& action) {
+    if (awaited_.size() > 1) join();
     Node node;
     node.id = trace_.nodes.size() + 1;  // JSON leaves 0 out
     node.control = awaited_;
@@ -138,6 +165,7 @@ class TraceWriter {
   const Program& program_;
   Trace trace_;
   std::vector<uint64_t> awaited_;                   // ids
+  uint64_t unchanged_since_ = 0;                    // nodes with larger ids wait for all of them
   std::map<uint32_t, std::vector<uint64_t>> open_;  // ids by label, in their order
 };
 
@@ -152,9 +180,7 @@ std::string group_name_of(const Job& job, uint32_t communicator) {
 
 uint64_t nodes_of(const Job& job, uint32_t rank) {
   const Program& program = job.programs[job.ranks[rank].program];
-  const auto waits = std::count_if(program.actions.begin(), program.actions.end(),
-                                   [](const auto& a) { return a.kind == ActionKind::kWait; });
-  return (program.actions.size() - static_cast<uint64_t>(waits)) * program.repeat + 1;
+  return (program.actions.size() + 1) * program.repeat + 1;  // a wait may be a join
 }
 
 Trace trace_of(const Job& job, uint32_t rank) { return TraceWriter(job, rank).write(); }

@@ -13,7 +13,7 @@ namespace heddle::topology::chakra {
 // The name of a communicator's process group: its number from 1; empty for all ranks in order.
 std::string group_name_of(const Job& job, uint32_t communicator);
 
-// The number of nodes of a rank's trace.
+// The most nodes that a rank's trace has.
 uint64_t nodes_of(const Job& job, uint32_t rank);
 
 Trace trace_of(const Job& job, uint32_t rank);
