@@ -233,6 +233,27 @@ TEST(ChakraTraces, DependenciesBehindSendsDoNotMultiply) {
   EXPECT_TRUE(validate(job, fabric()));
 }
 
+// An imported file had more labels than its reader takes.
+TEST(ChakraTraces, NodesThatAreAwaitedAtATimeAreLimitedAsInFiles) {
+  // A GlobalMetadata, 70,000 nodes of an id alone, and one that depends on each.
+  std::string bytes(1, '\0');
+  std::string last = "\x08\x07";
+  const auto varint = [](std::string& out, int value) {
+    for (; value >= 128; value /= 128) out.push_back(static_cast<char>(value % 128 + 128));
+    out.push_back(static_cast<char>(value));
+  };
+  for (int i = 0; i < 70'000; ++i) {
+    std::string message = "\x08";
+    varint(message, 1000 + i);
+    bytes.push_back(static_cast<char>(message.size()));
+    bytes += message;
+    last += "\x28";
+    varint(last, 1000 + i);
+  }
+  varint(bytes, static_cast<int>(last.size()));
+  EXPECT_THAT(refused({{"t.0.et", bytes + last}}), HasSubstr("65,536"));
+}
+
 TEST(ChakraTraces, RanksOfAGroupCallTheSame) {
   Files files = same_on(2, collective(1, 0, 64) + collective(2, 0, 128));
   files["t.1.json"] = kMetadata + collective(1, 0, 64) + collective(5, 0, 256);

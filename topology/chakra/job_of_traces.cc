@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "topology/jobs/action_text.h"
+
 namespace heddle::topology::chakra {
 namespace {
 
@@ -67,6 +69,12 @@ Result<void> JobOfTraces::add(const Trace& trace) {
   static const Node kNothing;
   const Result<NodeOrder> order = order_of(trace);
   if (!order) return fail(order.error());
+  if (order->labels > kMaxLabels) {
+    return fail(ErrorCode::kExhausted, "cannot make a job of " + trace.file,
+                "others wait for " + std::to_string(order->labels) +
+                    " of its nodes at a time, and 65,536 are the most",
+                "use fewer iterations");
+  }
   count(Counted::kMissing, order->missing);
   count(Counted::kFreed, order->freed);
   Program program;

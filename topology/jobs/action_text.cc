@@ -10,14 +10,13 @@
 namespace heddle::topology {
 namespace {
 
-constexpr size_t kMostLabels = 65'536;
 constexpr size_t kMostLanes = 16;
 
 class ActionWords {
  public:
   ActionWords(std::string_view text, const std::vector<std::string>& communicators,
-              Program& program)
-      : text_(text), communicators_(communicators), program_(program) {
+              Program& program, LabelPlaces& labels)
+      : text_(text), communicators_(communicators), program_(program), labels_(labels) {
     while (!text.empty()) {
       const size_t begin = text.find_first_not_of(' ');
       if (begin == std::string_view::npos) break;
@@ -57,7 +56,7 @@ class ActionWords {
     if (!span) return wrong("it has no time", "write it like \"compute 3ms\"");
     Action action{.kind = ActionKind::kCompute, .span = *span};
     if (take("on")) {
-      const auto lane = place_of(next(), program_.lanes, kMostLanes);
+      const auto lane = lane_of(next());
       if (!lane)
         return wrong("it has no lane behind \"on\"", "name one of up to 16, like \"on cpu\"");
       action.lane = *lane;
@@ -69,7 +68,7 @@ class ActionWords {
     const std::string_view name = next();
     if (name.empty()) return wrong("it names no call", "write \"wait all\", or the call's name");
     const auto label = name == "all" ? kEveryLabel : label_of(name);
-    if (!label) return wrong("there are too many names of calls", "use the same ones again");
+    if (!label) return too_many_labels();
     return ended({.kind = ActionKind::kWait, .label = *label});
   }
 
@@ -116,18 +115,20 @@ class ActionWords {
       return wrong("it names no action behind \"after\"", "give one, like \"after b0\"");
     }
     while (after && at_ < words_.size()) {
-      const auto& labels = program_.labels;
       const std::string_view other = next();
-      const auto known = std::find(labels.begin(), labels.end(), other);
-      if (known == labels.end()) {
+      const auto known = labels_.find(std::string(other));
+      if (known == labels_.end()) {
         return wrong(
             "no action before it is named \"" + std::string(other) + "\"",
             "write that action before this one, and \"as " + std::string(other) + "\" behind it");
       }
-      action.after.push_back(static_cast<uint32_t>(known - labels.begin()));
+      action.after.push_back(known->second);
+    }
+    if (name.empty() || name == "all") {
+      return wrong("it has no name behind \"as\"", "give one, like \"as b0\"");
     }
     const auto label = label_of(name);
-    if (!label) return wrong("it has no name behind \"as\"", "give one, like \"as b0\"");
+    if (!label) return too_many_labels();
     action.label = *label;
     return ended(action);
   }
@@ -158,24 +159,35 @@ class ActionWords {
     return true;
   }
 
+  // The place of a label, which is added if it is new and fits.
   std::optional<uint32_t> label_of(std::string_view name) {
-    if (name.empty() || name == "all") return std::nullopt;
-    return place_of(name, program_.labels, kMostLabels);
+    const auto place = static_cast<uint32_t>(program_.labels.size());
+    if (const auto known = labels_.find(std::string(name)); known != labels_.end()) {
+      return known->second;
+    }
+    if (place == kMaxLabels) return std::nullopt;
+    labels_.emplace(name, place);
+    program_.labels.emplace_back(name);
+    return place;
+  }
+  Unexpected too_many_labels() const {
+    return wrong("the program has more than 65,536 names of actions",
+                 "use names again, behind a wait for them");
   }
 
-  // The place of a name among names, where it is added if it is new and fits.
-  static std::optional<uint32_t> place_of(std::string_view name, std::vector<std::string>& names,
-                                          size_t most) {
-    const auto known = std::find(names.begin(), names.end(), name);
-    if (name.empty() || (known == names.end() && names.size() == most)) return std::nullopt;
-    const auto place = static_cast<uint32_t>(known - names.begin());
-    if (known == names.end()) names.emplace_back(name);
+  std::optional<uint32_t> lane_of(std::string_view name) {
+    std::vector<std::string>& lanes = program_.lanes;
+    const auto known = std::find(lanes.begin(), lanes.end(), name);
+    if (name.empty() || (known == lanes.end() && lanes.size() == kMostLanes)) return std::nullopt;
+    const auto place = static_cast<uint32_t>(known - lanes.begin());
+    if (known == lanes.end()) lanes.emplace_back(name);
     return place;
   }
 
   const std::string_view text_;
   const std::vector<std::string>& communicators_;
   Program& program_;
+  LabelPlaces& labels_;
   std::vector<std::string_view> words_;
   size_t at_ = 0;
 };
@@ -183,8 +195,8 @@ class ActionWords {
 }  // namespace
 
 Result<Action> parse_action(std::string_view text, const std::vector<std::string>& communicators,
-                            Program& program) {
-  return ActionWords(text, communicators, program).parse();
+                            Program& program, LabelPlaces& labels) {
+  return ActionWords(text, communicators, program, labels).parse();
 }
 
 std::string text_of(const Action& action, const std::vector<std::string>& communicators,

@@ -65,12 +65,13 @@ class ProgramReader {
     table.need("ranks", kRanksTodo);
     const std::vector<uint32_t> ranks = ranks_of(table);
     Program program;
+    LabelPlaces labels;
     program.repeat = static_cast<uint32_t>(table.integer("repeat", 1, 1, kMostRepeats));
     const std::string todo = R"(give a list of words like "compute 3ms")";
     table.need("actions", todo);
     if (const auto* actions = table.list("actions", todo)) {
       for (const DocumentValue& each : *actions) {
-        const Result<Action> action = parse_action(each.text, names_, program);
+        const Result<Action> action = parse_action(each.text, names_, program, labels);
         if (!action) errors_.add(each.line, action.error().why, action.error().todo);
         if (errors_.any()) return;
         program.actions.push_back(*action);
