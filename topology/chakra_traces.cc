@@ -18,6 +18,7 @@ namespace heddle::topology {
 namespace {
 
 constexpr const char* kGroupsFile = "comm_groups.json";
+constexpr const char* kPathTodo = "check the path of the traces";
 constexpr const char* kNames = "name them NAME.RANK.et or NAME.RANK.json, with ranks from 0";
 constexpr uint64_t kMostWritten = 2'000'000;
 constexpr uint64_t kMostBytes = uint64_t{8} << 30;  // of a folder, read one file at a time
@@ -132,8 +133,7 @@ Result<std::vector<std::string>> files_in(const std::string& folder, const std::
     if (is_groups(file) || (name && (prefix.empty() || name->job == prefix))) files.push_back(file);
   }
   if (error) {
-    return fail(ErrorCode::kUnavailable, "cannot read " + folder, error.message(),
-                "check the path of the traces");
+    return fail(ErrorCode::kUnavailable, "cannot read " + folder, error.message(), kPathTodo);
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -150,9 +150,18 @@ Result<ForeignJob> read_chakra_traces(const std::string& path) {
   const bool here = parent.empty();
   if (here) parent = ".";
   const auto names = files_in(parent, here ? "./" + prefix : prefix);
+  const bool found = names && std::any_of(names->begin(), names->end(), trace_name);
+  if (!found && !std::filesystem::exists(path, ignored)) {
+    return fail(ErrorCode::kUnavailable, "cannot read " + path, "it does not exist", kPathTodo);
+  }
   if (!names) return fail(names.error());
-  return job_in(*names, [](const std::string& file) {
-    return read_text_file(file, "check the path of the traces");
+  return job_in(*names, [](const std::string& file) -> Result<std::string> {
+    std::error_code missing;
+    // Nobody may ever write to a pipe that lies in a folder.
+    if (!std::filesystem::is_regular_file(file, missing) && !missing) {
+      return fail(ErrorCode::kInvalid, "cannot read " + file, "it is no regular file", kPathTodo);
+    }
+    return read_text_file(file, kPathTodo);
   });
 }
 

@@ -3,9 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -427,6 +429,44 @@ TEST(ChakraTraces, AJobOfTooManyNodesIsNotWritten) {
       "version = 1\n[[job]]\nkind = \"barrier\"\ncount = 1000000\n", "w.toml", fabric(), 1);
   ASSERT_TRUE(workload) << workload.error().message();
   EXPECT_FALSE(chakra_traces_of(workload->jobs.front(), "t", ChakraFormat::kProtobuf));
+}
+
+class ChakraTracesOnDisk : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = testing::TempDir() + "/heddle-chakra-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string refused(const std::string& path) {
+    const auto made = read_foreign_job(path, {});
+    return made ? "accepted" : made.error().message();
+  }
+
+  std::string folder_;
+};
+
+// It waited for a writer.
+TEST_F(ChakraTracesOnDisk, APipeAmongThemIsRefused) {
+  ASSERT_EQ(mkfifo((folder_ + "/t.0.et").c_str(), 0600), 0);
+  EXPECT_THAT(refused(folder_), HasSubstr("no regular file"));
+}
+
+TEST_F(ChakraTracesOnDisk, MissingOnesDoNotExist) {
+  for (const char* name : {"/t.0.et", "/t.json", "/none/t", "/t"}) {
+    EXPECT_THAT(refused(folder_ + name), HasSubstr("does not exist")) << name;
+  }
+}
+
+// Only those of protobuf were found by the common part of their names.
+TEST_F(ChakraTracesOnDisk, TheCommonPartOfNamesMeansJsonTraces) {
+  for (const auto& [name, contents] : same_on(2, collective(1, 0, 64))) {
+    std::ofstream(folder_ + "/" + name) << contents;
+  }
+  EXPECT_TRUE(is_foreign_job(folder_ + "/t"));
+  EXPECT_EQ(refused(folder_ + "/t"), "accepted");
 }
 
 // Traces of Chakra's own generator: HEDDLE_CHAKRA_TRACES=FOLDER, with one folder for each job.

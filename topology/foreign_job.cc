@@ -90,7 +90,8 @@ bool is_foreign_job(const std::string& path) {
   if (is_aicb(path) || path.ends_with(".et") || path.ends_with(".json")) return true;
   if (std::filesystem::is_directory(path, ignored)) return true;
   return !std::filesystem::exists(path, ignored) &&
-         std::filesystem::exists(path + ".0.et", ignored);
+         (std::filesystem::exists(path + ".0.et", ignored) ||
+          std::filesystem::exists(path + ".0.json", ignored));
 }
 
 Result<ForeignJob> read_foreign_job(const std::string& path, const ForeignOptions& options) {
