@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 #include <set>
 
 namespace heddle::topology::chakra {
@@ -14,25 +15,24 @@ using Json = nlohmann::json;
 constexpr const char* kTodo =
     R"(write {"NAME": [RANK, ...], ...}: each rank once, from 0, below the number of traces)";
 
-std::vector<uint32_t> every(uint32_t ranks) {
-  std::vector<uint32_t> all(ranks);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
 // The ranks of a JSON list; an empty one is all of them. Nothing: it is no such list.
-std::optional<std::vector<uint32_t>> ranks_in(const Json& list, uint32_t ranks) {
+std::optional<std::vector<uint32_t>> ranks_in(const Json& list,
+                                              const std::vector<uint32_t>& every) {
   if (!list.is_array()) return std::nullopt;
   std::vector<uint32_t> members;
   for (const Json& each : list) {
-    if (!each.is_number_unsigned() || each.get<uint64_t>() >= ranks) return std::nullopt;
+    if (!each.is_number_unsigned() || each.get<uint64_t>() >= every.size()) return std::nullopt;
     members.push_back(each.get<uint32_t>());
   }
   if (std::set(members.begin(), members.end()).size() < members.size()) return std::nullopt;
-  return members.empty() ? every(ranks) : members;
+  return members.empty() ? every : members;
 }
 
 }  // namespace
+
+ProcessGroups::ProcessGroups(uint32_t ranks) : every_(ranks) {
+  std::iota(every_.begin(), every_.end(), 0);
+}
 
 Result<void> ProcessGroups::read_file(std::string_view text, const std::string& file) {
   // Shallow by its schema: a callback refuses what is deeper, before it costs anything.
@@ -40,7 +40,7 @@ Result<void> ProcessGroups::read_file(std::string_view text, const std::string& 
   const Json document = Json::parse(text, shallow, false);
   if (!document.is_object()) return wrong(file, "", "it is no JSON object", kTodo);
   for (const auto& [name, list] : document.items()) {
-    const auto members = ranks_in(list, ranks_);
+    const auto members = ranks_in(list, every_);
     if (!members) return wrong(file, "group " + name, "its value is no list of ranks", kTodo);
     all_[name] = *members;
   }
@@ -62,7 +62,7 @@ Result<void> ProcessGroups::read_nodes(const Trace& trace) {
     for (const Json& each : list) {
       if (!each.is_object() || !each.contains("pg_name") || !each.contains("ranks")) continue;
       const Json& name = each["pg_name"];
-      const auto members = ranks_in(each["ranks"], ranks_);
+      const auto members = ranks_in(each["ranks"], every_);
       if (!members || !name.is_string()) {
         return wrong(trace.file, "node " + std::to_string(node.id),
                      "a process group of it names ranks that have no trace, or no ranks",
@@ -74,15 +74,14 @@ Result<void> ProcessGroups::read_nodes(const Trace& trace) {
   return {};
 }
 
-std::optional<std::vector<uint32_t>> ProcessGroups::ranks_of(const std::string& name,
-                                                             uint32_t rank) const {
-  if (name.empty()) return every(ranks_);
+const std::vector<uint32_t>* ProcessGroups::ranks_of(const std::string& name, uint32_t rank) const {
+  if (name.empty()) return &every_;
   if (const auto of_rank = of_rank_.find(rank); of_rank != of_rank_.end()) {
     const auto found = of_rank->second.find(name);
-    if (found != of_rank->second.end()) return found->second;
+    if (found != of_rank->second.end()) return &found->second;
   }
   const auto found = all_.find(name);
-  return found == all_.end() ? std::nullopt : std::optional(found->second);
+  return found == all_.end() ? nullptr : &found->second;
 }
 
 }  // namespace heddle::topology::chakra

@@ -66,6 +66,7 @@ Result<ForeignJob> JobOfTraces::make() {
 
 Result<void> JobOfTraces::add(const Trace& trace) {
   files_[trace.rank] = trace.file;
+  joined_.clear();
   static const Node kNothing;
   const Result<NodeOrder> order = order_of(trace);
   if (!order) return fail(order.error());
@@ -132,15 +133,16 @@ Result<Action> JobOfTraces::collective_of(const Trace& trace, const Node& node) 
                  "give the attribute a value of CollectiveCommType, 0 (ALL_REDUCE) to 9");
   }
   if (node.some_dimensions) count(Counted::kDimensions);
-  const auto members = groups_.ranks_of(node.group, trace.rank);
-  if (!members) {
+  const std::vector<uint32_t>* const members = groups_.ranks_of(node.group, trace.rank);
+  if (members == nullptr) {
     return wrong(
         trace.file, place_of(node),
         "the ranks of its process group \"" + node.group.substr(0, 60) + "\" are not known",
         "put a comm_groups.json beside the traces, like {\"" + node.group.substr(0, 60) +
             "\": [0, 1]}");
   }
-  if (std::find(members->begin(), members->end(), trace.rank) == members->end()) {
+  const bool joined = joined_.contains(members);
+  if (!joined && std::find(members->begin(), members->end(), trace.rank) == members->end()) {
     return wrong(trace.file, place_of(node),
                  "its process group \"" + node.group.substr(0, 60) + "\" does not have rank " +
                      std::to_string(trace.rank),
@@ -212,15 +214,21 @@ Result<Action> JobOfTraces::message_of(const Trace& trace, const Node& node) {
                  "a message has 1 byte to 64 GiB");
   }
   if (node.tag.value_or(0) != 0) count(Counted::kTags);
-  const std::vector<uint32_t> all = *groups_.ranks_of("", trace.rank);
   return Action{.kind = ActionKind::kCall,
                 .call = sends ? CallKind::kSend : CallKind::kReceive,
-                .communicator = communicator("", all),
+                .communicator = communicator("", *groups_.ranks_of("", trace.rank)),
                 .root = static_cast<uint32_t>(*peer),
                 .bytes = static_cast<uint64_t>(size)};
 }
 
 uint32_t JobOfTraces::communicator(const std::string& group, const std::vector<uint32_t>& members) {
+  const auto joined = joined_.find(&members);
+  if (joined != joined_.end()) return joined->second;
+  return joined_[&members] = add_communicator(group, members);
+}
+
+uint32_t JobOfTraces::add_communicator(const std::string& group,
+                                       const std::vector<uint32_t>& members) {
   Job& job = made_.job;
   const auto [known, is_new] =
       communicators_.try_emplace({group, members}, static_cast<uint32_t>(job.communicators.size()));

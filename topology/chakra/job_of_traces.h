@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,8 +52,10 @@ class JobOfTraces {
   Result<Action> collective_of(const Trace& trace, const Node& node);
   Result<Action> message_of(const Trace& trace, const Node& node);
   Result<void> take_algorithm(const Trace& trace, const Node& node, Action& action) const;
-  // Where the group's communicator is among those of its ranks; the first call adds it.
+  // Where the group's communicator is among those of its ranks; the first call adds it. `members`
+  // are those that `groups_` keeps.
   uint32_t communicator(const std::string& group, const std::vector<uint32_t>& members);
+  uint32_t add_communicator(const std::string& group, const std::vector<uint32_t>& members);
   Result<void> check_calls() const;
   Result<void> check_messages() const;
   void add_notes();
@@ -65,6 +66,8 @@ class JobOfTraces {
   ForeignJob made_;
   std::vector<std::string> names_;  // of communicators, by a rank's index
   std::map<std::pair<std::string, std::vector<uint32_t>>, uint32_t> communicators_;
+  // Places of the communicators that the rank of add() calls, by the list of their ranks.
+  std::map<const std::vector<uint32_t>*, uint32_t> joined_;
   std::vector<std::vector<CalledNode>> called_;  // by rank, in the order of its program
   std::array<uint64_t, kCounted> counts_{};
 };
