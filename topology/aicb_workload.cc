@@ -133,6 +133,12 @@ Result<ForeignJob> parse_aicb_workload(std::string_view text, const std::string&
   const int first_line = reader.line();
   const Result<Header> header = aicb::read_header(reader);
   if (!header) return fail(header.error());
+  if (options.ranks == 0 && header->gpus > 0 && header->gpus < header->pipeline) {
+    return reader.wrong("its all_gpus, " + std::to_string(header->gpus) +
+                            ", are fewer than the stages of its pipeline (pp), " +
+                            std::to_string(header->pipeline),
+                        "give all_gpus as a multiple of pp");
+  }
   const Result<std::vector<Row>> rows = aicb::read_rows(reader);
   if (!rows) return fail(rows.error());
   const uint32_t described =

@@ -47,6 +47,14 @@ std::vector<std::string> calls_of(const Job& job) {
   return calls;
 }
 
+// The error was that it did not give the number of ranks.
+TEST(AicbWorkload, FewerGpusThanStagesOfThePipelineAreRefused) {
+  std::string header = kHeader;
+  header.replace(header.find("pp: 1"), 5, "pp: 16");
+  EXPECT_THAT(refused(header + kRows), HasSubstr("all_gpus, 8, are fewer than the stages"));
+  EXPECT_EQ(refused(header + kRows, {.ranks = 8}), "accepted");
+}
+
 TEST(AicbWorkload, RowsAreCalledForwardAndThenBackward) {
   const auto made = parse(kHeader + kRows);
   ASSERT_TRUE(made) << made.error().message();
