@@ -113,13 +113,15 @@ void add_workload_import_command(CLI::App& workload, Invocation& invocation) {
   auto* const rate =
       command->add_option("--server-rate", options->server_rate, "rate of a rank within its server")
           ->type_name("RATE");
-  command
-      ->add_option("--server-ranks", options->read.server_ranks,
-                   "this number of neighboring ranks share a server: calls among them take a "
-                   "ring's time at --server-rate, and send nothing over the fabric")
-      ->check(whole_number(2, topology::kMaxRanks))
-      ->type_name("N")
-      ->needs(rate);
+  auto* const ranks =
+      command
+          ->add_option("--server-ranks", options->read.server_ranks,
+                       "this number of neighboring ranks share a server: calls among them take a "
+                       "ring's time at --server-rate, and send nothing over the fabric")
+          ->check(whole_number(2, topology::kMaxRanks))
+          ->type_name("N")
+          ->needs(rate);
+  rate->needs(ranks);
   command->callback([options, &invocation] {
     invocation.run = [options] { return status_of(import(*options)); };
   });
