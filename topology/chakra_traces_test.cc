@@ -424,6 +424,15 @@ TEST(ChakraTraces, WrittenWaitsDoNotRepeatEarlierOnes) {
   EXPECT_LT(written_bytes(many, 2), 200u * 2 * 120);
 }
 
+TEST(ChakraTraces, DurationsInJsonMayHaveDecimals) {
+  const auto graph = [](const std::string& runtime) {
+    return same_on(2, node(1, "COMP_NODE", "\"runtime\": " + runtime) + collective(2, 0, 64));
+  };
+  EXPECT_EQ(job_of(graph("12.5")).programs.front().actions.front().span, Nanos{12'500});
+  EXPECT_THAT(refused(graph("-1.5")), HasSubstr("\"runtime\" is no time"));
+  EXPECT_THAT(refused(graph("\"long\"")), HasSubstr("\"runtime\" is no time"));
+}
+
 TEST(ChakraTraces, AJobOfTooManyNodesIsNotWritten) {
   const auto workload = parse_workload(
       "version = 1\n[[job]]\nkind = \"barrier\"\ncount = 1000000\n", "w.toml", fabric(), 1);

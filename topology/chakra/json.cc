@@ -3,6 +3,7 @@
 // "workload_graph", as its feeder reads.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "topology/chakra/trace.h"
@@ -17,6 +18,7 @@ constexpr const char* kTodo = "write it again, as Chakra's jsonizer does";
 constexpr size_t kMostObjectBytes = size_t{64} << 20;
 // Values in values; sound traces need fewer than eight.
 constexpr int kMostDepth = 32;
+constexpr double kMostMicros = 1e12;  // more than what a job may have
 
 // The number of a JSON value, which protobuf writes as text where it has 64 bits.
 std::optional<uint64_t> number_of(const Json& value) {
@@ -102,7 +104,7 @@ class NodeReader {
     read_type(node);
     ids({"ctrlDeps", "ctrl_deps"}, node.control);
     ids({"dataDeps", "data_deps"}, node.data);
-    node.duration_us = number({"durationMicros", "duration_micros", "runtime"});
+    read_duration(node);
     if (const Json* const inputs = member({"inputs"}); inputs != nullptr && inputs->is_object()) {
       node.inputs = text_of(*inputs, "values");
     }
@@ -111,27 +113,42 @@ class NodeReader {
   }
 
  private:
-  const Json* member(std::initializer_list<const char*> names) const {
+  const Json* member(std::initializer_list<const char*> names) {
     for (const char* name : names) {
       const auto found = object_.find(name);
-      if (found != object_.end()) return &*found;
+      if (found == object_.end()) continue;
+      key_ = name;
+      return &*found;
     }
     return nullptr;
   }
+  void refuse(const std::string& why) { wrong_ = "\"" + key_ + "\" " + why; }
   uint64_t number(std::initializer_list<const char*> names) {
     const Json* const value = member(names);
     if (value == nullptr) return 0;
     const auto number = number_of(*value);
-    if (!number) wrong_ = std::string("\"") + *names.begin() + "\" is no whole number";
+    if (!number) refuse("is no whole number");
     return number.value_or(0);
+  }
+  // Microseconds, whole or with decimals.
+  void read_duration(Node& node) {
+    const Json* const value = member({"durationMicros", "duration_micros", "runtime"});
+    if (value == nullptr) return;
+    const auto whole = number_of(*value);
+    node.duration_us = whole.value_or(0);
+    if (whole) return;
+    const double micros = value->is_number_float() ? value->get<double>() : -1;
+    if (micros < 0 || micros > kMostMicros) return refuse("is no time in microseconds");
+    node.duration_us = static_cast<uint64_t>(std::llround(micros));
+    node.duration_ns = static_cast<uint64_t>(std::llround(micros * 1000));
   }
   void ids(std::initializer_list<const char*> names, std::vector<uint64_t>& ids) {
     const Json* const list = member(names);
     if (list == nullptr) return;
-    if (!list->is_array()) wrong_ = std::string("\"") + *names.begin() + "\" is no list";
+    if (!list->is_array()) refuse("is no list");
     for (const Json& each : *list) {
       const auto id = number_of(each);
-      if (!id) wrong_ = std::string("\"") + *names.begin() + "\" has other values than node ids";
+      if (!id) refuse("has other values than node ids");
       ids.push_back(id.value_or(0));
     }
   }
@@ -186,6 +203,7 @@ class NodeReader {
   }
 
   const Json& object_;
+  std::string key_;  // of the latest member()
   std::string wrong_;
 };
 
