@@ -172,6 +172,31 @@ Result<ForeignJob> parse_chakra_traces(const std::map<std::string, std::string>&
                 [&](const std::string& file) -> Result<std::string> { return files.at(file); });
 }
 
+std::vector<std::string> chakra_export_notes(const Job& job) {
+  uint64_t steps = 1;
+  uint64_t rounded = 0;
+  for (const JobRank& rank : job.ranks) {
+    const Program& program = job.programs[rank.program];
+    steps = std::max<uint64_t>(steps, program.repeat);
+    for (const Action& action : program.actions) {
+      const bool gathers = action.call == CallKind::kAllGather || action.call == CallKind::kGather;
+      if (action.kind != ActionKind::kCall || !gathers) continue;
+      const size_t ranks = job.communicators[rank.communicators[action.communicator]].ranks.size();
+      if (action.bytes % ranks != 0) rounded += program.repeat;
+    }
+  }
+  std::vector<std::string> notes;
+  if (steps > 1) {
+    notes.push_back(std::to_string(steps) + " steps become one: traces do not have steps");
+  }
+  if (rounded > 0) {
+    notes.push_back(std::to_string(rounded) +
+                    " gathers have blocks of different sizes, and each becomes as large as the "
+                    "largest: traces have the size of one");
+  }
+  return notes;
+}
+
 Result<std::map<std::string, std::string>> chakra_traces_of(const Job& job, const std::string& name,
                                                             ChakraFormat format) {
   uint64_t nodes = 0;

@@ -32,4 +32,7 @@ Result<ForeignJob> parse_chakra_traces(const std::map<std::string, std::string>&
 Result<std::map<std::string, std::string>> chakra_traces_of(const Job& job, const std::string& name,
                                                             ChakraFormat format);
 
+// What such traces change, counted.
+std::vector<std::string> chakra_export_notes(const Job& job);
+
 }  // namespace heddle::topology

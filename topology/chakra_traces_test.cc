@@ -424,6 +424,20 @@ TEST(ChakraTraces, WrittenWaitsDoNotRepeatEarlierOnes) {
   EXPECT_LT(written_bytes(many, 2), 200u * 2 * 120);
 }
 
+TEST(ChakraTraces, WhatAWrittenJobLosesIsCounted) {
+  const auto notes = [](const std::string& repeat, const std::string& bytes) {
+    const auto workload = parse_workload(
+        "version = 1\n[[job]]\nkind = \"program\"\nranks = 2\n[[job.program]]\n"
+        "ranks = [\"0..1\"]\nrepeat = " +
+            repeat + "\nactions = [\"all_gather world " + bytes + "\"]\n",
+        "w.toml", fabric(), 1);
+    EXPECT_TRUE(workload) << workload.error().message();
+    return workload ? chakra_export_notes(workload->jobs.front()) : std::vector<std::string>{};
+  };
+  EXPECT_THAT(notes("1", "1000B"), IsEmpty());
+  EXPECT_THAT(notes("2", "1001B"), ElementsAre(HasSubstr("2 steps"), HasSubstr("4 gathers")));
+}
+
 TEST(ChakraTraces, DurationsInJsonMayHaveDecimals) {
   const auto graph = [](const std::string& runtime) {
     return same_on(2, node(1, "COMP_NODE", "\"runtime\": " + runtime) + collective(2, 0, 64));

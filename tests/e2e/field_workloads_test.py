@@ -80,6 +80,25 @@ class FieldWorkloads(unittest.TestCase):
             self.assertAlmostEqual(job["steps"][-1]["ended_us"], expected["steps"][-1]["ended_us"],
                                    delta=0.05 * expected["steps"][-1]["ended_us"])
 
+    def test_an_export_warns_that_steps_become_one(self):
+        folder = os.path.join(self.parent.name, "warned")
+        done = self.done("workload", "export", self.job, "--topology", self.fabric, "-o", folder)
+        self.assertIn("2 steps become one", done.stderr)
+
+    def test_ranks_that_send_before_they_compute_and_receive_finish(self):
+        folder = os.path.join(self.parent.name, "exchange")
+        os.mkdir(folder)
+        for rank in (0, 1):
+            def node(number, kind, depends, **attributes):
+                return json.dumps({"id": number, "type": kind, "dataDeps": depends, "durationMicros": 5, "attr": [
+                    {"name": name, "int64Val": value} for name, value in attributes.items()]})
+            with open(os.path.join(folder, f"t.{rank}.json"), "w", encoding="utf-8") as file:
+                file.write("\n".join(['{"version": "1.0.0"}',
+                                      node(1, "COMM_SEND_NODE", [], comm_dst=1 - rank, comm_size=100000),
+                                      node(2, "COMP_NODE", [1], is_cpu_op=0),
+                                      node(3, "COMM_RECV_NODE", [2], comm_src=1 - rank, comm_size=100000)]))
+        self.assertEqual(self.simulate(folder)["ranks"], 2)
+
     def test_traces_run_with_real_packets(self):
         run = json.loads(self.done("workload", "run", self.export(), "-n", 4, "--json").stdout)
         (job,) = run["jobs"]
@@ -134,6 +153,8 @@ class FieldWorkloads(unittest.TestCase):
                       self.refused("workload", "export", self.job, "--topology", self.fabric, "-o", folder))
         bad = self.file("bad.txt", AICB.replace("REDUCESCATTER", "GOSSIP"))
         self.assertIn("bad.txt:4", self.refused("workload", "import", bad))
+        self.assertIn("--server-ranks", self.refused("workload", "import", self.aicb, "--server-rate", "2T"))
+        self.assertIn("does not exist", self.refused("workload", "import", os.path.join(folder, "none.0.et")))
         self.assertIn("--clickhouse", self.refused("record", "export", folder))
 
 

@@ -54,6 +54,7 @@ Result<void> write_chakra(const topology::Job& job, const ChakraOutput& output) 
     const std::string path = (std::filesystem::path(output.folder) / name).string();
     if (Result<void> written = write_text_file(path, contents); !written) return written;
   }
+  for (const std::string& note : topology::chakra_export_notes(job)) print_warning(note);
   print(fmt::format("{} traces are in {}\n", job.ranks.size(), output.folder));
   return {};
 }
