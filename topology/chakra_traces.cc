@@ -157,7 +157,7 @@ Result<ForeignJob> read_chakra_traces(const std::string& path) {
   if (!names) return fail(names.error());
   return job_in(*names, [](const std::string& file) -> Result<std::string> {
     std::error_code missing;
-    // Nobody may ever write to a pipe that lies in a folder.
+    // A pipe that lies in a folder may have no writer.
     if (!std::filesystem::is_regular_file(file, missing) && !missing) {
       return fail(ErrorCode::kInvalid, "cannot read " + file, "it is no regular file", kPathTodo);
     }
