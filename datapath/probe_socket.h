@@ -25,6 +25,11 @@ struct ProbeArrival {
   Nanos at;               // by the wall clock
   size_t bytes = 0;
   std::array<std::byte, kHead> head{};  // its first bytes
+
+  // What `head` has of it.
+  std::span<const std::byte> start() const {
+    return std::span(head).first(bytes < kHead ? bytes : kHead);
+  }
 };
 
 class ProbeSocket {
@@ -34,7 +39,7 @@ class ProbeSocket {
 
   // Waits while the socket's buffer is full. False: the system does not send it.
   bool send(const transport::Address& to, uint8_t hop_limit, std::span<const std::byte> payload);
-  // False: nothing has arrived.
+  // Nothing of what `arrival` had stays in it. False: nothing has arrived.
   bool receive(ProbeArrival& arrival) const;
   // The next error that the network reported, and when; false: there is none.
   bool take_error(transport::NetworkError& error, Nanos& at) const;

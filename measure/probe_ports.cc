@@ -38,6 +38,11 @@ const transport::Address* ProbePorts::address_of(uint32_t nic) const {
   return found == addresses_.end() ? nullptr : &found->second;
 }
 
+bool ProbePorts::is_of(const transport::Address& address, uint32_t nic) const {
+  const transport::Address* const known = address_of(nic);
+  return known != nullptr && known->host == address.host;
+}
+
 uint32_t ProbePorts::nic_at(const transport::Address& address) const {
   for (const auto& [nic, known] : addresses_) {
     if (known.host == address.host) return nic;

@@ -28,6 +28,8 @@ class ProbePorts {
 
   // Where a NIC receives probes; nullptr: it is not known.
   const transport::Address* address_of(uint32_t nic) const;
+  // Whether an address is this NIC's, at any port.
+  bool is_of(const transport::Address& address, uint32_t nic) const;
   // The NIC with this address; UINT32_MAX: none.
   uint32_t nic_at(const transport::Address& address) const;
 

@@ -1,5 +1,6 @@
 // See probe_receiver.h. An answer is as large as the probe's head, so it cannot be used to amplify
-// traffic, and it answers only probes that have the number of the run.
+// traffic, and only probes that have the number of the run and the address of the NIC that they
+// name are counted and answered.
 #include "measure/probe_receiver.h"
 
 #include <algorithm>
@@ -7,7 +8,6 @@
 #include <vector>
 
 #include "base/clocks.h"
-#include "base/interrupt.h"
 #include "datapath/resolve.h"
 #include "measure/probe_packet.h"
 #include "measure/probe_params.h"
@@ -44,9 +44,9 @@ class Receiver {
                 "write NAME=ADDRESS with the addresses of its NICs");
   }
 
-  void run() {
+  void run(const std::function<bool()>& ended) {
     const Nanos end = steady_now() + params::kReceiverLife;
-    while (interrupted() == 0 && steady_now() < end) {
+    while (!ended() && steady_now() < end) {
       for (const ProbePort& port : ports_.wait(millis(50))) take_all(port);
     }
   }
@@ -74,9 +74,9 @@ class Receiver {
 
   void take(uint32_t nic, datapath::ProbeSocket& socket, const datapath::ProbeArrival& arrival) {
     ProbePacket packet;
-    if (!ProbePacket::read(arrival.head, spec_.run, packet)) return;
+    if (!ProbePacket::read(arrival.start(), spec_.run, packet)) return;
     if ((packet.kind & kAnswerKind) != 0 || packet.to != nic) return;
-    if (ports_.address_of(packet.from) == nullptr) return;
+    if (!ports_.is_of(arrival.from, packet.from)) return;
     const FlowKey key{packet.from, nic, arrival.from.port};
     FlowProbes& flow = flows_[key];
     const uint8_t limit = packet.hop == 0 ? kHopLimit : packet.hop;
@@ -121,11 +121,12 @@ class Receiver {
 }  // namespace
 
 Result<probing::Observations> receive_probes(const probing::RoundSpec& spec,
-                                             const std::function<void()>& ready) {
+                                             const std::function<void()>& ready,
+                                             const std::function<bool()>& ended) {
   Receiver receiver(spec);
   if (Result<void> open = receiver.open(); !open) return fail(open.error());
   ready();
-  receiver.run();
+  receiver.run(ended);
   return receiver.finish();
 }
 

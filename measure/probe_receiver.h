@@ -10,10 +10,11 @@
 
 namespace heddle::measure {
 
-// Receives at those NICs of the round whose addresses this host has, until a signal ends it
-// (base/interrupt.h). `ready` is called once all receive. What arrived, by flow. Errors: those of
+// Receives at those NICs of the round whose addresses this host has, until `ended` says
+// so. `ready` is called once all receive. What arrived, by flow. Errors: those of
 // ProbePorts; kUnavailable if this host has none of the addresses.
 Result<probing::Observations> receive_probes(const probing::RoundSpec& spec,
-                                             const std::function<void()>& ready);
+                                             const std::function<void()>& ready,
+                                             const std::function<bool()>& ended);
 
 }  // namespace heddle::measure

@@ -269,8 +269,9 @@ void Sender::take_error(const ProbePort& port, const transport::NetworkError& er
 
 void Sender::take_answer(const ProbePort& port, const datapath::ProbeArrival& arrival) {
   ProbePacket packet;
-  if (!ProbePacket::read(arrival.head, spec_.round.run, packet)) return;
+  if (!ProbePacket::read(arrival.start(), spec_.round.run, packet)) return;
   if (packet.from != port.first || (packet.kind & kAnswerKind) == 0) return;
+  if (!ports_.is_of(arrival.from, packet.to)) return;
   const auto kind = static_cast<uint8_t>(packet.kind & ~kAnswerKind);
   if (kind == static_cast<uint8_t>(TaskKind::kTrain)) train_arrived_ = true;
   if (kind != static_cast<uint8_t>(TaskKind::kTrace) || packet.hop == 0) return;

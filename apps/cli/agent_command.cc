@@ -79,7 +79,8 @@ int receive_probes(const std::string& text) {
     return kCouldNotRun;
   }
   catch_interrupts();
-  return print_probes(measure::receive_probes(*spec, [] { print("ready\n"); }));
+  return print_probes(measure::receive_probes(
+      *spec, [] { print("ready\n"); }, [] { return interrupted() != 0; }));
 }
 
 int send_probes(const std::string& text) {

@@ -114,6 +114,7 @@ bool ProbeSocket::send(const transport::Address& to, uint8_t hop_limit,
 }
 
 bool ProbeSocket::receive(ProbeArrival& arrival) const {
+  arrival = {};
   alignas(8) std::array<std::byte, 256> control;
   SocketAddress from;
   iovec data{arrival.head.data(), arrival.head.size()};
