@@ -35,7 +35,7 @@ struct NicAddress {
 
 // What all hosts of a round know.
 struct RoundSpec {
-  uint64_t run = 0;   // drawn for the run; packets with another number are ignored
+  uint64_t run = 0;   // not to be guessed; packets with another number are ignored
   uint16_t port = 0;  // at which NICs receive
   std::vector<NicAddress> nics;
 };

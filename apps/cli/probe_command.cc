@@ -19,10 +19,9 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/probe/report.h"
 #include "apps/cli/terminal.h"
-#include "base/clocks.h"
 #include "base/document.h"
-#include "base/hash.h"
 #include "base/interrupt.h"
+#include "engine/seed.h"
 #include "lab/lab.h"
 #include "launch/remote_shell.h"
 #include "probing/topology_text.h"
@@ -187,7 +186,7 @@ acceptance::ProbeFabricOptions probe_options(const ProbeOptions& options, const 
                 .deliveries = options.deliveries,
                 .peers = options.peers};
   made.measures_rates = !options.no_rates;
-  made.hosts = {.run = mix_bits(static_cast<uint64_t>(wall_now().count)),
+  made.hosts = {.run = engine::system_seed(),
                 .port = options.port,
                 .packets_per_s = options.packets_per_s,
                 .interrupted = stopped};
