@@ -19,7 +19,6 @@
 #include <sstream>
 #include <utility>
 
-#include "acceptance/fabric.h"
 #include "acceptance/params.h"
 #include "base/exec.h"
 #include "base/write_all.h"
@@ -78,11 +77,15 @@ Commands::~Commands() {
 }
 
 Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
-                                           const std::string& what) {
+                                           const std::string& what, const std::string& input) {
   Child child;
   child.output = Descriptor(memfd_create("output", MFD_CLOEXEC));
   child.errors = Descriptor(memfd_create("errors", MFD_CLOEXEC));
-  const bool ready = child.output.valid() && child.errors.valid();
+  const Descriptor given = input.empty() ? Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC))
+                                         : Descriptor(memfd_create("input", MFD_CLOEXEC));
+  const bool ready = child.output.valid() && child.errors.valid() && given.valid() &&
+                     (input.empty() || (write_all(given.number(), input) &&
+                                        lseek(given.number(), 0, SEEK_SET) == 0));
   const pid_t process = ready ? fork() : -1;
   if (process < 0) {
     return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -u` and `ulimit -n`");
@@ -91,8 +94,7 @@ Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setpgid(0, 0);
     for (const int number : kSignals) signal(number, SIG_DFL);
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    dup2(given.number(), STDIN_FILENO);
     dup2(child.output.number(), STDOUT_FILENO);
     dup2(child.errors.number(), STDERR_FILENO);
     become();
@@ -104,10 +106,10 @@ Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
 }
 
 Result<Commands::Id> Commands::start(const std::string& host, const std::vector<std::string>& words,
-                                     Nanos start_at) {
+                                     const Start& start) {
   lines_.push_back(fabric_.line(host, words));
-  return start_child([&] { fabric_.run(host, words, start_at); },
-                     fmt::format("cannot run {} on {}", words.front(), host));
+  return start_child([&] { fabric_.run(host, words, start); },
+                     fmt::format("cannot run {} on {}", words.front(), host), start.input);
 }
 
 Result<Commands::Id> Commands::start_here(const std::vector<std::string>& words,

@@ -9,13 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "acceptance/fabric.h"
 #include "base/descriptor.h"
 #include "base/nanos.h"
 #include "base/result.h"
 
 namespace heddle::acceptance {
-
-class Fabric;
 
 // How a child ended.
 struct CommandEnd {
@@ -40,10 +39,8 @@ class Commands {
   Commands& operator=(const Commands&) = delete;
 
   // Runs on a host; the first word "heddle" is this program, of whatever name. Errors: kSystem.
-  // It begins at `start_at` of the wall clock, so that several on different hosts begin together;
-  // zero: at once.
   Result<Id> start(const std::string& host, const std::vector<std::string>& words,
-                   Nanos start_at = {});
+                   const Start& start = {});
   // Runs on this machine, with `settings` ("NAME=value") added to the environment.
   Result<Id> start_here(const std::vector<std::string>& words,
                         const std::vector<std::string>& settings);
@@ -79,7 +76,8 @@ class Commands {
     std::string errors_text;
   };
 
-  Result<Id> start_child(const std::function<void()>& become, const std::string& what);
+  Result<Id> start_child(const std::function<void()>& become, const std::string& what,
+                         const std::string& input = {});
   void look_after(Child& child);
   static void note_end(Child& child, int exit_status);
   void kill_and_wait(Child& child);

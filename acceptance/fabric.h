@@ -21,6 +21,13 @@ namespace heddle::acceptance {
 
 class Commands;
 
+// How a command starts.
+struct Start {
+  // By the wall clock, so that several on different hosts begin together; zero: at once.
+  Nanos at;
+  std::string input;  // its standard input; UTF-8, below 32 MiB
+};
+
 class Fabric {
  public:
   Fabric() = default;
@@ -35,10 +42,10 @@ class Fabric {
   virtual const topology::Topology& topology() const = 0;
 
   // In a process made for it: runs the command on a host of the topology, and ends with its exit
-  // status. The first word "heddle" is this program, of whatever name. It begins at `start_at` of
-  // the wall clock; zero: at once.
+  // status. The first word "heddle" is this program, of whatever name. The process itself has the
+  // input as its standard input.
   [[noreturn]] virtual void run(const std::string& host, const std::vector<std::string>& words,
-                                Nanos start_at) const = 0;
+                                const Start& start) const = 0;
   // How long a command may take until it runs: the longest that was seen. Zero: no time.
   virtual Nanos login_time() const = 0;
   // The same as a user may type it.

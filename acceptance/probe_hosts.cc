@@ -55,7 +55,8 @@ Result<std::vector<ProbeHosts::Part>> ProbeHosts::start_receivers(
     const std::vector<std::string>& hosts) const {
   std::vector<Part> parts;
   for (const std::string& host : hosts) {
-    const auto id = commands.start(host, {"heddle", "agent", "probe-receive", text_of(round)});
+    const auto id = commands.start(host, {"heddle", "agent", "probe-receive"},
+                                   {.at = {}, .input = text_of(round)});
     if (!id) return fail(id.error());
     parts.push_back({host, *id});
   }
@@ -106,7 +107,8 @@ Result<void> ProbeHosts::run(const std::vector<probing::Task>& tasks, bool in_tu
     std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(spec.tasks),
                  [&](const probing::Task& task) { return all.nics[task.from].host == host; });
     if (spec.tasks.empty()) continue;
-    const auto id = commands.start(host, {"heddle", "agent", "probe-send", text_of(spec)});
+    const auto id =
+        commands.start(host, {"heddle", "agent", "probe-send"}, {.at = {}, .input = text_of(spec)});
     if (!id) return fail(id.error());
     senders.push_back({host, *id});
     if (!in_turn) continue;

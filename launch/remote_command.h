@@ -26,14 +26,15 @@ struct RemoteCommand {
   // When it starts, by the other machine's wall clock, if that is soon; zero: at once. Commands on
   // several machines begin together by it, however long logging in takes.
   Nanos start_at;
+  std::string input;  // its standard input; UTF-8, below 32 MiB
 };
 
 // What a command of heddle on another machine needs of this process' environment: HEDDLE_* and
 // torchrun's variables.
 std::vector<std::string> settings_for_others();
 
-// Runs it to its end, in a process that is made for it: it takes this process' signals. The command
-// gets no standard input. Returns its exit status, 128 and the number of a signal that ended it, or
+// Runs it to its end, in a process that is made for it: it takes this process' signals. Of this
+// process' standard input the command gets nothing. Returns its exit status, 128 and the number of a signal that ended it, or
 // kOwnFailure where it could not be started; why, is written to standard error.
 int run_remote(const RemoteShell& shell, const std::string& host, const RemoteCommand& command);
 

@@ -23,7 +23,7 @@ class LabFabric final : public Fabric {
   const topology::Topology& topology() const override { return lab_.layout.topology; }
 
   void run(const std::string& host, const std::vector<std::string>& words,
-           Nanos /*start_at*/) const override {
+           const Start& /*start*/) const override {
     const std::string file = words.front() == "heddle" ? launch::own_file() : std::string();
     const ExecFailure failure = lab::exec_on_host(lab_, host, words, file);
     fmt::print(stderr, "heddle: {}\n", failure.error.message());

@@ -89,13 +89,14 @@ class Machines final : public Fabric {
   const topology::Topology& topology() const override { return topology_; }
 
   void run(const std::string& host, const std::vector<std::string>& words,
-           Nanos start_at) const override {
+           const Start& start) const override {
     launch::RemoteCommand command;
     command.words = words;
     command.settings = launch::settings_for_others();
     command.grace = seconds(1);
     command.same_folder = false;
-    command.start_at = start_at;
+    command.start_at = start.at;
+    command.input = start.input;
     _exit(launch::run_remote(asked_.shell, machine(host).host.name, command));
   }
 

@@ -42,8 +42,8 @@ class PartOfFabric final : public Fabric {
   const topology::Topology& topology() const override { return part_.topology; }
 
   void run(const std::string& host, const std::vector<std::string>& words,
-           Nanos start_at) const override {
-    whole_.run(host, words, start_at);
+           const Start& start) const override {
+    whole_.run(host, words, start);
   }
   Nanos login_time() const override { return whole_.login_time(); }
   std::string line(const std::string& host, const std::vector<std::string>& words) const override {

@@ -61,7 +61,7 @@ Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos sp
                                 Nanos start_at) {
   std::vector<std::string> words = perf_words(session, pair, "bw", span);
   words.insert(words.end(), {"-s", message_size(session, pair)});
-  return session.commands().start(session.host(pair.from), words, start_at);
+  return session.commands().start(session.host(pair.from), words, {start_at, {}});
 }
 
 FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id) {
@@ -82,7 +82,7 @@ FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id
 Result<Commands::Id> start_latency(Session& session, const HostPair& pair, Nanos span,
                                    Nanos start_at) {
   return session.commands().start(session.host(pair.from), perf_words(session, pair, "lat", span),
-                                  start_at);
+                                  {start_at, {}});
 }
 
 LatencyFigures latency_figures(Session& session, const HostPair& pair, Commands::Id id) {
@@ -144,7 +144,7 @@ Result<std::vector<FlowFigures>> run_tcp(Session& session, const std::vector<Hos
     if (!receiver) return fail(receiver.error());
     const auto sender = session.commands().start(
         session.host(pair.from), {"heddle", "agent", "tcp-send", address, port, milliseconds(span)},
-        start_at);
+        {start_at, {}});
     if (!sender) return fail(sender.error());
     ids.insert(ids.end(), {*receiver, *sender});
   }

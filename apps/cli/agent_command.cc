@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -66,14 +68,28 @@ std::shared_ptr<FlowOptions> add_flow(CLI::App& flow) {
   return options;
 }
 
+// Command lines are too short for it, and any user can read them.
+std::string standard_input() {
+  constexpr size_t kMost = 64 << 20;
+  std::string text;
+  std::array<char, 65'536> piece{};
+  while (text.size() < kMost) {
+    const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(piece.data(), static_cast<size_t>(got));
+  }
+  return text;
+}
+
 int print_probes(const Result<probing::Observations>& part) {
   if (part) print(probing::json_of(*part).dump() + "\n");
   if (!part) print_error(part.error());
   return part ? kDone : kCouldNotRun;
 }
 
-int receive_probes(const std::string& text) {
-  const Result<probing::RoundSpec> spec = probing::parse_round_spec(text);
+int receive_probes() {
+  const Result<probing::RoundSpec> spec = probing::parse_round_spec(standard_input());
   if (!spec) {
     print_error(spec.error());
     return kCouldNotRun;
@@ -83,8 +99,8 @@ int receive_probes(const std::string& text) {
       *spec, [] { print("ready\n"); }, [] { return interrupted() != 0; }));
 }
 
-int send_probes(const std::string& text) {
-  const Result<probing::SendSpec> spec = probing::parse_send_spec(text);
+int send_probes() {
+  const Result<probing::SendSpec> spec = probing::parse_send_spec(standard_input());
   if (!spec) {
     print_error(spec.error());
     return kCouldNotRun;
@@ -94,15 +110,12 @@ int send_probes(const std::string& text) {
 }
 
 void add_probes(CLI::App& agent, Invocation& invocation) {
-  const auto text = std::make_shared<std::string>();
-  const auto add = [&](const char* name, const char* about, int (*run)(const std::string&)) {
-    CLI::App* const command = agent.add_subcommand(name, about);
-    command->add_option("spec", *text, "JSON of a round of probes")->required();
-    command->callback(
-        [text, run, &invocation] { invocation.run = [text, run] { return run(*text); }; });
+  const auto add = [&](const char* name, const char* about, int (*run)()) {
+    agent.add_subcommand(name, about)->callback([run, &invocation] { invocation.run = run; });
   };
-  add("probe-receive", "receive probes until a signal", receive_probes);
-  add("probe-send", "send probes", send_probes);
+  add("probe-receive", "receive probes of the round on standard input, until a signal",
+      receive_probes);
+  add("probe-send", "send the probes of standard input", send_probes);
 }
 
 void add_tcp_flows(CLI::App& agent, Invocation& invocation) {

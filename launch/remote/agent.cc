@@ -23,6 +23,7 @@
 #include "base/clocks.h"
 #include "base/descriptor.h"
 #include "base/exec.h"
+#include "base/write_all.h"
 #include "lab/processes.h"
 #include "launch/own_command.h"
 #include "launch/ranks/running_ranks.h"
@@ -32,8 +33,8 @@
 namespace heddle::launch {
 namespace {
 
-// Of an order: a thousand settings of a thousand letters.
-constexpr size_t kLongestOrder = 4 << 20;
+// Of an order: the tasks of probes between a thousand NICs.
+constexpr size_t kLongestOrder = 64 << 20;
 
 void report(const std::string& message) { fmt::print(stderr, "heddle: {}\n", message); }
 
@@ -42,7 +43,7 @@ class Orders {
  public:
   // Reads what is there, or waits for it; false once it has ended.
   bool read_more() {
-    std::array<char, 4096> piece{};
+    std::array<char, 65'536> piece{};
     ssize_t got = 0;
     do {
       got = read(STDIN_FILENO, piece.data(), piece.size());
@@ -52,7 +53,8 @@ class Orders {
   }
 
   std::optional<std::string> next_line() {
-    const size_t end = text_.find('\n');
+    const size_t end = text_.find('\n', looked_at_);
+    looked_at_ = end == std::string::npos ? text_.size() : 0;
     if (end == std::string::npos) return std::nullopt;
     const std::string line = text_.substr(0, end);
     text_.erase(0, end + 1);
@@ -61,6 +63,7 @@ class Orders {
 
  private:
   std::string text_;
+  size_t looked_at_ = 0;  // as far as there is no newline
 };
 
 class Agent {
@@ -83,7 +86,8 @@ class Agent {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     fmt::print(stderr, "{}", kGreeting);
     wait_for_start(*order);
-    if (!signals_.valid() || !keep_secrets(order->command) || !start(*order)) {
+    if (!signals_.valid() || !keep_secrets(order->command) || !keep_input(order->command.input) ||
+        !start(*order)) {
       report(
           fmt::format("cannot start {}: {}", order->command.words.front(), std::strerror(errno)));
       return kOwnFailure;
@@ -113,13 +117,20 @@ class Agent {
     return true;
   }
 
+  bool keep_input(const std::string& text) {
+    if (text.empty()) return true;
+    input_ = Descriptor(memfd_create("heddle input", MFD_CLOEXEC));
+    return input_.valid() && write_all(input_.number(), text) &&
+           lseek(input_.number(), 0, SEEK_SET) == 0;
+  }
+
   bool start(const AgentOrder& order) {
     process_ = fork();
     if (process_ != 0) return process_ > 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     restore_signals();
-    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    const int input = input_.valid() ? input_.number() : open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (input >= 0) dup2(input, STDIN_FILENO);
     if (!order.folder.empty() && chdir(order.folder.c_str()) != 0) {
       report(fmt::format("warning: there is no folder {} here", order.folder));
     }
@@ -199,6 +210,7 @@ class Agent {
   SignalQueue signals_;
   Orders orders_;
   std::vector<Descriptor> secrets_;
+  Descriptor input_;  // of the command
   pid_t process_ = -1;
   std::optional<int> status_;
   bool connected_ = true;

@@ -12,14 +12,16 @@ constexpr int kVersion = 1;
 
 Result<std::string> order_line(const AgentOrder& order) {
   const RemoteCommand& command = order.command;
-  const nlohmann::json document = {{"heddle_agent", kVersion},
-                                   {"words", command.words},
-                                   {"settings", command.settings},
-                                   {"secrets", command.secrets},
-                                   {"grace_ns", command.grace.count},
-                                   {"start_at_ns", command.start_at.count},
-                                   {"longest_wait_ns", order.longest_wait.count},
-                                   {"folder", order.folder}};
+  nlohmann::json document = {{"heddle_agent", kVersion},
+                             {"words", command.words},
+                             {"settings", command.settings},
+                             {"secrets", command.secrets},
+                             {"grace_ns", command.grace.count},
+                             {"start_at_ns", command.start_at.count},
+                             {"longest_wait_ns", order.longest_wait.count},
+                             {"folder", order.folder}};
+  // Agents that do not know it have no command that reads it.
+  if (!command.input.empty()) document["input"] = command.input;
   try {
     return document.dump(-1, ' ', true) + '\n';
   } catch (const nlohmann::json::exception&) {
@@ -49,6 +51,7 @@ Result<AgentOrder> parse_order(std::string_view line) {
     order.command.start_at = nanos(document.at("start_at_ns").get<int64_t>());
     order.longest_wait = nanos(document.at("longest_wait_ns").get<int64_t>());
     document.at("folder").get_to(order.folder);
+    order.command.input = document.value("input", "");
     if (order.command.words.empty()) return wrong(ErrorCode::kInvalid, "it names no command");
     return order;
   } catch (const nlohmann::json::exception& error) {

@@ -15,6 +15,7 @@ AgentOrder order() {
   made.command.start_at = seconds(1'800'000'000);
   made.folder = "/data/job";
   made.longest_wait = seconds(2);
+  made.command.input = "{\"tasks\": []}\n";
   return made;
 }
 
@@ -29,6 +30,7 @@ TEST(AgentLinesTest, AnOrderIsOneLineAndReadAsItWasWritten) {
   EXPECT_EQ(read->command.grace, order().command.grace);
   EXPECT_EQ(read->command.start_at, order().command.start_at);
   EXPECT_EQ(read->folder, order().folder);
+  EXPECT_EQ(read->command.input, order().command.input);
   EXPECT_EQ(read->longest_wait, order().longest_wait);
 }
 
