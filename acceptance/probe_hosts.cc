@@ -88,7 +88,7 @@ Result<void> ProbeHosts::run_senders(Commands& commands, const std::vector<Part>
   for (const Part& part : senders) {
     const CommandEnd end = commands.result_of(part.id);
     if (end.exit_status != 0) return no_part(part.host, complaint_of(end));
-    if (auto added = probing::add_part(last_line(end.output), all); !added) return added;
+    if (auto added = probing::add_part(last_line(end.output), {part.host, true}, all); !added) return added;
   }
   return {};
 }
@@ -120,7 +120,7 @@ Result<void> ProbeHosts::run(const std::vector<probing::Task>& tasks, bool in_tu
     commands.end(part.id);
     const CommandEnd end = commands.result_of(part.id);
     if (end.exit_status != 0) return no_part(part.host, complaint_of(end));
-    if (auto added = probing::add_part(last_line(end.output), all); !added) return added;
+    if (auto added = probing::add_part(last_line(end.output), {part.host, false}, all); !added) return added;
   }
   return {};
 }

@@ -86,7 +86,7 @@ class Receiver {
     }
     const bool is_train = packet.kind == static_cast<uint8_t>(TaskKind::kTrain);
     if (is_train) note_train(key, packet, arrival.at);
-    if (packet.kind == static_cast<uint8_t>(TaskKind::kDeliver)) {
+    if (packet.kind == static_cast<uint8_t>(TaskKind::kDeliver) && is_first(key, packet.number)) {
       ++flow.delivered;
       const Nanos one_way = arrival.at - Nanos{packet.sent_at};
       flow.one_way_min = flow.one_way_min ? std::min(*flow.one_way_min, one_way) : one_way;
@@ -96,6 +96,15 @@ class Receiver {
     packet.kind |= kAnswerKind;
     const auto answer = packet.bytes();
     socket.send(arrival.from, kHopLimit, answer);
+  }
+
+  // A network that doubles packets does not make up for lost ones.
+  bool is_first(const FlowKey& key, uint16_t number) {
+    std::vector<bool>& arrived = arrived_[key];
+    if (arrived.size() <= number) arrived.resize(size_t{number} + 1);
+    const bool is_first = !arrived[number];
+    arrived[number] = true;
+    return is_first;
   }
 
   void note_train(const FlowKey& key, const ProbePacket& packet, Nanos at) {
@@ -116,6 +125,7 @@ class Receiver {
   ProbePorts ports_;
   std::map<FlowKey, FlowProbes> flows_;
   std::map<FlowKey, Train> trains_;
+  std::map<FlowKey, std::vector<bool>> arrived_;  // deliveries, by number
 };
 
 }  // namespace

@@ -261,7 +261,7 @@ void Sender::take_error(const ProbePort& port, const transport::NetworkError& er
   HopProbes& hop = hop_of(key, packet.hop);
   const Nanos round_trip = now - Nanos{packet.sent_at};
   hop.round_trip_min = hop.answered == 0 ? round_trip : std::min(hop.round_trip_min, round_trip);
-  ++hop.answered;
+  hop.answered = std::min(hop.answered + 1, hop.sent);  // others may forge answers
   const std::string router = datapath::host_text({.host = error.router});
   hop.varies = hop.varies || (!hop.router.empty() && hop.router != router);
   if (hop.router.empty()) hop.router = router;

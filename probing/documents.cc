@@ -3,6 +3,11 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
+#include <stdexcept>
+
+#include "probing/addresses.h"
+#include "probing/params.h"
 
 namespace heddle::probing {
 namespace {
@@ -60,39 +65,98 @@ Json json_of_flow(const FlowKey& key, const FlowProbes& flow) {
           flow.train_sent.count};
 }
 
+// What no host can have seen: why, for unreadable().
+struct Impossible : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool possible, const char* why) {
+  if (!possible) throw Impossible(why);
+}
+
+uint64_t number_of(const Json& json, uint64_t most, const char* why) {
+  require(json.is_number_unsigned() && json.get<uint64_t>() <= most, why);
+  return json.get<uint64_t>();
+}
+
+uint32_t count_of(const Json& json) {
+  return static_cast<uint32_t>(number_of(json, params::kMostPackets, "a count out of bounds"));
+}
+
+BitsPerSec rate_of_json(const Json& json) {
+  return {number_of(json, params::kMostRate.count, "a rate out of bounds")};
+}
+
+Nanos delay_of(const Json& json, Nanos most) {
+  require(json.is_number_integer(), "a delay that is no number");
+  require(!json.is_number_unsigned() || json.get<uint64_t>() <= uint64_t{INT64_MAX},
+          "a delay out of bounds");
+  const Nanos delay{json.get<int64_t>()};
+  require(delay <= most && delay >= Nanos{-most.count}, "a delay out of bounds");
+  return delay;
+}
+
 void add_hop(const Json& json, HopProbes& hop) {
-  const auto answered = json.at(1).get<uint32_t>();
+  const uint32_t sent = count_of(json.at(0));
+  const uint32_t answered = count_of(json.at(1));
   const auto router = json.at(2).get<std::string>();
-  const Nanos round_trip{json.at(4).get<int64_t>()};
+  const Nanos round_trip = delay_of(json.at(4), params::kMostRoundTrip);
+  require(answered <= sent, "more answers than probes");
+  require(router.empty() ? answered == 0 : is_address(router), "a router without an address");
   if (answered > 0) {
     hop.round_trip_min = hop.answered == 0 ? round_trip : std::min(hop.round_trip_min, round_trip);
   }
   hop.varies = hop.varies || json.at(3).get<bool>() ||
                (!hop.router.empty() && !router.empty() && hop.router != router);
-  hop.sent += json.at(0).get<uint32_t>();
+  hop.sent += sent;
   hop.answered += answered;
   if (hop.router.empty()) hop.router = router;
-  const auto rate = json.at(5).get<uint64_t>();
-  if (rate > 0) hop.train_rate = {rate};
+  const BitsPerSec rate = rate_of_json(json.at(5));
+  if (rate.count > 0) hop.train_rate = rate;
 }
 
-void add_flow(const Json& json, FlowProbes& flow) {
+void add_sent(const Json& json, FlowProbes& flow) {
   const Json& hops = json.at(3);
+  require(hops.size() <= params::kMostRouters, "a route of too many hops");
   if (flow.hops.size() < hops.size()) flow.hops.resize(hops.size());
   for (size_t i = 0; i < hops.size(); ++i) add_hop(hops.at(i), flow.hops[i]);
-  flow.sent += json.at(4).get<uint32_t>();
-  flow.delivered += json.at(5).get<uint32_t>();
+  flow.sent += count_of(json.at(4));
+  const BitsPerSec sent = rate_of_json(json.at(9));
+  if (sent.count > 0) flow.train_sent = sent;
+  require(count_of(json.at(5)) == 0 && json.at(6).is_null() && json.at(7).is_null() &&
+              json.at(8).empty(),
+          "arrivals in what a sender reports");
+}
+
+void add_received(const Json& json, FlowProbes& flow) {
+  require(json.at(3).empty() && count_of(json.at(4)) == 0 && count_of(json.at(9)) == 0,
+          "probes in what a receiver reports");
+  flow.delivered += count_of(json.at(5));
+  require(flow.delivered <= flow.sent, "more arrivals than were sent");
   if (!json.at(6).is_null()) {
-    const auto routers = json.at(6).get<uint32_t>();
+    const auto routers = static_cast<uint32_t>(
+        number_of(json.at(6), params::kMostRouters, "a route of too many hops"));
     flow.routers = flow.routers ? std::min(*flow.routers, routers) : routers;
   }
   if (!json.at(7).is_null()) {
-    const Nanos one_way{json.at(7).get<int64_t>()};
+    const Nanos one_way = delay_of(json.at(7), params::kMostClockDifference);
     flow.one_way_min = flow.one_way_min ? std::min(*flow.one_way_min, one_way) : one_way;
   }
-  for (const Json& rate : json.at(8)) flow.train_rates.push_back({rate.get<uint64_t>()});
-  const auto sent = json.at(9).get<uint64_t>();
-  if (sent > 0) flow.train_sent = {sent};
+  require(json.at(8).size() <= params::kMostTrains, "too many trains");
+  for (const Json& rate : json.at(8)) flow.train_rates.push_back(rate_of_json(rate));
+}
+
+FlowKey key_of(const Json& json, const Part& part, const Observations& all) {
+  const uint64_t last = all.nics.empty() ? 0 : all.nics.size() - 1;
+  const char* const unknown = "a flow of a NIC that does not exist";
+  const FlowKey key{static_cast<uint32_t>(number_of(json.at(0), last, unknown)),
+                    static_cast<uint32_t>(number_of(json.at(1), last, unknown)),
+                    static_cast<uint16_t>(number_of(json.at(2), UINT16_MAX, "no such port"))};
+  const std::string& from = all.nics.at(key.from).host;
+  const std::string& to = all.nics.at(key.to).host;
+  require(from != to && (part.is_sender ? from : to) == part.host, "a flow of other hosts");
+  require(part.is_sender || all.flows.contains(key), "a flow that nothing was sent of");
+  return key;
 }
 
 }  // namespace
@@ -138,21 +202,26 @@ Json json_of(const Observations& part) {
   return {{"packets", part.packets}, {"flows", std::move(flows)}};
 }
 
-Result<void> add_part(const std::string& text, Observations& all) {
+Result<void> add_part(const std::string& text, const Part& part, Observations& all) {
+  const auto wrong = [&](const char* why) {
+    return fail(ErrorCode::kInvalid, "cannot believe what " + part.host + " reports", why,
+                "see whether it runs the same version of heddle, and who else uses it");
+  };
   try {
     const Json json = Json::parse(text);
-    all.packets += json.at("packets").get<uint64_t>();
+    all.packets += number_of(json.at("packets"), params::kMostPacketsOfHost, "too many packets");
+    std::set<FlowKey> seen;
     for (const Json& flow : json.at("flows")) {
-      const FlowKey key{flow.at(0).get<uint32_t>(), flow.at(1).get<uint32_t>(),
-                        flow.at(2).get<uint16_t>()};
-      if (key.from >= all.nics.size() || key.to >= all.nics.size()) {
-        return unreadable("a flow of a NIC that does not exist");
-      }
-      add_flow(flow, all.flows[key]);
+      const FlowKey key = key_of(flow, part, all);
+      require(seen.insert(key).second, "one flow twice");
+      FlowProbes& known = all.flows[key];
+      part.is_sender ? add_sent(flow, known) : add_received(flow, known);
     }
     return {};
-  } catch (const std::exception& error) {
-    return unreadable(error.what());
+  } catch (const Impossible& error) {
+    return wrong(error.what());
+  } catch (const std::exception&) {  // its text quotes what was reported
+    return wrong("it is no document of probes");
   }
 }
 

@@ -20,7 +20,14 @@ Result<SendSpec> parse_send_spec(const std::string& text);
 
 // Flows and packets of a part of the observations; its NICs are known to both ends.
 Json json_of(const Observations& part);
-// Adds a part that a sender or a receiver wrote. Errors: kInvalid.
-Result<void> add_part(const std::string& text, Observations& all);
+// Who wrote a part: the sender of a host, or its receiver.
+struct Part {
+  std::string host;
+  bool is_sender = true;
+};
+// Adds what a part can know: a sender what it sent and the routers that answered, a receiver what
+// arrived at its NICs, after the senders. Errors: kInvalid, with the host, for all that is not
+// possible; then `all` has a part of it.
+Result<void> add_part(const std::string& text, const Part& part, Observations& all);
 
 }  // namespace heddle::probing

@@ -6,6 +6,9 @@
 namespace heddle::probing {
 namespace {
 
+const Part kSender{"h0", true};
+const Part kReceiver{"h1", false};
+
 TEST(ProbingDocumentsTest, SpecsComeBackAsTheyWere) {
   SendSpec spec;
   spec.round = {.run = UINT64_MAX, .port = 18706, .nics = {{0, "10.0.0.1"}, {7, "fd00::1"}}};
@@ -32,8 +35,8 @@ TEST(ProbingDocumentsTest, PartsOfSenderAndReceiverAddUp) {
   received.flows[key].routers = 1;
   received.flows[key].train_rates = {megabits_per_s(200)};
   Observations all{.nics = {{"h0", 0, ""}, {"h1", 0, ""}}, .flows = {}};
-  ASSERT_TRUE(add_part(json_of(sent).dump(), all));
-  ASSERT_TRUE(add_part(json_of(received).dump(), all));
+  ASSERT_TRUE(add_part(json_of(sent).dump(), kSender, all));
+  ASSERT_TRUE(add_part(json_of(received).dump(), kReceiver, all));
   const FlowProbes& flow = all.flows.at(key);
   EXPECT_EQ(all.packets, 10u);
   EXPECT_EQ(flow.sent, 10u);
@@ -44,7 +47,7 @@ TEST(ProbingDocumentsTest, PartsOfSenderAndReceiverAddUp) {
   EXPECT_FALSE(flow.hops.at(0).varies);
 
   sent.flows[key].hops[0].router = "10.1.0.2";
-  ASSERT_TRUE(add_part(json_of(sent).dump(), all));
+  ASSERT_TRUE(add_part(json_of(sent).dump(), kSender, all));
   EXPECT_TRUE(all.flows.at(key).hops.at(0).varies);
 }
 
@@ -52,10 +55,60 @@ TEST(ProbingDocumentsTest, OtherTextIsRefused) {
   Observations all{.nics = {{"h0", 0, ""}}, .flows = {}};
   for (const char* const text : {"", "[]", "{}", R"({"packets":0,"flows":[[0]]})",
                                  R"({"packets":0,"flows":[[0,9,1,[],0,0,null,null,[],0]]})"}) {
-    EXPECT_FALSE(add_part(text, all).has_value()) << text;
+    EXPECT_FALSE(add_part(text, kSender, all).has_value()) << text;
   }
   EXPECT_FALSE(parse_send_spec("{}").has_value());
   EXPECT_FALSE(parse_round_spec("x").has_value());
+}
+
+// With a flow from h0 to h1 of which ten packets were sent.
+Observations ten_sent() {
+  Observations all{.nics = {{"h0", 0, ""}, {"h1", 0, ""}, {"h2", 0, ""}}, .flows = {}};
+  all.flows[{0, 1, 24'000}].sent = 10;
+  return all;
+}
+
+void expect_refused(const Part& part, const std::string& flows, const std::string& why) {
+  Observations all = ten_sent();
+  const Result<void> added = add_part("{\"packets\":0,\"flows\":[" + flows + "]}", part, all);
+  ASSERT_FALSE(added.has_value()) << flows;
+  EXPECT_NE(added.error().what.find(part.host), std::string::npos) << added.error().message();
+  EXPECT_EQ(added.error().why, why) << flows;
+}
+
+TEST(ProbingDocumentsTest, WhatALyingSenderReportsIsRefused) {
+  const auto hop = [](const std::string& fields) {
+    return "[0,1,24000,[[" + fields + "]],20,0,null,null,[],0]";
+  };
+  expect_refused(kSender, hop(R"(1,1,"\u001b[2J\n[[fault]]",false,5,0)"),
+                 "a router without an address");
+  expect_refused(kSender, hop(R"(1,1,"",false,5,0)"), "a router without an address");
+  expect_refused(kSender, hop(R"(1,2,"1.1.1.1",false,5,0)"), "more answers than probes");
+  expect_refused(kSender, hop(R"(1,1,"1.1.1.1",false,-9223372036854775808,0)"),
+                 "a delay out of bounds");
+  expect_refused(kSender, hop(R"(4294967296,1,"1.1.1.1",false,5,0)"), "a count out of bounds");
+  expect_refused(kSender, hop(R"(-1,1,"1.1.1.1",false,5,0)"), "a count out of bounds");
+  std::string hops = R"([1,1,"1.1.1.1",false,5,0])";
+  for (int i = 0; i < 64; ++i) hops += R"(,[1,1,"1.1.1.1",false,5,0])";
+  expect_refused(kSender, "[0,1,24000,[" + hops + "],20,0,null,null,[],0]",
+                 "a route of too many hops");
+  expect_refused(kSender, "[0,1,24000,[],20,20,1,5,[],0]", "arrivals in what a sender reports");
+  expect_refused(kSender, "[1,0,24000,[],20,0,null,null,[],0]", "a flow of other hosts");
+  expect_refused(kSender, "[0,1,1,[],1,0,null,null,[],0],[0,1,1,[],1,0,null,null,[],0]",
+                 "one flow twice");
+}
+
+TEST(ProbingDocumentsTest, WhatALyingReceiverReportsIsRefused) {
+  expect_refused(kReceiver, "[0,1,24000,[],0,20,null,null,[],0]", "more arrivals than were sent");
+  expect_refused(kReceiver, "[0,1,24000,[],0,5,4294967295,null,[],0]", "a route of too many hops");
+  expect_refused(kReceiver, "[0,1,24000,[],0,5,1,9223372036854775807,[],0]",
+                 "a delay out of bounds");
+  expect_refused(kReceiver, "[0,1,24000,[],0,5,1,-9223372036854775808,[],0]",
+                 "a delay out of bounds");
+  expect_refused(kReceiver, "[0,1,24000,[],5,5,null,null,[],0]",
+                 "probes in what a receiver reports");
+  expect_refused(kReceiver, "[0,2,24000,[],0,0,null,null,[],0]", "a flow of other hosts");
+  expect_refused(kReceiver, "[0,1,24001,[],0,0,1,null,[],0]", "a flow that nothing was sent of");
 }
 
 }  // namespace

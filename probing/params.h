@@ -5,8 +5,25 @@
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "base/units.h"
 
 namespace heddle::probing::params {
+
+// --- what hosts may report (documents.cc) ---
+
+// Routers of a route: the hop limit of what is to arrive. Range: 16 to 255.
+inline constexpr uint32_t kMostRouters = 64;
+// Packets of a flow in one round: 10,000 deliveries are asked for at most. Range: 1e5 to 1e9.
+inline constexpr uint64_t kMostPackets = 10'000'000;
+inline constexpr uint64_t kMostPacketsOfHost = uint64_t{1} << 48;
+// Trains of a flow in one round, and their rate: the times of two packets are 1 ns apart at least.
+inline constexpr size_t kMostTrains = 1'000;
+inline constexpr BitsPerSec kMostRate = {10'000'000'000'000'000};
+// An answer is waited for below a second; clocks may be set meanwhile. Range: 10 s to 1 day.
+inline constexpr Nanos kMostRoundTrip = seconds(3'600);
+// A one-way delay has the difference of two clocks, of which one may stand at 1970. Differences of
+// two are below what Nanos can have. Range: 60 to 140 years.
+inline constexpr Nanos kMostClockDifference = {int64_t{1} << 61};
 
 // --- loss (loss_places.cc) ---
 

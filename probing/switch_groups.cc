@@ -3,34 +3,11 @@
 #include "probing/switch_groups.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
+
+#include "probing/addresses.h"
 
 namespace heddle::probing {
 namespace {
-
-std::optional<uint32_t> ipv4_of(const std::string& text) {
-  uint32_t value = 0;
-  const char* at = text.data();
-  const char* const end = text.data() + text.size();
-  for (int part = 0; part < 4; ++part) {
-    uint32_t number = 256;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || number > 255) return std::nullopt;
-    if (part < 3 && (next == end || *next != '.')) return std::nullopt;
-    value = value << 8 | number;
-    at = part < 3 ? next + 1 : next;
-  }
-  return at == end ? std::optional(value) : std::nullopt;
-}
-
-std::string ipv4_text(uint32_t value) {
-  std::string text;
-  for (int shift = 24; shift >= 0; shift -= 8) {
-    text += (text.empty() ? "" : ".") + std::to_string(value >> shift & 255);
-  }
-  return text;
-}
 
 // The other addresses of a /31, and of a /30.
 std::vector<std::string> mates_of(const std::string& address) {
