@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 #include <utility>
 
@@ -31,16 +33,23 @@ namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
-std::string text_from(const Descriptor& file, size_t from) {
+// At most `most` bytes of it.
+std::string text_from(const Descriptor& file, size_t from, size_t most) {
   std::string text;
   std::array<char, 16'384> piece{};
   for (;;) {
+    const size_t left = std::min(most - text.size(), piece.size());
     const ssize_t got =
-        pread(file.number(), piece.data(), piece.size(), static_cast<off_t>(from + text.size()));
+        pread(file.number(), piece.data(), left, static_cast<off_t>(from + text.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return text;
     text.append(piece.data(), static_cast<size_t>(got));
   }
+}
+
+size_t size_of(const Descriptor& file) {
+  struct stat state {};
+  return fstat(file.number(), &state) == 0 ? static_cast<size_t>(state.st_size) : 0;
 }
 
 std::string file_of(const std::vector<std::string>& words) {
@@ -70,10 +79,9 @@ std::string complaint_of(const CommandEnd& end) {
 }
 
 Commands::~Commands() {
-  for (const Child& child : children_) {  // so that all end at the same time
-    if (child.running) kill(child.process, SIGTERM);
-  }
-  for (Child& child : children_) kill_and_wait(child);
+  std::vector<Id> all(children_.size());
+  std::iota(all.begin(), all.end(), Id{0});
+  end(all);
 }
 
 Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
@@ -108,8 +116,10 @@ Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
 Result<Commands::Id> Commands::start(const std::string& host, const std::vector<std::string>& words,
                                      const Start& start) {
   lines_.push_back(fabric_.line(host, words));
-  return start_child([&] { fabric_.run(host, words, start); },
-                     fmt::format("cannot run {} on {}", words.front(), host), start.input);
+  const auto id = start_child([&] { fabric_.run(host, words, start); },
+                              fmt::format("cannot run {} on {}", words.front(), host), start.input);
+  if (id) children_[*id].most_bytes = start.most_output_bytes;
+  return id;
 }
 
 Result<Commands::Id> Commands::start_here(const std::vector<std::string>& words,
@@ -132,41 +142,53 @@ Result<Commands::Id> Commands::start_here(const std::vector<std::string>& words,
 void Commands::look_after(Child& child) {
   if (!child.running) return;
   int status = 0;
-  if (waitpid(child.process, &status, WNOHANG) != child.process) return;
-  note_end(child, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+  if (waitpid(child.process, &status, WNOHANG) == child.process) {
+    note_end(child, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+  } else if (size_of(child.output) > child.most_bytes || size_of(child.errors) > child.most_bytes) {
+    kill_now(child);
+  }
+}
+
+// A child that nobody waits for writes too.
+void Commands::look_after_all() {
+  for (Child& child : children_) look_after(child);
 }
 
 // A test of many hosts has thousands of children: descriptors are of those that run only.
 void Commands::note_end(Child& child, int exit_status) {
   child.running = false;
   child.exit_status = exit_status;
-  child.output_text = text_from(child.output, 0);
-  child.errors_text = text_from(child.errors, 0);
+  const bool too_much =
+      size_of(child.output) > child.most_bytes || size_of(child.errors) > child.most_bytes;
+  if (too_much) {  // what it wrote has no end, and no meaning
+    if (exit_status == 0) child.exit_status = kOwnFailure;
+    child.errors_text = fmt::format("it wrote more than {} MiB\n", child.most_bytes >> 20);
+  } else {
+    child.output_text = text_from(child.output, 0, child.most_bytes);
+    child.errors_text = text_from(child.errors, 0, child.most_bytes);
+  }
   child.output = {};
   child.errors = {};
 }
 
 void Commands::wait(const std::vector<Id>& ids, Nanos limit, const std::function<bool()>& pause) {
-  const Nanos end = lab::meter_now() + limit;
+  const Nanos until = lab::meter_now() + limit;
   for (;;) {
-    bool running = false;
-    for (const Id id : ids) {
-      look_after(children_[id]);
-      running = running || children_[id].running;
-    }
-    if (!running) return;
-    if (!pause() || lab::meter_now() > end) break;
+    look_after_all();
+    const auto is_running = [&](Id id) { return children_[id].running; };
+    if (std::none_of(ids.begin(), ids.end(), is_running)) return;
+    if (!pause() || lab::meter_now() > until) break;
   }
   for (const Id id : ids) {
     if (!children_[id].running) continue;
     children_[id].late = true;
     children_[id].stopped = is_stopped(id);
-    kill_and_wait(children_[id]);
   }
+  end(ids);
 }
 
 bool Commands::is_running(Id id) {
-  look_after(children_[id]);
+  look_after_all();
   return children_[id].running;
 }
 
@@ -193,23 +215,41 @@ double Commands::running_seconds() const {
 
 std::string Commands::output_of(Id id, size_t from) const {
   const Child& child = children_[id];
-  if (child.running) return text_from(child.output, from);
+  if (child.running) return text_from(child.output, from, child.most_bytes);
   return child.output_text.substr(std::min(from, child.output_text.size()));
 }
 
-void Commands::end(Id id) { kill_and_wait(children_[id]); }
+bool Commands::has_line(Id id, const std::function<bool(std::string_view)>& fits) {
+  Child& child = children_[id];
+  look_after(child);
+  if (child.has_line) return true;
+  const std::string text = output_of(id, child.looked_at);
+  size_t from = 0;
+  for (size_t end = 0; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
+    child.has_line = child.has_line || fits(std::string_view(text).substr(from, end - from));
+  }
+  child.looked_at += from;
+  return child.has_line;
+}
 
 // A supervisor of ranks ends those first; a stopped process takes only SIGKILL.
-void Commands::kill_and_wait(Child& child) {
-  look_after(child);
-  if (!child.running) return;
-  kill(child.process, SIGTERM);
-  const Nanos end = lab::meter_now() + params::kTermGrace;
-  while (child.running && lab::meter_now() < end) {
-    usleep(5'000);
-    look_after(child);
+void Commands::end(const std::vector<Id>& ids) {
+  look_after_all();
+  for (const Id id : ids) {  // so that all end at the same time
+    if (children_[id].running) kill(children_[id].process, SIGTERM);
   }
-  if (!child.running) return;
+  const auto is_running = [&](Id id) { return children_[id].running; };
+  const Nanos limit = lab::meter_now() + params::kTermGrace;
+  while (std::any_of(ids.begin(), ids.end(), is_running) && lab::meter_now() < limit) {
+    usleep(5'000);
+    look_after_all();
+  }
+  for (const Id id : ids) {
+    if (children_[id].running) kill_now(children_[id]);
+  }
+}
+
+void Commands::kill_now(Child& child) {
   kill(-child.process, SIGKILL);  // and what it started
   kill(child.process, SIGKILL);
   int status = 0;

@@ -5,8 +5,10 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "acceptance/fabric.h"
@@ -53,7 +55,11 @@ class Commands {
   bool is_stopped(Id id) const;
   // What it has written to standard output so far, from this byte on.
   std::string output_of(Id id, size_t from = 0) const;
-  void end(Id id);
+  // Whether one of the lines that it has written fits. Looks only at those that the last call has
+  // not seen: one id is asked for one kind of line.
+  bool has_line(Id id, const std::function<bool(std::string_view)>& fits);
+  // Ends those that still run, with one time of grace for all.
+  void end(const std::vector<Id>& ids);
   // Processor time that children used which still run.
   double running_seconds() const;
   // Of one that has ended.
@@ -70,6 +76,9 @@ class Commands {
     bool late = false;
     bool stopped = false;
     int exit_status = -1;
+    size_t most_bytes = SIZE_MAX;
+    size_t looked_at = 0;  // of the output, by has_line()
+    bool has_line = false;
     Descriptor output;  // while it runs
     Descriptor errors;
     std::string output_text;  // when it has ended
@@ -79,8 +88,9 @@ class Commands {
   Result<Id> start_child(const std::function<void()>& become, const std::string& what,
                          const std::string& input = {});
   void look_after(Child& child);
+  void look_after_all();
   static void note_end(Child& child, int exit_status);
-  void kill_and_wait(Child& child);
+  static void kill_now(Child& child);
 
   const Fabric& fabric_;
   std::vector<Child> children_;

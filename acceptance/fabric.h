@@ -26,6 +26,8 @@ struct Start {
   // By the wall clock, so that several on different hosts begin together; zero: at once.
   Nanos at;
   std::string input;  // its standard input; UTF-8, below 32 MiB
+  // Of its standard output, and of its errors: it is ended where it writes more.
+  size_t most_output_bytes = size_t{64} << 20;
 };
 
 class Fabric {

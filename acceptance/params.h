@@ -42,6 +42,9 @@ inline constexpr Nanos kServerStart = seconds(10);
 // How long machines may take to answer what they are: logging in to a slow one. Chosen. Range: 10 s
 // to 2 min.
 inline constexpr Nanos kFactsTime = seconds(30);
+// Of the recording of a machine as it is fetched, packed: it is in memory meanwhile. Chosen. Range:
+// 1 to 64 GiB.
+inline constexpr size_t kMostRecordingBytes = size_t{16} << 30;
 // How long files on machines may take to be removed. Chosen. Range: 2 to 30 s.
 inline constexpr Nanos kCleanTime = seconds(10);
 // Clocks that are further apart are named, in seconds: times of log files cannot be compared.

@@ -62,7 +62,8 @@ Result<std::vector<ProbeHosts::Part>> ProbeHosts::start_receivers(
   }
   const Nanos end = steady_now() + params::kFactsTime;
   for (const Part& part : parts) {
-    while (commands.output_of(part.id).find("ready\n") == std::string::npos) {
+    const auto is_ready = [](std::string_view line) { return line == "ready"; };
+    while (!commands.has_line(part.id, is_ready)) {
       if (options_.interrupted()) return stopped();
       if (!commands.is_running(part.id)) {
         return no_part(part.host, complaint_of(commands.result_of(part.id)));
@@ -88,7 +89,8 @@ Result<void> ProbeHosts::run_senders(Commands& commands, const std::vector<Part>
   for (const Part& part : senders) {
     const CommandEnd end = commands.result_of(part.id);
     if (end.exit_status != 0) return no_part(part.host, complaint_of(end));
-    if (auto added = probing::add_part(last_line(end.output), {part.host, true}, all); !added) return added;
+    if (auto added = probing::add_part(last_line(end.output), {part.host, true}, all); !added)
+      return added;
   }
   return {};
 }
@@ -116,11 +118,19 @@ Result<void> ProbeHosts::run(const std::vector<probing::Task>& tasks, bool in_tu
     senders.clear();
   }
   if (auto done = run_senders(commands, senders, tasks, all); !done) return done;
+  std::vector<Commands::Id> ids;
   for (const Part& part : *receivers) {
-    commands.end(part.id);
+    if (!commands.is_running(part.id)) {
+      return no_part(part.host, complaint_of(commands.result_of(part.id)));
+    }
+    ids.push_back(part.id);
+  }
+  commands.end(ids);
+  for (const Part& part : *receivers) {
     const CommandEnd end = commands.result_of(part.id);
     if (end.exit_status != 0) return no_part(part.host, complaint_of(end));
-    if (auto added = probing::add_part(last_line(end.output), {part.host, false}, all); !added) return added;
+    if (auto added = probing::add_part(last_line(end.output), {part.host, false}, all); !added)
+      return added;
   }
   return {};
 }

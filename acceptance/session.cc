@@ -101,7 +101,10 @@ Result<std::vector<uint32_t>> Session::start_servers() {
   for (int64_t waited_ms = 0;; waited_ms += 5) {
     silent.clear();
     for (uint32_t i = 0; i < hosts(); ++i) {
-      if (commands_.output_of(*servers_[i]).find("listens on") == std::string::npos) {
+      const auto listens = [](std::string_view line) {
+        return line.find("listens on") != std::string_view::npos;
+      };
+      if (!commands_.has_line(*servers_[i], listens)) {
         silent.push_back(i);
       }
     }

@@ -149,7 +149,8 @@ class Machines final : public Fabric {
   struct Script {
     std::string text;
     Nanos limit;
-    bool may_stop = true;  // when the test is interrupted
+    bool may_stop = true;                  // when the test is interrupted
+    size_t most_bytes = size_t{64} << 20;  // that it may write
   };
   // How it ended on each of these hosts.
   Result<std::vector<CommandEnd>> run_on(const std::vector<uint32_t>& hosts, Commands& commands,
@@ -317,7 +318,8 @@ Result<std::unique_ptr<LinkWatch>> Machines::watch_links(Commands& commands,
 Result<void> Machines::collect(Commands& commands, const std::string& folder,
                                const std::vector<uint32_t>& hosts) const {
   const std::string script = fmt::format("[ ! -d {0} ] || tar -czSf - -C {0} .", folder_);
-  const auto packed = run_on(hosts, commands, {script, params::kReadTime});
+  const auto packed =
+      run_on(hosts, commands, {script, params::kReadTime, true, params::kMostRecordingBytes});
   if (!packed) return fail(packed.error());
   std::error_code none;
   std::filesystem::create_directories(folder, none);
@@ -361,7 +363,8 @@ Result<std::vector<CommandEnd>> Machines::run_on(const std::vector<uint32_t>& ho
                                                  Commands& commands, const Script& script) const {
   std::vector<Commands::Id> ids;
   for (const uint32_t host : hosts) {
-    const auto id = commands.start(machines_[host].name, {"sh", "-c", script.text});
+    const auto id = commands.start(machines_[host].name, {"sh", "-c", script.text},
+                                   {.at = {}, .input = {}, .most_output_bytes = script.most_bytes});
     if (!id) return fail(id.error());
     ids.push_back(*id);
   }
