@@ -35,7 +35,7 @@ std::vector<std::string> hosts_of(const probing::Observations& all) {
   return hosts;
 }
 
-// A bound of the time that a sender takes.
+// A bound of the time that a sender of these tasks takes.
 Nanos sending_time(const std::vector<probing::Task>& tasks, uint32_t packets_per_s) {
   uint64_t packets = 0;
   uint64_t trains = 0;
@@ -46,6 +46,27 @@ Nanos sending_time(const std::vector<probing::Task>& tasks, uint32_t packets_per
   }
   const auto of_packets = static_cast<int64_t>(packets * 1'000 / packets_per_s);
   return seconds(10) + millis(of_packets) + millis(200) * static_cast<int64_t>(trains);
+}
+
+std::vector<probing::Task> tasks_of(const std::string& host,
+                                    const std::vector<probing::Task>& tasks,
+                                    const probing::Observations& all) {
+  std::vector<probing::Task> own;
+  std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(own),
+               [&](const probing::Task& task) { return all.nics[task.from].host == host; });
+  return own;
+}
+
+// From the first source port of the tasks to the last one.
+void set_ports(const std::vector<probing::Task>& tasks, probing::RoundSpec& round) {
+  uint32_t first = UINT16_MAX;
+  uint32_t end = 0;
+  for (const probing::Task& task : tasks) {
+    first = std::min<uint32_t>(first, task.first_port);
+    end = std::max<uint32_t>(end, task.first_port + task.ports);
+  }
+  round.first_port = static_cast<uint16_t>(first);
+  round.ports = static_cast<uint16_t>(end - std::min(first, end));
 }
 
 }  // namespace
@@ -75,12 +96,28 @@ Result<std::vector<ProbeHosts::Part>> ProbeHosts::start_receivers(
   return parts;
 }
 
+Nanos ProbeHosts::limit_of(const std::vector<probing::Task>& tasks) const {
+  return sending_time(tasks, options_.packets_per_s) + fabric_.login_time() * 4;
+}
+
+// All receivers have started by then, and all senders have ended.
+Nanos ProbeHosts::round_time(const std::vector<std::string>& hosts,
+                             const std::vector<probing::Task>& tasks, bool in_turn,
+                             const probing::Observations& all) const {
+  Nanos sum;
+  Nanos longest;
+  for (const std::string& host : hosts) {
+    const Nanos limit = limit_of(tasks_of(host, tasks, all));
+    sum += limit;
+    longest = std::max(longest, limit);
+  }
+  return params::kFactsTime * 2 + (in_turn ? sum : longest);
+}
+
 Result<void> ProbeHosts::run_senders(Commands& commands, const std::vector<Part>& senders,
-                                     const std::vector<probing::Task>& tasks,
-                                     probing::Observations& all) const {
+                                     Nanos limit, probing::Observations& all) const {
   std::vector<Commands::Id> ids;
   for (const Part& part : senders) ids.push_back(part.id);
-  const Nanos limit = sending_time(tasks, options_.packets_per_s) + fabric_.login_time() * 4;
   commands.wait(ids, limit, [&] {
     usleep(2'000);
     return !options_.interrupted();
@@ -99,25 +136,25 @@ Result<void> ProbeHosts::run(const std::vector<probing::Task>& tasks, bool in_tu
                              probing::Observations& all) const {
   Commands commands(fabric_);
   probing::RoundSpec round{.run = options_.run, .port = options_.port, .nics = {}};
+  set_ports(tasks, round);
   for (uint32_t i = 0; i < all.nics.size(); ++i) round.nics.push_back({i, all.nics[i].address});
   const std::vector<std::string> hosts = hosts_of(all);
+  round.lasts = round_time(hosts, tasks, in_turn, all);
   const auto receivers = start_receivers(commands, round, hosts);
   if (!receivers) return fail(receivers.error());
   std::vector<Part> senders;
   for (const std::string& host : hosts) {
-    probing::SendSpec spec{round, options_.packets_per_s, {}};
-    std::copy_if(tasks.begin(), tasks.end(), std::back_inserter(spec.tasks),
-                 [&](const probing::Task& task) { return all.nics[task.from].host == host; });
+    const probing::SendSpec spec{round, options_.packets_per_s, tasks_of(host, tasks, all)};
     if (spec.tasks.empty()) continue;
     const auto id =
         commands.start(host, {"heddle", "agent", "probe-send"}, {.at = {}, .input = text_of(spec)});
     if (!id) return fail(id.error());
     senders.push_back({host, *id});
     if (!in_turn) continue;
-    if (auto done = run_senders(commands, senders, spec.tasks, all); !done) return done;
+    if (auto done = run_senders(commands, senders, limit_of(spec.tasks), all); !done) return done;
     senders.clear();
   }
-  if (auto done = run_senders(commands, senders, tasks, all); !done) return done;
+  if (auto done = run_senders(commands, senders, round.lasts, all); !done) return done;
   std::vector<Commands::Id> ids;
   for (const Part& part : *receivers) {
     if (!commands.is_running(part.id)) {

@@ -42,9 +42,12 @@ class ProbeHosts {
 
   Result<std::vector<Part>> start_receivers(Commands& commands, const probing::RoundSpec& round,
                                             const std::vector<std::string>& hosts) const;
-  Result<void> run_senders(Commands& commands, const std::vector<Part>& senders,
-                           const std::vector<probing::Task>& tasks,
+  Result<void> run_senders(Commands& commands, const std::vector<Part>& senders, Nanos limit,
                            probing::Observations& all) const;
+  // How long a sender of these may take, and the round.
+  Nanos limit_of(const std::vector<probing::Task>& tasks) const;
+  Nanos round_time(const std::vector<std::string>& hosts, const std::vector<probing::Task>& tasks,
+                   bool in_turn, const probing::Observations& all) const;
 
   const Fabric& fabric_;
   ProbeHostsOptions options_;

@@ -1,6 +1,7 @@
 // Constants of judgement of probes: unit, source, reasonable range.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/nanos.h"
@@ -26,7 +27,11 @@ inline constexpr uint32_t kTrainAttempts = 3;
 // Probes that do not expire at routers are sent at this multiple of the rate of those that do: no
 // control plane handles them. Chosen. Range: 1 to 100.
 inline constexpr uint32_t kDeliveryRates = 8;
-// A receiver ends by itself after this time, should nothing end it. Chosen. Range: 1 min to 1 h.
-inline constexpr Nanos kReceiverLife = seconds(900);
+// Datagrams of a socket that are read before others, and a signal, are looked at. Chosen. Range: 32
+// to 4,096.
+inline constexpr int kDatagramsOfTurn = 512;
+// Arrivals of a train that are kept, and trains of a flow: more come only of forged ones.
+inline constexpr size_t kTrainArrivals = 256;
+inline constexpr size_t kTrainsOfFlow = 64;
 
 }  // namespace heddle::measure::params

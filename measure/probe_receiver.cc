@@ -44,11 +44,14 @@ class Receiver {
                 "write NAME=ADDRESS with the addresses of its NICs");
   }
 
-  void run(const std::function<bool()>& ended) {
-    const Nanos end = steady_now() + params::kReceiverLife;
-    while (!ended() && steady_now() < end) {
+  // False: the round's time ran out.
+  bool run(const std::function<bool()>& ended) {
+    const Nanos end = steady_now() + spec_.lasts;
+    while (!ended()) {
+      if (steady_now() >= end) return false;
       for (const ProbePort& port : ports_.wait(millis(50))) take_all(port);
     }
+    return true;
   }
 
   probing::Observations finish() {
@@ -67,9 +70,11 @@ class Receiver {
     datapath::ProbeSocket& socket = ports_.at(port);
     transport::NetworkError ignored;
     Nanos at;
-    while (socket.take_error(ignored, at)) continue;
+    for (int i = 0; i < params::kDatagramsOfTurn && socket.take_error(ignored, at);) ++i;
     datapath::ProbeArrival arrival;
-    while (socket.receive(arrival)) take(port.first, socket, arrival);
+    for (int i = 0; i < params::kDatagramsOfTurn && socket.receive(arrival); ++i) {
+      take(port.first, socket, arrival);
+    }
   }
 
   void take(uint32_t nic, datapath::ProbeSocket& socket, const datapath::ProbeArrival& arrival) {
@@ -77,6 +82,8 @@ class Receiver {
     if (!ProbePacket::read(arrival.start(), spec_.run, packet)) return;
     if ((packet.kind & kAnswerKind) != 0 || packet.to != nic) return;
     if (!ports_.is_of(arrival.from, packet.from)) return;
+    if (arrival.from.port < spec_.first_port) return;
+    if (arrival.from.port - spec_.first_port >= spec_.ports) return;
     const FlowKey key{packet.from, nic, arrival.from.port};
     FlowProbes& flow = flows_[key];
     const uint8_t limit = packet.hop == 0 ? kHopLimit : packet.hop;
@@ -113,12 +120,14 @@ class Receiver {
       end_train(key, train);
       train.arrivals.clear();
     }
+    if (train.arrivals.size() >= params::kTrainArrivals) return;
     train.arrivals.push_back({packet.number, at});
   }
 
   void end_train(const FlowKey& key, const Train& train) {
     const BitsPerSec rate = probing::train_rate(train.arrivals, kTrainPackets, kTrainFrame);
-    if (rate.count > 0) flows_[key].train_rates.push_back(rate);
+    std::vector<BitsPerSec>& rates = flows_[key].train_rates;
+    if (rate.count > 0 && rates.size() < params::kTrainsOfFlow) rates.push_back(rate);
   }
 
   const probing::RoundSpec& spec_;
@@ -136,7 +145,10 @@ Result<probing::Observations> receive_probes(const probing::RoundSpec& spec,
   Receiver receiver(spec);
   if (Result<void> open = receiver.open(); !open) return fail(open.error());
   ready();
-  receiver.run(ended);
+  if (!receiver.run(ended)) {
+    return fail(ErrorCode::kTimeout, "cannot receive probes",
+                "the round took longer than its packets can", "see what keeps the senders busy");
+  }
   return receiver.finish();
 }
 

@@ -12,7 +12,8 @@ namespace heddle::measure {
 
 // Receives at those NICs of the round whose addresses this host has, until `ended` says
 // so. `ready` is called once all receive. What arrived, by flow. Errors: those of
-// ProbePorts; kUnavailable if this host has none of the addresses.
+// ProbePorts; kUnavailable if this host has none of the addresses; kTimeout if the round lasts
+// longer than its bound: then later probes would count as lost.
 Result<probing::Observations> receive_probes(const probing::RoundSpec& spec,
                                              const std::function<void()>& ready,
                                              const std::function<bool()>& ended);

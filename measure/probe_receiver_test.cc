@@ -17,7 +17,12 @@ constexpr uint64_t kRun = 0x1234'5678'9abc;
 constexpr uint16_t kPort = 28'706;
 
 probing::RoundSpec two_nics() {
-  return {.run = kRun, .port = kPort, .nics = {{0, "127.0.0.2"}, {1, "127.0.0.1"}}};
+  return {.run = kRun,
+          .port = kPort,
+          .first_port = 28'710,
+          .ports = 2,
+          .lasts = seconds(600),
+          .nics = {{0, "127.0.0.2"}, {1, "127.0.0.1"}}};
 }
 
 datapath::ProbeSocket socket_at(const std::string& host, uint16_t port) {
@@ -64,6 +69,33 @@ TEST(ProbeReceiverTest, AProbeFromAnotherAddressThanItsNicIsIgnored) {
     const auto probe = packet_of(probing::TaskKind::kDeliver, 0, 1).bytes();
     nic.send(to, kHopLimit, probe);
     stranger.send(to, kHopLimit, probe);
+  });
+  ASSERT_EQ(part.flows.size(), 1u);
+  EXPECT_EQ(part.flows.begin()->second.delivered, 1u);
+}
+
+TEST(ProbeReceiverTest, AReceiverThatNothingEndsIsAnErrorAndLosesNoProbesSilently) {
+  probing::RoundSpec spec = two_nics();
+  spec.lasts = nanos(1);
+  const auto part = receive_probes(
+      spec, [] {}, [] { return false; });
+  ASSERT_FALSE(part.has_value());
+  EXPECT_EQ(part.error().code, ErrorCode::kTimeout);
+}
+
+TEST(ProbeReceiverTest, AProbeFromAnotherPortThanTheRoundsIsIgnored) {
+  datapath::ProbeSocket nic = socket_at("127.0.0.2", 28'712);
+  const auto part = received([&](const transport::Address& to) {
+    nic.send(to, kHopLimit, packet_of(probing::TaskKind::kDeliver, 0, 1).bytes());
+  });
+  EXPECT_TRUE(part.flows.empty());
+}
+
+TEST(ProbeReceiverTest, ADoubledPacketCountsOnce) {
+  datapath::ProbeSocket nic = socket_at("127.0.0.2", 28'710);
+  const auto part = received([&](const transport::Address& to) {
+    const auto probe = packet_of(probing::TaskKind::kDeliver, 0, 1).bytes();
+    for (int i = 0; i < 3; ++i) nic.send(to, kHopLimit, probe);
   });
   ASSERT_EQ(part.flows.size(), 1u);
   EXPECT_EQ(part.flows.begin()->second.delivered, 1u);

@@ -59,7 +59,7 @@ class Sender {
   void for_each_flow(TaskKind kind, Use use) {
     for (const Task& task : spec_.tasks) {
       if (task.kind != kind) continue;
-      for (uint16_t i = 0; i < task.ports; ++i) {
+      for (uint16_t i = 0; i < task.ports && interrupted() == 0; ++i) {
         use(task, FlowKey{task.from, task.to, static_cast<uint16_t>(task.first_port + i)});
       }
     }
@@ -129,6 +129,7 @@ void Sender::trace_hop(const std::vector<FlowKey>& flows, uint8_t hop) {
     std::copy_if(flows.begin(), flows.end(), std::back_inserter(left), waits);
     if (left.empty() || interrupted() != 0) return;
     for (const FlowKey& key : left) {
+      if (interrupted() != 0) return;
       pace(spec_.packets_per_s);
       ++hop_of(key, hop).sent;
       send_small(key, TaskKind::kTrace, hop, static_cast<uint16_t>(attempt));
@@ -234,9 +235,13 @@ void Sender::take(const ProbePort& port) {
   datapath::ProbeSocket& socket = ports_.at(port);
   transport::NetworkError error;
   Nanos at;
-  while (socket.take_error(error, at)) take_error(port, error, at);
+  for (int i = 0; i < params::kDatagramsOfTurn && socket.take_error(error, at); ++i) {
+    take_error(port, error, at);
+  }
   datapath::ProbeArrival arrival;
-  while (socket.receive(arrival)) take_answer(port, arrival);
+  for (int i = 0; i < params::kDatagramsOfTurn && socket.receive(arrival); ++i) {
+    take_answer(port, arrival);
+  }
 }
 
 void Sender::take_error(const ProbePort& port, const transport::NetworkError& error, Nanos at) {

@@ -17,31 +17,67 @@ Unexpected unreadable(const std::string& why) {
               "all hosts need the same version of heddle");
 }
 
+// What no host can have seen, or can carry out: why.
+struct Impossible : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool possible, const char* why) {
+  if (!possible) throw Impossible(why);
+}
+
+uint64_t number_of(const Json& json, uint64_t most, const char* why) {
+  require(json.is_number_unsigned() && json.get<uint64_t>() <= most, why);
+  return json.get<uint64_t>();
+}
+
 Json json_of_round(const RoundSpec& spec) {
   Json nics = Json::array();
   for (const NicAddress& nic : spec.nics) nics.push_back({nic.nic, nic.address});
-  return {{"run", spec.run}, {"port", spec.port}, {"nics", std::move(nics)}};
+  return {{"run", spec.run},
+          {"port", spec.port},
+          {"first_port", spec.first_port},
+          {"ports", spec.ports},
+          {"lasts_ns", spec.lasts.count},
+          {"nics", std::move(nics)}};
+}
+
+uint16_t port_of(const Json& json) {
+  return static_cast<uint16_t>(number_of(json, UINT16_MAX, "no such port"));
+}
+
+// `ports` beginning with `first`.
+void require_ports(uint16_t first, uint16_t ports) {
+  require(first > 0 && ports > 0 && first + ports <= 65'536, "no such source ports");
 }
 
 RoundSpec round_of(const Json& json) {
   RoundSpec spec;
   spec.run = json.at("run").get<uint64_t>();
-  spec.port = json.at("port").get<uint16_t>();
+  spec.port = port_of(json.at("port"));
+  spec.first_port = port_of(json.at("first_port"));
+  spec.ports = port_of(json.at("ports"));
+  require_ports(spec.first_port, spec.ports);
+  spec.lasts = Nanos{static_cast<int64_t>(
+      number_of(json.at("lasts_ns"), params::kLongestRound.count, "a round without end"))};
   for (const Json& nic : json.at("nics")) {
-    spec.nics.push_back({nic.at(0).get<uint32_t>(), nic.at(1).get<std::string>()});
+    spec.nics.push_back({static_cast<uint32_t>(number_of(nic.at(0), UINT16_MAX, "too many NICs")),
+                         nic.at(1).get<std::string>()});
   }
   return spec;
 }
 
 Task task_of(const Json& json) {
   Task task;
-  task.kind = static_cast<TaskKind>(std::min(json.at(0).get<uint32_t>(), 3u));
-  task.from = json.at(1).get<uint32_t>();
-  task.to = json.at(2).get<uint32_t>();
-  task.first_port = json.at(3).get<uint16_t>();
-  task.ports = json.at(4).get<uint16_t>();
-  task.hop = json.at(5).get<uint8_t>();
-  task.count = json.at(6).get<uint32_t>();
+  task.kind = static_cast<TaskKind>(number_of(json.at(0), 3, "no such task"));
+  task.from = static_cast<uint32_t>(number_of(json.at(1), UINT16_MAX, "too many NICs"));
+  task.to = static_cast<uint32_t>(number_of(json.at(2), UINT16_MAX, "too many NICs"));
+  task.first_port = port_of(json.at(3));
+  task.ports = port_of(json.at(4));
+  require_ports(task.first_port, task.ports);
+  task.hop = static_cast<uint8_t>(number_of(json.at(5), params::kMostRouters, "no such hop"));
+  require(task.kind != TaskKind::kHop || task.hop > 0, "no such hop");
+  task.count = static_cast<uint32_t>(number_of(json.at(6), UINT16_MAX, "too many packets"));
   return task;
 }
 
@@ -63,20 +99,6 @@ Json json_of_flow(const FlowKey& key, const FlowProbes& flow) {
           flow.one_way_min ? Json(flow.one_way_min->count) : Json(),
           std::move(rates),
           flow.train_sent.count};
-}
-
-// What no host can have seen: why, for unreadable().
-struct Impossible : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-void require(bool possible, const char* why) {
-  if (!possible) throw Impossible(why);
-}
-
-uint64_t number_of(const Json& json, uint64_t most, const char* why) {
-  require(json.is_number_unsigned() && json.get<uint64_t>() <= most, why);
-  return json.get<uint64_t>();
 }
 
 uint32_t count_of(const Json& json) {
@@ -188,7 +210,9 @@ Result<SendSpec> parse_send_spec(const std::string& text) {
     const Json json = Json::parse(text);
     SendSpec spec;
     spec.round = round_of(json);
-    spec.packets_per_s = std::max(json.at("packets_per_s").get<uint32_t>(), 1u);
+    spec.packets_per_s = static_cast<uint32_t>(
+        number_of(json.at("packets_per_s"), params::kMostPacketsPerSecond, "no such rate"));
+    require(spec.packets_per_s > 0, "no such rate");
     for (const Json& task : json.at("tasks")) spec.tasks.push_back(task_of(task));
     return spec;
   } catch (const std::exception& error) {

@@ -11,7 +11,12 @@ const Part kReceiver{"h1", false};
 
 TEST(ProbingDocumentsTest, SpecsComeBackAsTheyWere) {
   SendSpec spec;
-  spec.round = {.run = UINT64_MAX, .port = 18706, .nics = {{0, "10.0.0.1"}, {7, "fd00::1"}}};
+  spec.round = {.run = UINT64_MAX,
+                .port = 18706,
+                .first_port = 24'000,
+                .ports = 32,
+                .lasts = seconds(12),
+                .nics = {{0, "10.0.0.1"}, {7, "fd00::1"}}};
   spec.packets_per_s = 500;
   spec.tasks = {{TaskKind::kTrace, 0, 7, 24'000, 32, 0, 0},
                 {TaskKind::kTrain, 0, 7, 24'001, 1, 2, 9}};
@@ -20,6 +25,9 @@ TEST(ProbingDocumentsTest, SpecsComeBackAsTheyWere) {
   EXPECT_EQ(read->round.run, UINT64_MAX);
   EXPECT_EQ(read->round.nics[1].address, "fd00::1");
   EXPECT_EQ(read->packets_per_s, 500u);
+  EXPECT_EQ(read->round.lasts, seconds(12));
+  EXPECT_EQ(read->round.first_port, 24'000);
+  EXPECT_EQ(read->round.ports, 32);
   EXPECT_EQ(read->tasks, spec.tasks);
   EXPECT_EQ(parse_round_spec(text_of(spec.round))->port, 18706);
 }
@@ -59,6 +67,33 @@ TEST(ProbingDocumentsTest, OtherTextIsRefused) {
   }
   EXPECT_FALSE(parse_send_spec("{}").has_value());
   EXPECT_FALSE(parse_round_spec("x").has_value());
+}
+
+TEST(ProbingDocumentsTest, TasksThatNoSenderCanCarryOutAreRefused) {
+  SendSpec good;
+  good.round = {.run = 1,
+                .port = 18706,
+                .first_port = 24'000,
+                .ports = 1,
+                .lasts = seconds(1),
+                .nics = {{0, "10.0.0.1"}, {1, "10.0.0.2"}}};
+  good.packets_per_s = 500;
+  const Task task{TaskKind::kHop, 0, 1, 24'000, 1, 1, 1};
+  good.tasks = {task};
+  ASSERT_TRUE(parse_send_spec(text_of(good)).has_value());
+  const auto expect_refused = [&](const Task& bad, uint32_t packets_per_s) {
+    SendSpec spec = good;
+    spec.tasks = {bad};
+    spec.packets_per_s = packets_per_s;
+    EXPECT_FALSE(parse_send_spec(text_of(spec)).has_value()) << text_of(spec);
+  };
+  expect_refused(task, 0);
+  expect_refused(task, UINT32_MAX);
+  expect_refused({TaskKind::kHop, 0, 1, 24'000, 1, 0, 1}, 500);
+  expect_refused({TaskKind::kHop, 0, 1, 24'000, 1, 65, 1}, 500);
+  expect_refused({TaskKind::kTrace, 0, 1, 65'535, 2, 0, 0}, 500);
+  expect_refused({TaskKind::kTrace, 0, 1, 24'000, 0, 0, 0}, 500);
+  expect_refused({TaskKind::kTrace, 70'000, 1, 24'000, 1, 0, 0}, 500);
 }
 
 // With a flow from h0 to h1 of which ten packets were sent.

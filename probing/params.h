@@ -25,6 +25,13 @@ inline constexpr Nanos kMostRoundTrip = seconds(3'600);
 // two are below what Nanos can have. Range: 60 to 140 years.
 inline constexpr Nanos kMostClockDifference = {int64_t{1} << 61};
 
+// --- what senders carry out (documents.cc) ---
+
+// Of the probes of a host that expire at routers. Range: 1e5 to 1e7.
+inline constexpr uint64_t kMostPacketsPerSecond = 1'000'000;
+// Of a round, by the time that its packets take. Range: 1 day to 1 year.
+inline constexpr Nanos kLongestRound = seconds(30LL * 24 * 3'600);
+
 // --- loss (loss_places.cc) ---
 
 // A share of lost packets that no link is blamed for. Chosen. Range: 1e-5 to 1e-3.

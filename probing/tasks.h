@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/nanos.h"
+
 namespace heddle::probing {
 
 enum class TaskKind : uint8_t {
@@ -37,6 +39,10 @@ struct NicAddress {
 struct RoundSpec {
   uint64_t run = 0;   // not to be guessed; packets with another number are ignored
   uint16_t port = 0;  // at which NICs receive
+  // From where probes come: packets with others are ignored.
+  uint16_t first_port = 0;
+  uint16_t ports = 0;
+  Nanos lasts;  // at most: then receivers end by themselves, with an error
   std::vector<NicAddress> nics;
 };
 

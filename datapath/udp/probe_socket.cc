@@ -135,7 +135,8 @@ bool ProbeSocket::receive(ProbeArrival& arrival) const {
 
 bool ProbeSocket::take_error(transport::NetworkError& error, Nanos& at) const {
   std::optional<TimedNetworkError> read;
-  while (read_network_error(descriptor(), 0, read)) {
+  // Bounded, so that a flood of ICMP messages cannot block the caller.
+  for (int i = 0; i < 64 && read_network_error(descriptor(), 0, read); ++i) {
     if (!read) continue;
     error = read->error;
     at = read->at;
