@@ -142,7 +142,7 @@ FoundFabric infer(const Observations& observations, const NameBook& names) {
   found.routes = resolve_routes(observations, groups);
   make_links(observations, groups, found);
   find_dead_links(observations, groups, found);
-  fill_gaps(found);
+  fill_gaps(observations, found);
   count_flows(found);
   set_tiers(found);
   set_names(names, found);

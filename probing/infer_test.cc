@@ -294,6 +294,41 @@ TEST(InferTest, OneSilentSpineIsFoundAsSilent) {
   EXPECT_FALSE(found.findings[0].is_fault());
 }
 
+TEST(InferTest, SwitchesThatLimitTheirAnswersAreNoSilentSwitchesAndNoLossyLinks) {
+  const topology::Topology fabric = two_leaf_four_spine();
+  for (const uint32_t most : {8u, 20u, 60u, 200u}) {
+    ProbedNetwork network(fabric, 2);
+    network.limit_answers(most);
+    const FoundFabric found = infer(network.probe(), network.names());
+    EXPECT_EQ(text_of(found), "") << most;
+    EXPECT_EQ(found.switches.size(), 6u) << most;
+  }
+}
+
+TEST(InferTest, LostAnswersAloneBlameNoLink) {
+  const topology::Topology fabric = two_leaf_four_spine();
+  ProbedNetwork network(fabric, 2);
+  Observations all = network.probe();
+  for (auto& [key, flow] : all.flows) {  // of one direction, three of four answers are missing
+    for (HopProbes& hop : flow.hops) {
+      hop.sent += key.from == 0 ? 40 : 0;
+      hop.answered += key.from == 0 ? 10 : 0;
+    }
+  }
+  EXPECT_EQ(text_of(infer(all, network.names())), "");
+}
+
+TEST(InferTest, ALossyLinkIsNamedThoughSwitchesLimitTheirAnswers) {
+  const topology::Topology fabric = two_leaf_four_spine();
+  ProbedNetwork network(fabric, 2);
+  network.limit_answers(200);
+  network.lose("spine1", "leaf0", 80'000);
+  const FoundFabric found = infer(network.probe(), network.names());
+  ASSERT_EQ(found.findings.size(), 1u) << text_of(found);
+  EXPECT_EQ(found.findings[0].kind, FindingKind::kLossy);
+  EXPECT_NE(text_of(found).find("spine1 -> leaf0"), std::string::npos) << text_of(found);
+}
+
 TEST(InferTest, SilentSpinesAreNotCounted) {
   const topology::Topology fabric = two_leaf_four_spine();
   ProbedNetwork network(fabric, 2);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "probing/graph.h"
+#include "probing/params.h"
 
 namespace heddle::probing {
 namespace {
@@ -61,6 +62,32 @@ std::vector<uint32_t> candidates_of(const FoundFabric& found, const Gap& gap) {
     if (!is_crossed) fitting.push_back(behind.index);
   }
   return fitting;
+}
+
+// Whether switches that answer some probes do not answer others.
+bool limit_answers(const Observations& observations, const FoundFabric& found) {
+  double sent = 0;
+  double missed = 0;
+  for (const auto& [key, flow] : observations.flows) {
+    const FoundRoute& route = found.routes.at(key);
+    for (size_t i = 0; i < flow.hops.size() && i < route.switches.size(); ++i) {
+      if (!route.switches[i] || found.switches[*route.switches[i]].addresses.empty()) continue;
+      sent += flow.hops[i].sent;
+      missed += flow.hops[i].sent - std::min(flow.hops[i].answered, flow.hops[i].sent);
+    }
+  }
+  return missed > params::kLimitedShare * sent;
+}
+
+// Whether a switch that answers is between the two.
+bool is_joined(const FoundFabric& found, const Gap& gap) {
+  for (uint32_t i = 0; i < found.switches.size(); ++i) {
+    const bool is_between = !found.switches[i].addresses.empty() &&
+                            link_between(found, switch_place(gap.first), switch_place(i)) &&
+                            link_between(found, switch_place(i), switch_place(gap.second));
+    if (is_between) return true;
+  }
+  return false;
 }
 
 void fill(FoundFabric& found, const Gap& gap, uint32_t filler) {
@@ -143,14 +170,18 @@ void make_links(const Observations& observations, const SwitchGroups& groups, Fo
   }
 }
 
-void fill_gaps(FoundFabric& found) {
+void fill_gaps(const Observations& observations, FoundFabric& found) {
+  const bool are_limited = limit_answers(observations, found);
+  const auto stays = [&](const Gap& gap) { return are_limited && is_joined(found, gap); };
   for (const auto& [gap, sources] : gaps_of(found)) {
+    if (stays(gap)) continue;
     const std::vector<uint32_t> fitting = candidates_of(found, gap);
     if (fitting.size() == 1) fill(found, gap, fitting.front());
   }
   // What is left may be one silent switch or several: one stands for those with a common neighbor.
   std::map<uint32_t, uint32_t> filler_at;  // by the switch before or behind
   for (const auto& [gap, sources] : gaps_of(found)) {
+    if (stays(gap)) continue;
     uint32_t filler = Place::kUnknown;
     for (const uint32_t end : {gap.first, gap.second}) {
       if (filler_at.contains(end)) filler = filler_at[end];

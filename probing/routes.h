@@ -24,7 +24,8 @@ void make_links(const Observations& observations, const SwitchGroups& groups, Fo
 void add_link(FoundFabric& found, const Hop& hop, Certainty certainty);
 
 // Gives switches that do not answer, between two that do, a place: one for all that may be the
-// same. A known switch takes it where exactly one fits.
-void fill_gaps(FoundFabric& found);
+// same. A known switch takes it where exactly one fits. Where switches limit their answers, a gap
+// that one of them may fill stays one.
+void fill_gaps(const Observations& observations, FoundFabric& found);
 
 }  // namespace heddle::probing

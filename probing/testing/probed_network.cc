@@ -115,6 +115,7 @@ std::string ProbedNetwork::answer(const FlowKey& key, uint32_t hop, BitsPerSec* 
   const Packet probe{{NodeKind::kNic, key.from}, key.to, key.from, key.source_port};
   const std::optional<End> end = travel(probe, hop, slowest);
   if (!end || end->at.kind != NodeKind::kSwitch || silent_.contains(end->at.index)) return "";
+  if (++answers_[{end->at.index, key.from}] > most_answers_) return "";
   const Packet reply{end->at, key.from, 100'000 + end->at.index, 0};
   const std::optional<End> back = travel(reply, UINT32_MAX, nullptr);
   if (!back) return "";

@@ -38,6 +38,8 @@ class ProbedNetwork {
     delays_[hop(from, to)] = more;
   }
   void silence(const std::string& name);
+  // Every switch answers each NIC only so many times, as those that limit ICMP.
+  void limit_answers(uint32_t most) { most_answers_ = most; }
 
   std::vector<ProbedNic> nics() const;
   void run(const std::vector<Task>& tasks, Observations& all);
@@ -85,7 +87,9 @@ class ProbedNetwork {
   std::map<Crossing, BitsPerSec> rates_;
   std::map<Crossing, Nanos> delays_;
   std::set<uint32_t> silent_;
-  std::map<uint32_t, std::vector<uint32_t>> distances_;  // of nodes, by NIC
+  uint32_t most_answers_ = UINT32_MAX;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> answers_;  // by switch and NIC
+  std::map<uint32_t, std::vector<uint32_t>> distances_;        // of nodes, by NIC
 };
 
 }  // namespace heddle::probing
