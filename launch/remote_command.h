@@ -34,8 +34,9 @@ struct RemoteCommand {
 std::vector<std::string> settings_for_others();
 
 // Runs it to its end, in a process that is made for it: it takes this process' signals. Of this
-// process' standard input the command gets nothing. Returns its exit status, 128 and the number of a signal that ended it, or
-// kOwnFailure where it could not be started; why, is written to standard error.
+// process' standard input the command gets nothing. Returns its exit status, 128 and the number of
+// a signal that ended it, or kOwnFailure where it could not be started; why, is written to standard
+// error.
 int run_remote(const RemoteShell& shell, const std::string& host, const RemoteCommand& command);
 
 }  // namespace heddle::launch
