@@ -28,7 +28,14 @@ class DeadLinks {
       : observations_(observations), groups_(groups), found_(found) {
     for (const auto& [key, flow] : observations.flows) {
       if (flow.routers) note_length({key.from, key.to}, *flow.routers);
-      if (flow.delivered > 0) reached_.insert(key.to);
+      if (flow.delivered > 0) {
+        reached_.insert(key.to);
+        sent_ += flow.sent;
+        lost_ += flow.sent - std::min(flow.delivered, flow.sent);
+      }
+      unlucky_ += flow.is_dead() ? 1 : 0;
+      const auto answered = [](const HopProbes& hop) { return hop.answered > 0; };
+      if (std::any_of(flow.hops.begin(), flow.hops.end(), answered)) hearing_.insert(key.from);
     }
     for (const auto& [key, route] : found.routes) {
       for (const Hop& hop : hops_of(key, route)) ++crossed_[hop];
@@ -39,7 +46,9 @@ class DeadLinks {
     std::vector<FlowKey> left;
     for (const auto& [key, flow] : observations_.flows) {
       if (!flow.is_dead()) continue;
-      if (const auto hop = by_position(key)) {
+      if (is_deaf(key.to)) {
+        note(key, {Hop{nic_place(key.to), nic_place(key.to)}});
+      } else if (const auto hop = by_position(key)) {
         note(key, {*hop});
         if (hop->from.is_known() && hop->to.is_known())
           add_link(found_, *hop, Certainty::kInferred);
@@ -53,6 +62,25 @@ class DeadLinks {
   }
 
  private:
+  // Nothing arrives at its port, and answers of switches arrive at it.
+  bool is_deaf(uint32_t nic) const { return !reached_.contains(nic) && hearing_.contains(nic); }
+
+  // Whether so many of all flows may lose all their packets by chance, each packet as usual in this
+  // fabric: an upper bound of the binomial distribution. Flows that died elsewhere may have lost
+  // their packets by chance too.
+  bool is_by_chance(const std::vector<FlowKey>& flows) const {
+    double sent = 0;
+    for (const FlowKey& key : flows) sent += observations_.flows.at(key).sent;
+    const auto count = static_cast<double>(flows.size());
+    const double elsewhere = sent_ > 0 ? unlucky_ - count : 0;
+    const double usual = (lost_ + elsewhere) / std::max(sent_ + elsewhere, 1.0);
+    const double one = std::pow(std::max(usual, params::kBackgroundLoss), sent / count);
+    const auto all = static_cast<double>(observations_.flows.size());
+    const double expected = all * one;
+    return std::pow(expected * std::exp(1.0) / count, count) * std::exp(-expected) >
+           params::kByChance;
+  }
+
   void note_length(const Pair& pair, uint32_t routers) {
     for (const Pair& each : {pair, Pair{pair.second, pair.first}}) {
       const auto [at, is_new] = lengths_.emplace(each, routers);
@@ -124,11 +152,20 @@ class DeadLinks {
   }
 
   void report(const std::vector<Hop>& places, const std::vector<FlowKey>& flows) {
+    if (is_by_chance(flows)) return;
     Finding finding{.kind = FindingKind::kDead, .places = places, .evidence = {}};
     finding.bad_flows = static_cast<uint32_t>(flows.size());
     finding.good_flows = passed_beside(places);
     finding.evidence = fmt::format("no packet of {} flows comes further; {} flows pass beside it",
                                    finding.bad_flows, finding.good_flows);
+    if (places.front().from == places.front().to) {
+      finding.certainty = Certainty::kGuessed;
+      finding.evidence = fmt::format(
+          "it receives nothing of {} flows, but answers of switches: a firewall on the UDP port?",
+          finding.bad_flows);
+      found_.findings.push_back(std::move(finding));
+      return;
+    }
     if (places.size() == 1) {
       const uint32_t over = passed_over(places.front());
       if (over > 0) {
@@ -159,6 +196,10 @@ class DeadLinks {
   const SwitchGroups& groups_;
   FoundFabric& found_;
   std::set<uint32_t> reached_;        // NICs
+  std::set<uint32_t> hearing_;        // NICs whose probes switches answered
+  double sent_ = 0;                   // of flows that arrive
+  double lost_ = 0;                   // of these
+  double unlucky_ = 0;                // flows that do not arrive
   std::map<Pair, uint32_t> lengths_;  // routers between NICs
   std::map<Hop, uint32_t> crossed_;   // by how many flows
   std::map<std::vector<Hop>, std::vector<FlowKey>> dead_;

@@ -159,6 +159,47 @@ TEST(InferTest, ACableThatIsDeadInBothDirectionsIsNamedInBoth) {
   EXPECT_EQ(places, (std::vector<std::string>{"leaf0 -> spine1", "spine1 -> leaf0"}));
 }
 
+Observations probed_once(ProbedNetwork& network) {
+  Observations all{.nics = network.nics(), .flows = {}};
+  network.run(first_tasks(all.nics, {.first_port = 24'000, .entropies = 64, .deliveries = 1}), all);
+  return all;
+}
+
+TEST(InferTest, OneLostPacketIsNoDeadLink) {
+  const topology::Topology fabric = two_leaf_four_spine();
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    ProbedNetwork network(fabric, seed);
+    for (const auto& [from, to] : inner_hops(fabric)) network.lose(from, to, 5'000);
+    EXPECT_EQ(named(infer(probed_once(network), network.names()), FindingKind::kDead).size(), 0u)
+        << "seed " << seed;
+  }
+}
+
+TEST(InferTest, ADeadLinkIsNamedByOnePacketOfEachFlow) {
+  ProbedNetwork network(two_leaf_four_spine(), 7);
+  network.kill("leaf0", "spine1");
+  EXPECT_EQ(named(infer(probed_once(network), network.names()), FindingKind::kDead),
+            std::vector<std::string>{"leaf0 -> spine1"});
+}
+
+TEST(InferTest, AHostWhoseFirewallDropsProbesHasNoDeadLink) {
+  ProbedNetwork network(two_leaf_four_spine(), 3);
+  Observations all = network.probe();
+  for (auto& [key, flow] : all.flows) {
+    if (key.to != 1) continue;
+    flow.delivered = 0;
+    flow.routers.reset();
+    flow.one_way_min.reset();
+    flow.train_rates.clear();
+  }
+  const FoundFabric found = infer(all, network.names());
+  ASSERT_EQ(found.findings.size(), 1u) << text_of(found);
+  EXPECT_EQ(name_of(found, found.findings[0].places.at(0).from), "h1");
+  EXPECT_EQ(found.findings[0].certainty, Certainty::kGuessed);
+  EXPECT_NE(found.findings[0].evidence.find("firewall"), std::string::npos);
+  EXPECT_EQ(topology_text(found).find("[[fault]]"), std::string::npos);
+}
+
 TEST(InferTest, ADeadCableOfAHostIsNamed) {
   const topology::Topology fabric = two_leaf_four_spine();
   ProbedNetwork network(fabric, 3);
