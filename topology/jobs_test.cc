@@ -317,5 +317,17 @@ TEST(Jobs, MistakesAreReportedWithTheirLine) {
               HasSubstr("more stages than layers"));
 }
 
+// Names were compared one by one, and the error of one too many was that it had no name.
+TEST(Jobs, AProgramHasUpTo65536NamesOfActions) {
+  const auto job = [](int names) {
+    std::string text =
+        "[[job]]\nkind = \"program\"\nranks = 2\n[[job.program]]\nranks = [\"0..1\"]\nactions = [";
+    for (int i = 0; i < names; ++i) text += "\"compute 1ns as c" + std::to_string(i) + "\",";
+    return text + "\"all_reduce world 1KB\"]\n";
+  };
+  EXPECT_EQ(refused(job(65'536)), "accepted");
+  EXPECT_THAT(refused(job(65'537)), HasSubstr("more than 65,536 names"));
+}
+
 }  // namespace
 }  // namespace heddle::topology
