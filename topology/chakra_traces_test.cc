@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "topology/chakra/trace.h"
 #include "topology/generators.h"
 #include "topology/workload_file.h"
 
@@ -329,19 +330,30 @@ TEST(ChakraTraces, EmptyMessagesAreNoNodes) {
   EXPECT_THAT(why, HasSubstr("empty"));
 }
 
+// Of one file after the other. The rest of the last one, which is cut, is not read.
 TEST(ChakraTraces, NodesAreCountedWhileTheyAreRead) {
-  // A GlobalMetadata, and messages of an id alone: 6 million nodes, the last of them cut.
-  std::string bytes(1, '\0');
-  for (int i = 0; i < 6'000'000; ++i) bytes += "\x02\x08\x01";
+  chakra::TraceQuota quota{.nodes = 1500};
+  std::string bytes(1, '\0');  // a GlobalMetadata, and messages of an id alone
+  for (int i = 0; i < 1000; ++i) bytes += "\x02\x08\x01";
+  EXPECT_TRUE(chakra::parse_protobuf(bytes, "t.0.et", quota));
   bytes.pop_back();
-  EXPECT_THAT(refused({{"t.0.et", bytes}}), HasSubstr("2,000,000 nodes"));
+  const auto second = chakra::parse_protobuf(bytes, "t.1.et", quota);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::kExhausted);
+  EXPECT_EQ(quota.nodes, 0u);
 }
 
 TEST(ChakraTraces, DependenciesAreCountedWhileTheyAreRead) {
-  // One node with 33 million dependencies.
-  const std::string bytes =
-      std::string(1, '\0') + "\x85\x80\x80\x10\x2a\x80\x80\x80\x10" + std::string(1 << 25, '\1');
-  EXPECT_THAT(refused({{"t.0.et", bytes}}), HasSubstr("20,000,000 dependencies"));
+  chakra::TraceQuota quota{.dependencies = 100};
+  const std::string depends = std::string("\x2a\x64") + std::string(100, '\1');
+  const std::string first = std::string(1, '\0') + "\x66" + depends;
+  EXPECT_TRUE(chakra::parse_protobuf(first, "t.0.et", quota));
+  const auto second = chakra::parse_protobuf(first, "t.1.et", quota);
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.error().message(), HasSubstr("20,000,000 dependencies"));
+  const auto json =
+      chakra::parse_json(kMetadata + node(1, "COMP_NODE", R"("dataDeps": [1])"), "t.2.json", quota);
+  EXPECT_FALSE(json);
 }
 
 constexpr const char* kProgram = R"(version = 1

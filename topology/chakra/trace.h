@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,7 +81,7 @@ struct Trace {
   std::string file;
   uint32_t rank = 0;
   std::string version;
-  std::vector<Node> nodes;
+  std::deque<Node> nodes;  // millions: a vector would copy them, and hold them twice
 };
 
 // What the traces of a job may have yet; a reader takes from it while it reads.
