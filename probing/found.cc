@@ -1,6 +1,9 @@
 // See found.h.
 #include "probing/found.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace heddle::probing {
 
 std::string name_of(const FoundFabric& found, const Place& place) {
@@ -14,13 +17,16 @@ std::string name_of(const FoundFabric& found, const Hop& hop) {
   return name_of(found, hop.from) + " -> " + name_of(found, hop.to);
 }
 
+void add_link(FoundFabric& found, FoundLink link) {
+  found.link_numbers.emplace(std::minmax(link.a, link.b),
+                             static_cast<uint32_t>(found.links.size()));
+  found.links.push_back(std::move(link));
+}
+
 std::optional<uint32_t> link_between(const FoundFabric& found, const Place& one,
                                      const Place& other) {
-  for (uint32_t i = 0; i < found.links.size(); ++i) {
-    const FoundLink& link = found.links[i];
-    if ((link.a == one && link.b == other) || (link.a == other && link.b == one)) return i;
-  }
-  return std::nullopt;
+  const auto at = found.link_numbers.find(std::minmax(one, other));
+  return at == found.link_numbers.end() ? std::nullopt : std::optional(at->second);
 }
 
 }  // namespace heddle::probing

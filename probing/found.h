@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/nanos.h"
@@ -110,7 +111,8 @@ struct Finding {
 struct FoundFabric {
   std::vector<ProbedNic> nics;
   std::vector<FoundSwitch> switches;
-  std::vector<FoundLink> links;
+  std::vector<FoundLink> links;                              // add_link() adds one
+  std::map<std::pair<Place, Place>, uint32_t> link_numbers;  // by both ends, the lesser one first
   std::map<FlowKey, FoundRoute> routes;
   std::vector<Finding> findings;
 };
@@ -119,6 +121,8 @@ struct FoundFabric {
 std::string name_of(const FoundFabric& found, const Place& place);
 // "leaf0 -> spine1".
 std::string name_of(const FoundFabric& found, const Hop& hop);
+// Adds a link; there is none between its ends.
+void add_link(FoundFabric& found, FoundLink link);
 // The index of the link between two places; nothing if there is none.
 std::optional<uint32_t> link_between(const FoundFabric& found, const Place& one,
                                      const Place& other);

@@ -136,11 +136,11 @@ std::vector<Hop> hops_of(const FlowKey& key, const FoundRoute& route) {
 void add_link(FoundFabric& found, const Hop& hop, Certainty certainty) {
   if (link_between(found, hop.from, hop.to)) return;
   const bool is_down = hop.to.kind == topology::NodeKind::kNic;
-  found.links.push_back({.a = is_down ? hop.to : hop.from,
-                         .b = is_down ? hop.from : hop.to,
-                         .certainty = certainty,
-                         .forward = {},
-                         .backward = {}});
+  add_link(found, FoundLink{.a = is_down ? hop.to : hop.from,
+                            .b = is_down ? hop.from : hop.to,
+                            .certainty = certainty,
+                            .forward = {},
+                            .backward = {}});
 }
 
 void make_links(const Observations& observations, const SwitchGroups& groups, FoundFabric& found) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "base/quantity.h"
@@ -33,21 +34,16 @@ struct RouteGroup {
 
 std::vector<RouteGroup> route_groups(const FoundFabric& found) {
   std::vector<RouteGroup> groups;
+  std::map<std::tuple<uint32_t, uint32_t, bool, std::vector<std::string>>, size_t> numbers;
   for (const auto& [key, route] : found.routes) {
     RouteGroup group{key.from, key.to, {}, route.arrives, {}};
     for (const auto& each : route.switches) {
       group.switches.push_back(each ? found.switches[*each].name : "?");
     }
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const RouteGroup& other) {
-      return other.from == group.from && other.to == group.to && other.arrives == group.arrives &&
-             other.switches == group.switches;
-    });
-    if (same != groups.end()) {
-      same->ports.push_back(key.source_port);
-    } else {
-      group.ports.push_back(key.source_port);
-      groups.push_back(std::move(group));
-    }
+    const auto [at, is_new] = numbers.emplace(
+        std::tuple(group.from, group.to, group.arrives, group.switches), groups.size());
+    if (is_new) groups.push_back(std::move(group));
+    groups[at->second].ports.push_back(key.source_port);
   }
   return groups;
 }
@@ -87,12 +83,12 @@ std::string switches_text(const FoundFabric& found) {
 }
 
 std::string links_text(const FoundFabric& found) {
-  std::string text = fmt::format("\n{:<24} {:>6} {:>6}  {:>14} {:>14}  {}\n", "link", "flows",
-                                 "back", "rate", "back", "certainty");
+  std::string text = fmt::format("\n{:<24} {:>6} {:>10}  {:>14} {:>14}  {}\n", "link", "flows",
+                                 "flows back", "rate", "rate back", "certainty");
   for (const FoundLink& link : found.links) {
     std::string name = name_of(found, link.a) + " - " + name_of(found, link.b);
     if (link.cables > 1) name += fmt::format(" x{}", link.cables);
-    text += fmt::format("{:<24} {:>6} {:>6}  {:>14} {:>14}  {}\n", name, link.forward.flows,
+    text += fmt::format("{:<24} {:>6} {:>10}  {:>14} {:>14}  {}\n", name, link.forward.flows,
                         link.backward.flows, rate_cell(link.forward), rate_cell(link.backward),
                         name_of(link.certainty));
   }
@@ -239,8 +235,8 @@ std::string probe_text(const ProbeReport& report) {
                      counted_text(found.links.size(), "link"),
                      counted_text(route_groups(found).size(), "route"),
                      count_text(report.probed.packets), duration_text(report.probed.took)) +
-         switches_text(found) + links_text(found) + routes_text(found) + findings_text(found) +
-         comparison_text(report);
+         findings_text(found) + comparison_text(report) + switches_text(found) + links_text(found) +
+         routes_text(found);
 }
 
 Json probe_document(const ProbeReport& report) {

@@ -15,7 +15,7 @@ ProbeReport one_switch() {
   found.nics = {{"h0", 0, "10.0.0.1"}, {"h1", 0, "10.0.1.1"}};
   found.switches = {{.name = "leaf0", .addresses = {"10.255.0.1"}, .tier = 1}};
   for (uint32_t nic = 0; nic < 2; ++nic) {
-    found.links.push_back({.a = probing::nic_place(nic), .b = probing::switch_place(0)});
+    add_link(found, {.a = probing::nic_place(nic), .b = probing::switch_place(0)});
     found.links.back().forward = {.flows = 2, .rate = gigabits_per_s(1), .rate_is_exact = true};
     found.routes[{nic, 1 - nic, 24'000}] = {{0u}, true};
     found.routes[{nic, 1 - nic, 24'001}] = {{0u}, true};
@@ -41,6 +41,15 @@ TEST(ProbeReportTest, TablesHaveALineForEachPart) {
       << text;
   EXPECT_NE(text.find("No fault was found."), std::string::npos);
   EXPECT_TRUE(is_sound(one_switch()));
+}
+
+TEST(ProbeReportTest, FindingsComeBeforeLongTables) {
+  ProbeReport report = one_switch();
+  add_loss(report);
+  const std::string text = probe_text(report);
+  EXPECT_LT(text.find("lossy"), text.find("\nswitch"));
+  EXPECT_NE(text.find("flows back"), std::string::npos);
+  EXPECT_NE(text.find("rate back"), std::string::npos);
 }
 
 TEST(ProbeReportTest, AFaultHasItsPlaceAndIsNotSound) {
