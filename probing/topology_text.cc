@@ -97,7 +97,10 @@ class Writer {
       text_ += fmt::format("\n[[link]]\nends = [\"{}\", \"{}\"]  # {}, {} flows there, {} back\n",
                            end_name(link.a), end_name(link.b), name_of(link.certainty),
                            link.forward.flows, link.backward.flows);
-      if (rate.count < 1'000) continue;
+      if (rate.count < 1'000) {
+        text_ += "# its rate was not measured: the usual one\n";
+        continue;
+      }
       const bool is_exact =
           rate == link.forward.rate ? link.forward.rate_is_exact : link.backward.rate_is_exact;
       text_ += fmt::format("rate = \"{}\"{}\n", rate_of_file(rate), is_exact ? "" : "  # at least");

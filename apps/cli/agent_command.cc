@@ -25,6 +25,7 @@
 #include "monitor/watch.h"
 #include "probing/documents.h"
 #include "recordings/folder_stream.h"
+#include "recordings/many_files.h"
 
 namespace heddle::cli {
 namespace {
@@ -105,6 +106,7 @@ int send_probes() {
     print_error(spec.error());
     return kCouldNotRun;
   }
+  recordings::allow_many_files();  // a socket for each NIC and source port
   catch_interrupts();
   return print_probes(measure::send_probes(*spec));
 }

@@ -3,8 +3,12 @@
 #include "apps/cli/probe_command.h"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -21,12 +25,15 @@
 #include "apps/cli/terminal.h"
 #include "base/document.h"
 #include "base/interrupt.h"
+#include "datapath/resolve.h"
 #include "engine/seed.h"
 #include "lab/lab.h"
 #include "launch/remote_shell.h"
 #include "probing/topology_text.h"
+#include "recordings/many_files.h"
 #include "topology/file.h"
 #include "topology/names.h"
+#include "transport/address.h"
 
 namespace heddle::cli {
 namespace {
@@ -42,6 +49,9 @@ find links that lose them, and short trains of packets measure rates. A lab is c
 topology. NAME=ADDRESS+ADDRESS has the addresses of several NICs.)";
 
 constexpr uint32_t kUsualEntropies = 32;
+// Pairs grow with the square of the NICs.
+constexpr size_t kMostAllPairs = 64;
+constexpr uint32_t kUsualPeers = 16;
 constexpr uint32_t kUsualDeliveries = 20;
 constexpr uint32_t kUsualPacketsPerSecond = 2'000;
 constexpr uint16_t kUsualPort = 18706;
@@ -54,7 +64,7 @@ struct ProbeOptions {
   std::string compare;
   std::string output;
   uint32_t entropies = kUsualEntropies;
-  uint32_t peers = 0;
+  std::optional<uint32_t> peers;
   uint32_t deliveries = kUsualDeliveries;
   uint32_t packets_per_s = kUsualPacketsPerSecond;
   uint16_t port = kUsualPort;
@@ -166,25 +176,63 @@ Result<std::unique_ptr<Subject>> machines_subject(const ProbeOptions& options) {
   return subject;
 }
 
-Result<void> compare(const ProbeOptions& options, const Subject& subject, ProbeReport& report) {
-  if (!options.compare.empty()) {
-    const Result<topology::Topology> truth = topology::read_topology_file(options.compare);
-    if (!truth) return fail(truth.error());
+// The topology of --compare; nothing if none is given.
+Result<std::optional<topology::Topology>> expected_topology(const ProbeOptions& options) {
+  if (options.compare.empty()) return std::optional<topology::Topology>();
+  Result<topology::Topology> truth = topology::read_topology_file(options.compare);
+  if (!truth) return fail(std::move(truth).error());
+  return std::optional(std::move(*truth));
+}
+
+void compare(const ProbeOptions& options, const std::optional<topology::Topology>& truth,
+             const Subject& subject, ProbeReport& report) {
+  if (truth) {
     report.compared_with = options.compare;
     report.comparison = probing::compare(report.probed.found, *truth);
   } else if (subject.lab) {
     report.compared_with = "the lab " + subject.lab->state.name;
     report.comparison = probing::compare(report.probed.found, subject.lab->layout.topology);
   }
+}
+
+// Before minutes of probing, not behind them.
+Result<void> expect_writable(const std::string& path) {
+  if (path.empty()) return {};
+  std::error_code none;
+  const std::filesystem::path file = path;
+  const bool exists = std::filesystem::exists(file, none);
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const bool is_folder = std::filesystem::is_directory(file, none);
+  if (!is_folder && access(exists ? file.c_str() : folder.c_str(), W_OK) == 0) return {};
+  return fail(ErrorCode::kInvalid, "cannot write " + path,
+              is_folder ? "it is a folder" : std::strerror(errno), "give another --output");
+}
+
+// Each NIC has an address of its own, and all are of one family.
+Result<void> expect_distinct(const std::vector<probing::ProbedNic>& nics) {
+  std::map<transport::Address, std::string> known;
+  for (const probing::ProbedNic& nic : nics) {
+    const Result<transport::Address> address = datapath::resolve(nic.address, 0);
+    if (!address) return fail(address.error());
+    const auto [at, is_new] = known.emplace(*address, nic.host);
+    if (!is_new) {
+      return wrong_hosts(
+          fmt::format("{} and {} both have the address {}", at->second, nic.host, nic.address));
+    }
+    if (!transport::same_family(*address, known.begin()->first)) {
+      return wrong_hosts("some addresses are IPv4, others IPv6");
+    }
+  }
   return {};
 }
 
 acceptance::ProbeFabricOptions probe_options(const ProbeOptions& options, const Subject& subject) {
   acceptance::ProbeFabricOptions made;
-  made.first = {.first_port = options.first_port,
-                .entropies = static_cast<uint16_t>(options.entropies),
-                .deliveries = options.deliveries,
-                .peers = options.peers};
+  made.first = {
+      .first_port = options.first_port,
+      .entropies = static_cast<uint16_t>(options.entropies),
+      .deliveries = options.deliveries,
+      .peers = options.peers.value_or(subject.nics.size() > kMostAllPairs ? kUsualPeers : 0)};
   made.measures_rates = !options.no_rates;
   made.hosts = {.run = engine::system_seed(),
                 .port = options.port,
@@ -206,10 +254,15 @@ Result<int> probe(const ProbeOptions& options) {
     return fail(ErrorCode::kInvalid, "cannot probe", "source ports end at 65535",
                 "give a smaller --first-port, or fewer --entropies");
   }
+  const auto truth = expected_topology(options);
+  if (!truth) return fail(truth.error());
+  if (auto writable = expect_writable(options.output); !writable) return fail(writable.error());
+  recordings::allow_many_files();  // two for each command that runs
   catch_interrupts();
   Result<std::unique_ptr<Subject>> subject =
       options.lab.empty() ? machines_subject(options) : lab_subject(options);
   if (!subject) return fail(std::move(subject).error());
+  if (auto distinct = expect_distinct((*subject)->nics); !distinct) return fail(distinct.error());
   ProgressLine line;
   acceptance::ProbeFabricOptions made = probe_options(options, **subject);
   made.progress = [&line](const std::string& text) { line.show(text); };
@@ -218,16 +271,14 @@ Result<int> probe(const ProbeOptions& options) {
   line.clear();
   if (!probed) return fail(std::move(probed).error());
   ProbeReport report{std::move(*probed), {}, {}};
-  if (Result<void> compared = compare(options, **subject, report); !compared) {
-    return fail(compared.error());
-  }
+  compare(options, *truth, **subject, report);
+  print(options.json ? probe_document(report).dump(2) + "\n" : probe_text(report));
   if (!options.output.empty()) {
     const std::string text = probing::topology_text(report.probed.found);
     if (auto written = write_text_file(options.output, text); !written) {
       return fail(written.error());
     }
   }
-  print(options.json ? probe_document(report).dump(2) + "\n" : probe_text(report));
   return is_sound(report) ? kDone : kFoundWrong;
 }
 
@@ -264,8 +315,12 @@ void add_probe_command(CLI::App& root, Invocation& invocation) {
       ->type_name("FILE");
   add_number(*command, "--entropies", options->entropies, "source ports of each pair of NICs",
              whole_number(1, 256));
-  add_number(*command, "--peers", options->peers, "NICs that each NIC probes; 0: all others",
-             whole_number(0, 4'096));
+  command
+      ->add_option(
+          "--peers", options->peers,
+          "NICs that each NIC probes; 0: all others; else all of up to 64 NICs, 16 of more")
+      ->type_name("N")
+      ->check(whole_number(0, 4'096));
   add_number(*command, "--deliveries", options->deliveries,
              "packets that each source port sends to the destination", whole_number(1, 10'000));
   add_number(*command, "--packets-per-s", options->packets_per_s,
