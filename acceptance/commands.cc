@@ -149,7 +149,7 @@ void Commands::look_after(Child& child) {
   }
 }
 
-// A child that nobody waits for writes too.
+// A child that no wait() is for writes too.
 void Commands::look_after_all() {
   for (Child& child : children_) look_after(child);
 }

@@ -164,8 +164,8 @@ class Tomography {
     return {share, likelihood(hop, share, deliveries_only)};
   }
 
-  // Zero for a link that deliveries alone do not blame: switches limit answers. These only tell
-  // places apart.
+  // Zero for a link that deliveries alone do not blame: switches limit answers. These only
+  // separate places.
   double gain_of(size_t hop) const {
     const bool needs_deliveries = !is_of_answers(hops_[hop]);
     const bool loses = std::any_of(over_[hop].begin(), over_[hop].end(), [&](size_t i) {

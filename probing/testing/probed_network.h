@@ -38,7 +38,7 @@ class ProbedNetwork {
     delays_[hop(from, to)] = more;
   }
   void silence(const std::string& name);
-  // Every switch answers each NIC only so many times, as those that limit ICMP.
+  // Every switch answers each NIC only a limited number of times, as those that limit ICMP.
   void limit_answers(uint32_t most) { most_answers_ = most; }
 
   std::vector<ProbedNic> nics() const;

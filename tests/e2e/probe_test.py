@@ -163,7 +163,15 @@ class WrongUse(unittest.TestCase):
         self.expect_error("there is no lab", "--lab", "none-of-this-name")
         self.expect_error("probes go between hosts, and this is one", "--via", "sh -c {command} {host}", "--hosts",
                           "one=127.0.0.1")
+        here = ("--via", "sh -c {command} {host}", "--hosts")
+        self.expect_error("both have the address", *here, "one=127.0.0.1+127.0.0.1")
+        self.expect_error("some addresses are IPv4", *here, "one=127.0.0.1+::1")
         self.expect_error("cannot test", "--via", "false {host}", "--hosts", "one=192.0.2.1,other=192.0.2.2")
+
+
+    def test_files_are_looked_at_before_anything_is_probed(self):
+        for option in ("-o", "--compare"):
+            self.expect_error("/none/of/this/name", "--lab", "none-of-this-name", option, "/none/of/this/name")
 
 
 if __name__ == "__main__":
