@@ -65,7 +65,7 @@ class DeadLinks {
   // Nothing arrives at its port, and answers of switches arrive at it.
   bool is_deaf(uint32_t nic) const { return !reached_.contains(nic) && hearing_.contains(nic); }
 
-  // Whether so many of all flows may lose all their packets by chance, each packet as usual in this
+  // Whether this number of flows may lose all their packets by chance, each packet as usual in this
   // fabric: an upper bound of the binomial distribution. Flows that died elsewhere may have lost
   // their packets by chance too.
   bool is_by_chance(const std::vector<FlowKey>& flows) const {

@@ -211,6 +211,7 @@ Result<void> expect_writable(const std::string& path) {
 // Each NIC has an address of its own, and all are of one family.
 Result<void> expect_distinct(const std::vector<probing::ProbedNic>& nics) {
   std::map<transport::Address, std::string> known;
+  std::optional<transport::Address> first;
   for (const probing::ProbedNic& nic : nics) {
     const Result<transport::Address> address = datapath::resolve(nic.address, 0);
     if (!address) return fail(address.error());
@@ -219,7 +220,8 @@ Result<void> expect_distinct(const std::vector<probing::ProbedNic>& nics) {
       return wrong_hosts(
           fmt::format("{} and {} both have the address {}", at->second, nic.host, nic.address));
     }
-    if (!transport::same_family(*address, known.begin()->first)) {
+    if (!first) first = *address;
+    if (!transport::same_family(*address, *first)) {
       return wrong_hosts("some addresses are IPv4, others IPv6");
     }
   }
