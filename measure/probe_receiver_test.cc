@@ -2,6 +2,7 @@
 #include "measure/probe_receiver.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <functional>
 #include <string>
@@ -14,12 +15,14 @@ namespace heddle::measure {
 namespace {
 
 constexpr uint64_t kRun = 0x1234'5678'9abc;
-constexpr uint16_t kPort = 28'706;
+// Tests run in processes of their own, several at a time.
+const auto kPort = static_cast<uint16_t>(10'000 + getpid() % 5'000 * 4);
+const auto kFirstPort = static_cast<uint16_t>(kPort + 1);
 
 probing::RoundSpec two_nics() {
   return {.run = kRun,
           .port = kPort,
-          .first_port = 28'710,
+          .first_port = kFirstPort,
           .ports = 2,
           .lasts = seconds(600),
           .nics = {{0, "127.0.0.2"}, {1, "127.0.0.1"}}};
@@ -49,8 +52,8 @@ probing::Observations received(const std::function<void(const transport::Address
 }
 
 TEST(ProbeReceiverTest, AnEmptyDatagramOfAStrangerIsNotThePreviousProbe) {
-  datapath::ProbeSocket nic = socket_at("127.0.0.2", 28'710);
-  datapath::ProbeSocket stranger = socket_at("127.0.0.3", 28'711);
+  datapath::ProbeSocket nic = socket_at("127.0.0.2", kFirstPort);
+  datapath::ProbeSocket stranger = socket_at("127.0.0.3", static_cast<uint16_t>(kFirstPort + 1));
   const auto part = received([&](const transport::Address& to) {
     const auto probe = packet_of(probing::TaskKind::kTrace, 0, 1).bytes();
     nic.send(to, kHopLimit, probe);
@@ -63,8 +66,8 @@ TEST(ProbeReceiverTest, AnEmptyDatagramOfAStrangerIsNotThePreviousProbe) {
 }
 
 TEST(ProbeReceiverTest, AProbeFromAnotherAddressThanItsNicIsIgnored) {
-  datapath::ProbeSocket nic = socket_at("127.0.0.2", 28'710);
-  datapath::ProbeSocket stranger = socket_at("127.0.0.3", 28'710);
+  datapath::ProbeSocket nic = socket_at("127.0.0.2", kFirstPort);
+  datapath::ProbeSocket stranger = socket_at("127.0.0.3", kFirstPort);
   const auto part = received([&](const transport::Address& to) {
     const auto probe = packet_of(probing::TaskKind::kDeliver, 0, 1).bytes();
     nic.send(to, kHopLimit, probe);
@@ -84,7 +87,7 @@ TEST(ProbeReceiverTest, AReceiverThatNothingEndsIsAnErrorAndLosesNoProbesSilentl
 }
 
 TEST(ProbeReceiverTest, AProbeFromAnotherPortThanTheRoundsIsIgnored) {
-  datapath::ProbeSocket nic = socket_at("127.0.0.2", 28'712);
+  datapath::ProbeSocket nic = socket_at("127.0.0.2", static_cast<uint16_t>(kFirstPort + 2));
   const auto part = received([&](const transport::Address& to) {
     nic.send(to, kHopLimit, packet_of(probing::TaskKind::kDeliver, 0, 1).bytes());
   });
@@ -92,7 +95,7 @@ TEST(ProbeReceiverTest, AProbeFromAnotherPortThanTheRoundsIsIgnored) {
 }
 
 TEST(ProbeReceiverTest, ADoubledPacketCountsOnce) {
-  datapath::ProbeSocket nic = socket_at("127.0.0.2", 28'710);
+  datapath::ProbeSocket nic = socket_at("127.0.0.2", kFirstPort);
   const auto part = received([&](const transport::Address& to) {
     const auto probe = packet_of(probing::TaskKind::kDeliver, 0, 1).bytes();
     for (int i = 0; i < 3; ++i) nic.send(to, kHopLimit, probe);
