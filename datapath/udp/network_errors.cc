@@ -70,13 +70,13 @@ void note_router(const cmsghdr& told, NetworkError& error) {
   error.router = from_socket_address(offender.bytes.data()).host;
 }
 
-Nanos arrival_of(const cmsghdr& told) {
+}  // namespace
+
+Nanos arrival_of(const cmsghdr& timestamp) {
   timespec at{};
-  std::memcpy(&at, CMSG_DATA(&told), sizeof at);
+  std::memcpy(&at, CMSG_DATA(&timestamp), sizeof at);
   return seconds(at.tv_sec) + nanos(at.tv_nsec);
 }
-
-}  // namespace
 
 bool read_network_error(int descriptor, uint16_t path, std::optional<TimedNetworkError>& read) {
   read.reset();

@@ -11,6 +11,8 @@
 #include "transport/address.h"
 #include "transport/rx_run.h"
 
+struct cmsghdr;
+
 namespace heddle::datapath {
 
 // Bounded; when full, it drops the oldest. Consecutive equal errors are stored once.
@@ -32,6 +34,9 @@ struct TimedNetworkError {
   transport::NetworkError error;
   Nanos at;
 };
+
+// When a datagram or an error arrived, by the wall clock: an SCM_TIMESTAMPNS of its message.
+Nanos arrival_of(const cmsghdr& timestamp);
 
 // Reads the next ICMP error of the socket; `read` stays empty if the transport cannot use it. False
 // when the queue is empty.

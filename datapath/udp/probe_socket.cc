@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -58,11 +57,7 @@ void set_up(int descriptor, bool is_ipv4) {
 
 void read_control(msghdr& message, ProbeArrival& arrival) {
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
-      timespec at{};
-      std::memcpy(&at, CMSG_DATA(c), sizeof at);
-      arrival.at = seconds(at.tv_sec) + nanos(at.tv_nsec);
-    }
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) arrival.at = arrival_of(*c);
     const bool is_limit = (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL) ||
                           (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT);
     if (!is_limit) continue;
