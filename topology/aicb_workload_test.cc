@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 
+#include "base/temporary_folder.h"
 #include "topology/generators.h"
 #include "topology/workload_file.h"
 
@@ -110,11 +111,11 @@ TEST(AicbWorkload, TheNumberOfRanksCanBeChanged) {
 }
 
 TEST(AicbWorkload, CallsWithinAServerTakeARingsTimeThere) {
-  const std::string path = testing::TempDir() + "aicb_server.txt";
+  const auto folder = TemporaryFolder::make("heddle-aicb-test").value();
+  const std::string path = folder.path() + "/server.txt";
   std::ofstream(path) << kHeader << kRows;
   const auto made = read_foreign_job(
       path, {.server_ranks = 2, .server_rate = gigabits_per_s(32)});  // 4 bytes a ns
-  std::filesystem::remove(path);
   ASSERT_TRUE(made) << made.error().message();
   EXPECT_THAT(calls_of(made->job), ElementsAre("all_to_all expert", "reduce_scatter data beside",
                                                "all_reduce expert_data beside"));

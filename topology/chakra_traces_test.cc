@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "base/temporary_folder.h"
 #include "topology/chakra/trace.h"
 #include "topology/generators.h"
 #include "topology/workload_file.h"
@@ -468,19 +469,16 @@ TEST(ChakraTraces, AJobOfTooManyNodesIsNotWritten) {
 
 class ChakraTracesOnDisk : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "/heddle-chakra-XXXXXX";
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  ChakraTracesOnDisk()
+      : made_(TemporaryFolder::make("heddle-chakra-test").value()), folder_(made_.path()) {}
 
   std::string refused(const std::string& path) {
     const auto made = read_foreign_job(path, {});
     return made ? "accepted" : made.error().message();
   }
 
-  std::string folder_;
+  const TemporaryFolder made_;
+  const std::string folder_;
 };
 
 // It waited for a writer.
