@@ -93,6 +93,7 @@ class Sender {
   std::vector<probing::TrainArrival> train_;  // answers to the train that was sent last
   bool train_arrived_ = false;
   uint8_t traced_hop_ = 0;
+  std::map<FlowKey, Nanos> traced_at_;  // its latest packet was sent, by the wall clock
   uint64_t packets_ = 0;
   Nanos next_at_;
 };
@@ -132,6 +133,7 @@ void Sender::trace_hop(const std::vector<FlowKey>& flows, uint8_t hop) {
       if (interrupted() != 0) return;
       pace(spec_.packets_per_s);
       ++hop_of(key, hop).sent;
+      traced_at_[key] = wall_now();
       send_small(key, TaskKind::kTrace, hop, static_cast<uint16_t>(attempt));
     }
     collect(params::kAnswerTime, [&] { return std::none_of(left.begin(), left.end(), waits); });
@@ -254,7 +256,9 @@ void Sender::take_error(const ProbePort& port, const transport::NetworkError& er
     packet.kind = static_cast<uint8_t>(TaskKind::kTrace);
     packet.hop = traced_hop_;
     packet.to = static_cast<uint16_t>(ports_.nic_at(error.to));
-    packet.sent_at = wall_now().count;
+    const auto traced = traced_at_.find({port.first, packet.to, port.second});
+    if (traced == traced_at_.end()) return;
+    packet.sent_at = traced->second.count;
   }
   const FlowKey key{port.first, packet.to, port.second};
   if (packet.hop == 0 || packet.hop > params::kMostProbeHops || !flows_.contains(key)) return;
