@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "insight/diagnosis.h"
 #include "insight/diagnosis/params.h"
+#include "insight/diagnosis/path_outages.h"
 
 namespace heddle::insight {
 namespace {
@@ -403,13 +404,21 @@ TEST_F(PathFaultsTest, OutagesOfSinglePathsAtManyPlacesAreNoVerdict) {
   EXPECT_THAT(verdicts_at(220 * kSecond), IsEmpty());
 }
 
-TEST_F(PathFaultsTest, WhateverARecordingHasIsBounded) {
+TEST(PathOutagesTest, WhateverARecordingHasIsBounded) {
+  PathOutages paths;
   for (uint32_t i = 0; i < 100'000; ++i) {
     const auto path = static_cast<uint16_t>(i);
-    builder_.add(0, events::PathTraced{{}, to(1), path, static_cast<uint8_t>(i), 255, 1, i}, i);
-    builder_.add(0, events::Recovery{{}, to(1), path, RecoveryStep::kPathSetAside}, i);
+    paths.trace(path, {.hop = i % 256, .hops = 255, .router = {1, i + 1}});
+    paths.begin(path, i);
+    if (i % 2 == 0) paths.end(path, i);
   }
-  EXPECT_LE(verdicts_at(10 * kSecond).size(), 1u);
+  EXPECT_EQ(paths.routes().size(), params::kMostRoutes);
+  EXPECT_EQ(paths.lasting().size(), params::kMostRoutes);
+  EXPECT_LE(paths.ended().size(), params::kMostOutages);
+  for (const auto& [path, route] : paths.routes()) EXPECT_LE(route.size(), params::kMostHops);
+  paths.close(100'000);
+  EXPECT_TRUE(paths.lasting().empty());
+  EXPECT_LE(paths.ended().size(), params::kMostOutages);
 }
 
 }  // namespace
