@@ -15,7 +15,7 @@ _STALL_MOST_MS = 10
 
 class Meanwhile:
     """Create it before the measured processes start; a `with` encloses the measurement; call settle() after
-    all of them have been waited for, with their daemons (harness.orphans).
+    all of them have been waited for, with their daemons (harness.orphans). Without settle() no other program counts.
     """
 
     def __init__(self):

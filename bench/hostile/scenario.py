@@ -183,7 +183,7 @@ class Siege:
 class Sample:
     def __init__(self):
         self.output = ""
-        self.meanwhile = Meanwhile(alone=False)  # the flood is another program on purpose
+        self.meanwhile = Meanwhile()  # without settle(): the flood is another program on purpose
         self.grew_kib = 0
         self.flood = None
 

@@ -115,7 +115,7 @@ class Contest:
             at = start(lab.inside(0, receiver), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             if "listens" not in at.stderr.readline():
                 raise CannotMeasure("the receiver does not listen", "run it by hand")
-            meanwhile, victim = Meanwhile(alone=False), lab.received_bytes(1)
+            meanwhile, victim = Meanwhile(), lab.received_bytes(1)  # no settle(): the victim is another program
             with meanwhile:
                 for number in range(self._senders):
                     start(lab.inside(lab.first_sender + number, sender), stdout=subprocess.DEVNULL)
