@@ -27,6 +27,7 @@
 #include "apps/cli/verify/live_metrics.h"
 #include "apps/cli/verify/report_commands.h"
 #include "apps/cli/verify/report_files.h"
+#include "apps/cli/verify/signature_command.h"
 #include "apps/cli/verify/tested_lab.h"
 #include "apps/cli/verify/verify_options.h"
 #include "base/document.h"
@@ -114,6 +115,23 @@ struct Test {
   LiveMetrics* live;           // none: they are not asked for
   const ReportFolder* report;  // none: it is only printed
 };
+
+Result<std::optional<acceptance::PrivateKey>> read_sign_key(const VerifyOptions& options) {
+  std::optional<acceptance::PrivateKey> none;
+  if (options.sign.empty()) return none;
+  if (options.report.empty() && options.resume.empty()) {
+    return fail(ErrorCode::kInvalid, "cannot sign", "there is no report", "give --report FOLDER");
+  }
+  Result<acceptance::PrivateKey> key = acceptance::PrivateKey::read(options.sign);
+  if (!key) return fail(std::move(key).error());
+  return std::optional<acceptance::PrivateKey>(std::move(*key));
+}
+
+Result<void> write_signed(const ReportFolder& folder, const acceptance::Report& report,
+                          const std::optional<acceptance::PrivateKey>& key) {
+  if (auto written = folder.write(report); !written) return written;
+  return key ? folder.sign(*key) : Result<void>();
+}
 
 // What the report calls the fabric and its plan.
 struct Names {
@@ -254,7 +272,8 @@ int print_report(const VerifyOptions& options, const acceptance::Report& report)
 }
 
 int run_in_place(const VerifyOptions& options, const Place& place,
-                 const acceptance::Report* earlier, LiveMetrics* live) {
+                 const acceptance::Report* earlier, LiveMetrics* live,
+                 const std::optional<acceptance::PrivateKey>& key) {
   Result<acceptance::AcceptanceOptions> made = acceptance_options(options);
   if (!made) return could_not(made.error());
   made->folder = place.path();
@@ -266,12 +285,13 @@ int run_in_place(const VerifyOptions& options, const Place& place,
   if (!report) return could_not(report.error());
   const int status = print_report(options, *report);
   if (folder == nullptr) return status;
-  if (auto written = folder->write(*report); !written) {
+  if (auto written = write_signed(*folder, *report, key); !written) {
     print_error(written.error());
     return stopped() ? 128 + lab::noted_signal() : kCouldNotRun;
   }
   if (options.json) return status;
   print(fmt::format("report: {}/report.html\n", options.report));
+  if (key) print(fmt::format("signed: by the key {}\n", key->public_key().id()));
   if (!report->complete) {
     print(fmt::format("go on:  heddle verify --resume {}\n", options.report));
   }
@@ -280,6 +300,8 @@ int run_in_place(const VerifyOptions& options, const Place& place,
 
 int run_verify(VerifyOptions options) {
   lab::note_signals();
+  const Result<std::optional<acceptance::PrivateKey>> key = read_sign_key(options);
+  if (!key) return could_not(key.error());
   std::unique_ptr<LiveMetrics> live;
   if (!options.metrics.empty()) {
     Result<std::unique_ptr<LiveMetrics>> opened = LiveMetrics::open(options.metrics);
@@ -295,7 +317,7 @@ int run_verify(VerifyOptions options) {
     if (!read) return could_not(read.error());
     earlier = std::move(*read);
   }
-  return run_in_place(options, *place, earlier ? &*earlier : nullptr, live.get());
+  return run_in_place(options, *place, earlier ? &*earlier : nullptr, live.get(), *key);
 }
 
 void add_training_options(CLI::App& command, acceptance::TrainingOptions& training) {
@@ -363,8 +385,11 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
                    "address, as 0.0.0.0:18704")
       ->type_name("[ADDRESS:]PORT")
       ->check(listen_address_value());
+  command->add_option("--sign", options->sign, "sign the report with this Ed25519 key, a PEM file")
+      ->type_name("FILE");
   add_json_option(*command, options->json);
   add_report_commands(*command, invocation);
+  add_signature_command(*command, invocation);
   command->callback([options, command, &invocation] {
     if (!command->get_subcommands().empty()) return;
     invocation.run = [options] { return run_verify(*options); };

@@ -100,4 +100,21 @@ Result<void> ReportFolder::write(const acceptance::Report& report) const {
   return {};
 }
 
+Result<void> ReportFolder::sign(const acceptance::PrivateKey& key) const {
+  const std::string signature_file = fmt::format("{}/{}", path_, acceptance::kSignatureName);
+  std::error_code error;
+  std::filesystem::remove(signature_file, error);  // of the files as they were
+  const auto put = [this](const char* name, const std::string& text) {
+    return replace_file(fmt::format("{}/{}", path_, name), text);
+  };
+  if (auto written = put(acceptance::kSignerName, key.public_key().pem()); !written) return written;
+  const Result<acceptance::Manifest> manifest = acceptance::manifest_of(path_);
+  if (!manifest) return fail(manifest.error());
+  const std::string text = acceptance::text_of(*manifest);
+  const Result<std::string> signature = key.sign(text);
+  if (!signature) return fail(signature.error());
+  if (auto written = put(acceptance::kManifestName, text); !written) return written;
+  return put(acceptance::kSignatureName, *signature);
+}
+
 }  // namespace heddle::cli

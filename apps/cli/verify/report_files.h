@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "acceptance/report.h"
+#include "acceptance/signature.h"
 #include "base/descriptor.h"
 #include "base/result.h"
 
@@ -23,6 +24,10 @@ class ReportFolder {
   // Writes report.html, report.txt, report.json, junit.xml and ctrf.json; each is replaced as a
   // whole. Errors: kSystem.
   Result<void> write(const acceptance::Report& report) const;
+
+  // Signs all files that are there: SHA256SUMS, its signature, and the public key. Without all of
+  // it there is no signature. Errors: as acceptance::manifest_of().
+  Result<void> sign(const acceptance::PrivateKey& key) const;
 
  private:
   ReportFolder(std::string path, Descriptor held)

@@ -22,6 +22,7 @@ struct VerifyOptions {
   std::string report;
   std::string resume;
   std::string metrics;
+  std::string sign;  // file of a private key
   acceptance::TrainingOptions training;
   bool quick = false;
   bool full = false;
