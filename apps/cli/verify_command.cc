@@ -27,6 +27,7 @@
 #include "apps/cli/verify/live_metrics.h"
 #include "apps/cli/verify/report_commands.h"
 #include "apps/cli/verify/report_files.h"
+#include "apps/cli/verify/rewrite_command.h"
 #include "apps/cli/verify/signature_command.h"
 #include "apps/cli/verify/tested_lab.h"
 #include "apps/cli/verify/verify_options.h"
@@ -389,6 +390,7 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
       ->type_name("FILE");
   add_json_option(*command, options->json);
   add_report_commands(*command, invocation);
+  add_rewrite_command(*command, invocation);
   add_signature_command(*command, invocation);
   command->callback([options, command, &invocation] {
     if (!command->get_subcommands().empty()) return;

@@ -7,14 +7,14 @@ in the page's folder."""
 import pathlib
 import sys
 
-PIECE = 8000  # compilers take string literals of some 64 kB at most
+PIECE = 5000  # characters; compilers take string literals of some 64 kB at most
 
 
 def main(page, name, source):
     text = pathlib.Path(page).read_text(encoding="utf-8")
     for mark, shared in (("/*@STYLE@*/", "style.css"), ("/*@QUANTITIES@*/", "quantities.js"),
                          ("/*@FORMULAS@*/", "size_formulas.js")):
-        piece = pathlib.Path(page).with_name(shared).read_text(encoding="utf-8")
+        piece = pathlib.Path(page).with_name(shared).read_text(encoding="utf-8") if mark in text else ""
         text = text.replace(mark, piece.strip("\n"))
     pieces = [text[at:at + PIECE] for at in range(0, len(text), PIECE)]
     literals = "\n".join(f'    R"page({piece})page"' for piece in pieces)

@@ -14,6 +14,8 @@ extern const char* const kSimPage;
 extern const char* const kVerifyPage;
 extern const char* const kSizePage;
 extern const char* const kMonitorPage;
+// Catalogues of words, JSON: pages/words/.
+extern const char* const kWords_ja;  // NOLINT: named after the language's code
 
 // The page with `data` where it says "@DATA@" and `title` where it says "@TITLE@".
 std::string fill_page(const char* page, const std::string& title, const Json& data);

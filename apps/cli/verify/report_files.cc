@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "acceptance/documents.h"
-#include "apps/cli/pages/pages.h"
+#include "apps/cli/verify/report_page.h"
 #include "base/document.h"
 
 namespace heddle::cli {
@@ -83,10 +83,9 @@ Result<ReportFolder> ReportFolder::make(const std::string& folder) {
 
 Result<void> ReportFolder::write(const acceptance::Report& report) const {
   const Json document = acceptance::json_of(report);
-  const std::string title = fmt::format("Acceptance test of {}", report.fabric);
   const std::vector<std::pair<const char*, std::string>> files = {
       {"report.json", document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"},
-      {"report.html", fill_page(kVerifyPage, title, document)},
+      {"report.html", report_page(document, "en")},
       {"report.txt", acceptance::text_of(report)},
       {"junit.xml", acceptance::junit_of(report)},
       {"ctrf.json",
@@ -98,6 +97,20 @@ Result<void> ReportFolder::write(const acceptance::Report& report) const {
   }
   static_cast<void>(is_synced(path_, O_RDONLY | O_DIRECTORY));  // some file systems cannot
   return {};
+}
+
+Result<std::string> ReportFolder::write_page(const Json& document,
+                                             const std::string& language) const {
+  const std::string name = language == "en" ? "report.html" : "report." + language + ".html";
+  if (auto written = replace_file(path_ + "/" + name, report_page(document, language)); !written) {
+    return fail(written.error());
+  }
+  return name;
+}
+
+bool ReportFolder::is_signed() const {
+  std::error_code none;
+  return std::filesystem::exists(path_ + "/" + acceptance::kSignatureName, none);
 }
 
 Result<void> ReportFolder::sign(const acceptance::PrivateKey& key) const {

@@ -25,6 +25,12 @@ class ReportFolder {
   // whole. Errors: kSystem.
   Result<void> write(const acceptance::Report& report) const;
 
+  // Writes the page of a report's document in a language, and returns its name: "report.html" in
+  // English, "report.ja.html" in Japanese. Errors: kSystem.
+  Result<std::string> write_page(const acceptance::Json& document,
+                                 const std::string& language) const;
+
+  bool is_signed() const;
   // Signs all files that are there: SHA256SUMS, its signature, and the public key. Without all of
   // it there is no signature. Errors: as acceptance::manifest_of().
   Result<void> sign(const acceptance::PrivateKey& key) const;
