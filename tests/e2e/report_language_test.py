@@ -99,6 +99,20 @@ class Language(unittest.TestCase):
         self.assertEqual(self.write().returncode, 2)
         self.assertNotEqual(self.write("--language", "xx").returncode, 0)
 
+    def test_without_a_browser_there_is_no_pdf_and_a_clear_answer(self):
+        done = program.run("verify", "report", self.folder, "--pdf", settings={"PATH": "/nonexistent"})
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("install the package chromium", done.stderr)
+        self.assertFalse((self.folder / "report.pdf").exists())
+
+    @unittest.skipUnless(BROWSER, "there is no chromium")
+    def test_a_pdf_is_printed_and_nothing_is_left(self):
+        with tempfile.TemporaryDirectory(prefix="rp") as place:
+            done = program.run("verify", "report", self.folder, "--language", "ja", "--pdf", settings={"TMPDIR": place})
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual([each.name for each in pathlib.Path(place).glob("heddle-pdf*")], [])
+        self.assertEqual((self.folder / "report.ja.pdf").read_bytes()[:5], b"%PDF-")
+
     @unittest.skipUnless(BROWSER, "there is no chromium")
     def test_a_browser_finds_words_for_every_sentence(self):
         self.assertEqual(self.write("--language", "ja").returncode, 0)

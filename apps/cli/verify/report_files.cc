@@ -108,6 +108,10 @@ Result<std::string> ReportFolder::write_page(const Json& document,
   return name;
 }
 
+Result<void> ReportFolder::write_file(const std::string& name, const std::string& bytes) const {
+  return replace_file(path_ + "/" + name, bytes);
+}
+
 bool ReportFolder::is_signed() const {
   std::error_code none;
   return std::filesystem::exists(path_ + "/" + acceptance::kSignatureName, none);

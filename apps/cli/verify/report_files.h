@@ -30,6 +30,9 @@ class ReportFolder {
   Result<std::string> write_page(const acceptance::Json& document,
                                  const std::string& language) const;
 
+  // Replaces or adds a file. Errors: kSystem.
+  Result<void> write_file(const std::string& name, const std::string& bytes) const;
+
   bool is_signed() const;
   // Signs all files that are there: SHA256SUMS, its signature, and the public key. Without all of
   // it there is no signature. Errors: as acceptance::manifest_of().

@@ -14,20 +14,25 @@
 #include "apps/cli/terminal.h"
 #include "apps/cli/verify/report_files.h"
 #include "apps/cli/verify/report_page.h"
+#include "apps/cli/verify/report_pdf.h"
+#include "lab/run.h"
 
 namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
   heddle verify report rack7 --language ja
+  heddle verify report rack7 --language ja --pdf
   heddle verify report rack7 --language ja --sign signer.key
 
-Nothing is measured. The page is rack7/report.ja.html; the one in English stays.)";
+Nothing is measured. The page is rack7/report.ja.html; the one in English stays.
+--pdf prints it with Chromium, which must be installed, to rack7/report.ja.pdf.)";
 
 struct RewriteOptions {
   std::string folder;
   std::string language = "en";
   std::string sign;
+  bool pdf = false;
 };
 
 Result<std::string> rewrite(const RewriteOptions& options) {
@@ -48,13 +53,22 @@ Result<std::string> rewrite(const RewriteOptions& options) {
                 "sign it again with --sign KEY, or copy the folder without SHA256SUMS.sig");
   }
   Result<std::string> name = folder->write_page(*document, options.language);
-  if (!name || !key) return name;
+  if (!name) return name;
+  if (options.pdf) {
+    const Result<std::string> pdf = pdf_of(folder->path() + "/" + *name);
+    if (!pdf) return fail(pdf.error());
+    *name = name->substr(0, name->rfind('.')) + ".pdf";
+    if (auto written = folder->write_file(*name, *pdf); !written) return fail(written.error());
+  }
+  if (!key) return name;
   if (auto written = folder->sign(*key); !written) return fail(written.error());
   return name;
 }
 
 int run_rewrite(const RewriteOptions& options) {
+  lab::note_signals();
   const Result<std::string> name = rewrite(options);
+  if (lab::noted_signal() != 0) return 128 + lab::noted_signal();
   if (!name) {
     print_error(name.error());
     return kCouldNotRun;
@@ -79,6 +93,7 @@ void add_rewrite_command(CLI::App& verify, Invocation& invocation) {
       ->capture_default_str();
   command->add_option("--sign", options->sign, "sign the report with this Ed25519 key, a PEM file")
       ->type_name("FILE");
+  command->add_flag("--pdf", options->pdf, "write it as PDF too, by Chromium");
   command->callback(
       [options, &invocation] { invocation.run = [options] { return run_rewrite(*options); }; });
 }
