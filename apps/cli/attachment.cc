@@ -34,6 +34,18 @@ Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config) {
   return attach(config, static_cast<uint16_t>(config.integer("port")), true);
 }
 
+Result<std::unique_ptr<engine::Endpoint>> attach_client(
+    const Config& config, const std::vector<transport::ClusterKey>& keys) {
+  Result<engine::Options> options = engine::configured_options(config);
+  if (!options) return fail(options.error());
+  options->transport.keys = keys;
+  return engine::Endpoint::open(engine::configured_network(config), *options);
+}
+
+Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config, uint16_t port) {
+  return attach(config, port, true);
+}
+
 Result<std::unique_ptr<engine::Endpoint>> attach_rank(const Config& config) {
   Result<engine::Options> options = collectives::configured_rank_options(config);
   if (!options) return fail(options.error());

@@ -18,6 +18,7 @@
 #include "apps/cli/command_line/page_text.h"
 #include "apps/cli/completion_command.h"
 #include "apps/cli/config_command.h"
+#include "apps/cli/copy_command.h"
 #include "apps/cli/diagnose_command.h"
 #include "apps/cli/doctor_command.h"
 #include "apps/cli/help_command.h"
@@ -76,7 +77,7 @@ const std::vector<CommandGroup>& command_groups() {
         add_probe_command, add_verify_command}},
       {"Run",
        {add_run_command, add_resize_command, add_ranks_command, add_workload_command,
-        add_nccl_command}},
+        add_nccl_command, add_copy_command}},
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
         add_diagnose_command, add_monitor_command}},

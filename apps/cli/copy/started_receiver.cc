@@ -1,0 +1,76 @@
+// See started_receiver.h.
+#include "apps/cli/copy/started_receiver.h"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+
+#include "base/clocks.h"
+#include "base/interrupt.h"
+#include "copying/params.h"
+#include "engine/key_file.h"
+#include "launch/remote_shell.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr size_t kLongestLine = 4096;
+
+// Waits a slice for output, and adds it. False: it has ended.
+bool read_some(int descriptor, std::string& text) {
+  pollfd watched{descriptor, POLLIN, 0};
+  if (poll(&watched, 1, static_cast<int>(copying::params::kSlice / millis(1))) <= 0) return true;
+  std::array<char, 512> piece{};
+  const ssize_t got = read(descriptor, piece.data(), piece.size());
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  text.append(piece.data(), static_cast<size_t>(got));
+  return got > 0 && text.size() <= kLongestLine;
+}
+
+}  // namespace
+
+Result<StartedReceiver> StartedReceiver::start(const std::string& via, const std::string& host,
+                                               const std::string& folder) {
+  const Result<launch::RemoteShell> shell = launch::parse_remote_shell(via);
+  if (!shell) return fail(shell.error());
+  const Result<transport::ClusterKey> key = engine::generate_key();
+  if (!key) return fail(key.error());
+  const launch::RemoteCommand command{.words = {"heddle", "copy", "--receive", folder},
+                                      .settings = launch::settings_for_others(),
+                                      .secrets = {{"HEDDLE_KEY_FILE", engine::key_file_text(*key)}},
+                                      .same_folder = false};
+  Result<launch::RemoteStream> stream = launch::RemoteStream::start(*shell, host, command);
+  if (!stream) return fail(stream.error());
+  StartedReceiver made(std::move(*stream), *key);
+  if (Result<void> read = made.read_port(host); !read) return fail(read.error());
+  return made;
+}
+
+Result<void> StartedReceiver::read_port(const std::string& host) {
+  std::string text;
+  while (text.find('\n') == std::string::npos) {
+    if (interrupted() != 0) return fail(ErrorCode::kCancelled, "stopped", "by a signal");
+    if (read_some(stream_.descriptor(), text)) continue;
+    return fail(ErrorCode::kUnavailable, fmt::format("cannot start a receiver on {}", host),
+                stream_.complaint());
+  }
+  text.erase(text.find('\n'));
+  const std::string digits = text.substr(text.rfind(':') + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port_);
+  if (error == std::errc() && end == digits.data() + digits.size() && port_ != 0) return {};
+  return fail(ErrorCode::kUnavailable, fmt::format("cannot start a receiver on {}", host),
+              fmt::format("it wrote '{}'", text), "install the same version of heddle there");
+}
+
+std::string StartedReceiver::finish() {
+  std::string rest;
+  for (int slices = 0; slices < 30 && read_some(stream_.descriptor(), rest); ++slices) {
+  }
+  return stream_.complaint();
+}
+
+}  // namespace heddle::cli

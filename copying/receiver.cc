@@ -1,0 +1,143 @@
+// Receiver: see receiver.h.
+#include "copying/receiver.h"
+
+#include "copying/params.h"
+#include "datapath/resolve.h"
+
+namespace heddle::copying {
+
+Result<std::unique_ptr<Receiver>> Receiver::make(engine::Endpoint& endpoint,
+                                                 engine::Connection connection,
+                                                 std::string folder) {
+  std::unique_ptr<Receiver> made(new Receiver(endpoint, connection, std::move(folder)));
+  if (Result<void> opened = made->open(); !opened) return fail(opened.error());
+  return made;
+}
+
+Receiver::Receiver(engine::Endpoint& endpoint, engine::Connection connection, std::string folder)
+    : endpoint_(endpoint),
+      connection_(connection),
+      peer_(datapath::to_text(endpoint.status(connection).peer)),
+      came_at_(endpoint.now()),
+      store_(std::move(folder)),
+      exchange_([&endpoint] { endpoint.interrupt(); }) {}
+
+Receiver::~Receiver() {
+  exchange_.stop();
+  if (disk_.joinable()) disk_.join();
+  endpoint_.abort(connection_);
+  for (const PostedMessage& each : receiving_) endpoint_.wait(each.operation, Nanos::never());
+  for (const SentAnswers& each : sending_) endpoint_.wait(each.operation, Nanos::never());
+}
+
+Result<void> Receiver::open() {
+  auto content = MessageMemory::make(endpoint_, params::kMessageBytes, params::kMessages);
+  if (!content) return fail(content.error());
+  content_ = std::move(*content);
+  for (size_t i = 0; i < params::kMessages; ++i) {
+    if (Result<void> posted = post_content(i); !posted) return posted;
+  }
+  Result<Thread> disk = start_thread("heddle-write", [this] { exchange_.set_end(write_disk()); });
+  if (!disk) return fail(disk.error());
+  disk_ = std::move(*disk);
+  return {};
+}
+
+Result<void> Receiver::post_content(size_t index) {
+  Result<engine::Operation> posted = endpoint_.receive(
+      connection_, kContentChannel, content_.payload(index, params::kMessageBytes));
+  if (!posted) return fail(posted.error());
+  receiving_.push_back({index, *posted});
+  return {};
+}
+
+// The thread of the disk.
+Result<void> Receiver::write_disk() {
+  std::vector<Record> answers;
+  while (!store_.finished()) {
+    const std::optional<MessagePlace> place = exchange_.next_place();
+    if (!place) {
+      if (!exchange_.wait(true)) break;
+      continue;
+    }
+    const Result<void> taken =
+        store_.take(content_.message(place->index).first(place->bytes), answers);
+    if (!taken) answers.push_back({.kind = RecordKind::kFatal, .error = taken.error()});
+    answer(answers);
+    if (!taken) return taken;
+    exchange_.to_network(*place);
+  }
+  return {};
+}
+
+void Receiver::answer(std::vector<Record>& records) {
+  size_t next = 0;
+  while (next < records.size()) {
+    Answers message(params::kAnswerBytes);
+    RecordWriter writer(message);
+    while (next < records.size() && writer.add(records[next])) ++next;
+    message.resize(writer.bytes());
+    exchange_.answers_to_network(std::move(message), params::kAnswers);
+  }
+  records.clear();
+}
+
+bool Receiver::step() {
+  if (!content_ended_) content_ended_ = !take_content();
+  const std::optional<Result<void>> end = exchange_.end();
+  send_answers();
+  if (!introduced_ && endpoint_.now() - came_at_ >= params::kIntroduceWithin) {
+    error_ = {ErrorCode::kTimeout, "cannot receive this copy", "the sender did not say hello", ""};
+    return false;
+  }
+  // A sender that has the last answer closes; one that stays is left after a while.
+  if (end && !leaving_) leaving_ = endpoint_.now();
+  if (leaving_ && endpoint_.now() - *leaving_ >= params::kGoodbye) content_ended_ = true;
+  if (!content_ended_) return true;
+  // The sender has left: what came from it is written before this ends.
+  if (!end && exchange_.idle()) exchange_.stop();
+  if (!end) return true;
+  if (!*end) error_ = end->error();
+  return false;
+}
+
+// False: nothing more can come.
+bool Receiver::take_content() {
+  while (const std::optional<MessagePlace> released = exchange_.take_from_disk()) {
+    if (Result<void> posted = post_content(released->index); !posted) break;
+  }
+  while (!receiving_.empty()) {
+    const PostedMessage first = receiving_.front();
+    const engine::Outcome outcome = endpoint_.peek(first.operation);
+    if (!outcome.done) return true;
+    receiving_.pop_front();
+    if (!outcome.ok) {
+      error_ = end_of(endpoint_, connection_, outcome.error);
+      return false;
+    }
+    introduced_ = true;
+    exchange_.to_disk({first.index, outcome.bytes});
+  }
+  return endpoint_.status(connection_).state != engine::ConnectionState::kClosed;
+}
+
+void Receiver::send_answers() {
+  while (!sending_.empty() && endpoint_.peek(sending_.front().operation).done) {
+    sending_.pop_front();
+  }
+  while (sending_.size() < params::kAnswers) {
+    std::optional<Answers> answers = exchange_.take_answers_from_disk();
+    if (!answers) return;
+    sending_.push_back({std::move(*answers), {}});
+    SentAnswers& last = sending_.back();
+    Result<engine::Operation> posted =
+        endpoint_.send(connection_, kAnswerChannel, last.bytes.data(), last.bytes.size());
+    if (posted) {
+      last.operation = *posted;
+    } else {
+      sending_.pop_back();
+    }
+  }
+}
+
+}  // namespace heddle::copying

@@ -1,0 +1,64 @@
+// Receiver: one copy that a listener receives over a connection. Its owner's thread moves messages
+// by step(), and one thread writes the disk.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/thread.h"
+#include "copying/exchange.h"
+#include "copying/message_memory.h"
+#include "copying/store.h"
+#include "engine/endpoint.h"
+
+namespace heddle::copying {
+
+class Receiver {
+ public:
+  // Into `folder`; it owns the connection. Errors: kExhausted (memory, threads).
+  static Result<std::unique_ptr<Receiver>> make(engine::Endpoint& endpoint,
+                                                engine::Connection connection, std::string folder);
+  ~Receiver();
+
+  // Moves on what can be. False: the copy is over.
+  bool step();
+
+  const std::string& peer() const { return peer_; }
+  // When over: whether the sender confirmed the end, and why not.
+  bool whole() const { return store_.finished(); }
+  const Error& error() const { return error_; }
+  const Store& store() const { return store_; }
+
+ private:
+  Receiver(engine::Endpoint& endpoint, engine::Connection connection, std::string folder);
+  Result<void> open();
+  Result<void> write_disk();
+  void answer(std::vector<Record>& records);
+  Result<void> post_content(size_t index);
+  void send_answers();
+  bool take_content();
+
+  engine::Endpoint& endpoint_;
+  const engine::Connection connection_;
+  const std::string peer_;
+  const Nanos came_at_;
+  Store store_;
+  Exchange exchange_;
+  MessageMemory content_;
+  struct SentAnswers {
+    Answers bytes;
+    engine::Operation operation;
+  };
+  std::deque<PostedMessage> receiving_;
+  std::deque<SentAnswers> sending_;
+  Thread disk_;
+  Error error_;
+  std::optional<Nanos> leaving_;  // since when only the sender's close is awaited
+  bool content_ended_ = false;
+  bool introduced_ = false;
+};
+
+}  // namespace heddle::copying

@@ -1,0 +1,129 @@
+// Sender: see sender.h.
+#include "copying/sender.h"
+
+#include "base/interrupt.h"
+#include "copying/params.h"
+
+namespace heddle::copying {
+
+Result<std::unique_ptr<Sender>> Sender::make(engine::Endpoint& endpoint,
+                                             engine::Connection connection, SourceOptions options) {
+  std::unique_ptr<Sender> sender(new Sender(endpoint, connection, std::move(options)));
+  if (Result<void> opened = sender->open(); !opened) return fail(opened.error());
+  return sender;
+}
+
+Sender::Sender(engine::Endpoint& endpoint, engine::Connection connection, SourceOptions options)
+    : endpoint_(endpoint),
+      connection_(connection),
+      source_(std::move(options)),
+      exchange_([&endpoint] { endpoint.interrupt(); }) {}
+
+Sender::~Sender() {
+  exchange_.stop();
+  if (disk_.joinable()) disk_.join();
+  if (!ended_) endpoint_.abort(connection_);
+  for (const PostedMessage& each : sending_) endpoint_.wait(each.operation, Nanos::never());
+  for (const PostedMessage& each : receiving_) {
+    if (ended_) endpoint_.cancel(each.operation);
+    endpoint_.wait(each.operation, Nanos::never());
+  }
+}
+
+Result<void> Sender::open() {
+  auto content = MessageMemory::make(endpoint_, params::kMessageBytes, params::kMessages);
+  if (!content) return fail(content.error());
+  auto answers = MessageMemory::make(endpoint_, params::kAnswerBytes, params::kAnswers);
+  if (!answers) return fail(answers.error());
+  content_ = std::move(*content);
+  answers_ = std::move(*answers);
+  for (size_t i = 0; i < params::kAnswers; ++i) {
+    if (Result<void> posted = post_answer(i); !posted) return posted;
+  }
+  for (size_t i = 0; i < params::kMessages; ++i) exchange_.to_disk({i, 0});
+  Result<Thread> disk = start_thread("heddle-read", [this] { exchange_.set_end(read_disk()); });
+  if (!disk) return fail(disk.error());
+  disk_ = std::move(*disk);
+  return {};
+}
+
+// The thread of the disk.
+Result<void> Sender::read_disk() {
+  std::optional<MessagePlace> place;
+  while (!source_.finished()) {
+    while (const std::optional<Answers> answers = exchange_.next_answers()) {
+      if (Result<void> taken = source_.take(*answers); !taken) return taken;
+    }
+    if (!place) place = exchange_.next_place();
+    if (place) {
+      RecordWriter writer(content_.message(place->index));
+      source_.fill(writer);
+      if (writer.bytes() > 0) {
+        exchange_.to_network({place->index, writer.bytes()});
+        place.reset();
+        continue;
+      }
+    }
+    if (source_.finished()) break;
+    if (!exchange_.wait(!place)) break;
+  }
+  return {};
+}
+
+Result<void> Sender::post_answer(size_t index) {
+  Result<engine::Operation> posted =
+      endpoint_.receive(connection_, kAnswerChannel, answers_.payload(index, params::kAnswerBytes));
+  if (!posted) return fail(end_of(endpoint_, connection_, posted.error().code));
+  receiving_.push_back({index, *posted});
+  return {};
+}
+
+Result<void> Sender::run(const std::function<void(const CopyCounts&)>& progress) {
+  Nanos shown;
+  while (true) {
+    if (interrupted() != 0) return fail(ErrorCode::kCancelled, "stopped", "by a signal");
+    if (Result<void> stepped = step(); !stepped) return stepped;
+    if (const std::optional<Result<void>> end = exchange_.end()) {
+      ended_ = end->has_value();
+      return *end;
+    }
+    endpoint_.progress(params::kSlice);
+    if (const Nanos now = endpoint_.now(); now - shown >= params::kSlice) {
+      shown = now;
+      progress(source_.counts());
+    }
+  }
+}
+
+Result<void> Sender::step() {
+  // Answers first: a receiver's reason comes before the end of the connection.
+  while (!receiving_.empty()) {
+    const PostedMessage first = receiving_.front();
+    const engine::Outcome outcome = endpoint_.peek(first.operation);
+    if (!outcome.done) break;
+    receiving_.pop_front();
+    if (!outcome.ok) {
+      if (exchange_.end()) return {};
+      return fail(end_of(endpoint_, connection_, outcome.error));
+    }
+    const auto bytes = answers_.message(first.index).first(outcome.bytes);
+    exchange_.answers_to_disk(Answers(bytes.begin(), bytes.end()));
+    if (Result<void> posted = post_answer(first.index); !posted) return {};
+  }
+  while (!sending_.empty()) {
+    const PostedMessage first = sending_.front();
+    const engine::Outcome outcome = endpoint_.peek(first.operation);
+    if (!outcome.done) break;
+    sending_.pop_front();
+    if (!outcome.ok) break;  // the answers' receives report why
+    exchange_.to_disk({first.index, 0});
+  }
+  while (const std::optional<MessagePlace> filled = exchange_.take_from_disk()) {
+    Result<engine::Operation> posted = endpoint_.send(
+        connection_, kContentChannel, content_.payload(filled->index, filled->bytes));
+    if (posted) sending_.push_back({filled->index, *posted});
+  }
+  return {};
+}
+
+}  // namespace heddle::copying

@@ -1,0 +1,72 @@
+// Store: the receiving side of a copy, without a network. It takes the sender's records in their
+// order, writes below one folder, and gives the answers. Its memory does not grow with the number
+// of files.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "copying/digest.h"
+#include "copying/part_file.h"
+#include "copying/records.h"
+#include "copying/safe_folder.h"
+
+namespace heddle::copying {
+
+class Store {
+ public:
+  // `root` is the folder that the listener's user named.
+  explicit Store(std::string root) : root_(std::move(root)) {}
+
+  // Takes a message, and adds to `answers`. A file that fails is an answer. Errors: those that end
+  // the copy, as a full disk or records that are none.
+  Result<void> take(std::span<const std::byte> message, std::vector<Record>& answers);
+
+  bool greeted() const { return folder_.has_value(); }
+  bool finished() const { return finished_; }
+  uint64_t files() const { return files_; }
+  uint64_t bytes() const { return bytes_; }  // of content, without what was there
+  uint64_t failures() const { return failures_; }
+
+ private:
+  struct Writing {
+    uint64_t id = 0;
+    PartFile part;
+    Digest digest;
+  };
+  struct KeptPart {
+    uint64_t id = 0;
+    uint64_t bytes = 0;
+    Digest digest;
+  };
+
+  Result<void> take(const Record& record);
+  Result<void> greet(const Record& hello);
+  Result<void> make_folder(const Record& record);
+  Result<void> make_link(const Record& record);
+  Result<void> leave_folder(const Record& record);
+  Result<void> offer(const Record& record);
+  Result<void> want(const Record& record, const SafeFolder::Place& place);
+  Result<void> start(const Record& record);
+  Result<void> append(const Record& record);
+  Result<void> end(const Record& record);
+  void withdraw();
+
+  const std::string root_;
+  std::optional<SafeFolder> folder_;
+  std::optional<Writing> writing_;  // one file at a time
+  std::vector<KeptPart> kept_parts_;
+  std::vector<Record>* answers_ = nullptr;  // during take()
+  bool dry_ = false;
+  bool finished_ = false;
+  uint64_t files_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t failures_ = 0;
+};
+
+}  // namespace heddle::copying

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""heddle copy: trees, keys, either end killed and gone on with, a full disk, two copies at once."""
+
+import contextlib
+import filecmp
+import json
+import os
+import pathlib
+import signal
+import tempfile
+import time
+import unittest
+
+import program
+
+# A path's quiet peer is dead after this.
+QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "1500"}
+
+
+def write_tree(folder):
+    """Large, small and empty files, links, a folder without write permission, a name that is no text."""
+    (folder / "deep/er").mkdir(parents=True)
+    (folder / "deep/er/large").write_bytes(os.urandom(5_000_001))
+    (folder / "empty").write_bytes(b"")
+    for i in range(300):
+        (folder / f"deep/{i}").write_bytes(os.urandom(i * 7))
+    os.symlink("er/large", folder / "deep/link")
+    with open(os.fsencode(folder) + b"/a\nb\xff", "wb") as file:
+        file.write(b"odd")
+    os.chmod(folder / "empty", 0o640)
+    os.utime(folder / "deep/er", ns=(1, 1_234_567_890_123_456_789))
+
+
+class Copy(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cp")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.source = self.folder / "from"
+        self.target = self.folder / "to"
+        self.source.mkdir()
+        self.target.mkdir()
+        self.key = self.folder / "key"
+        self.assertEqual(program.run("key", "generate", self.key).returncode, 0)
+        self.settings = {"HEDDLE_KEY_FILE": str(self.key), **QUICK}
+
+    @contextlib.contextmanager
+    def receiver(self, *more, port=None, target=None):
+        port = port or program.free_port()
+        with program.started("copy", "--listen", target or self.target, "-p", port, *more,
+                             settings=self.settings) as process:
+            process.wait_for("receives on")
+            yield process, port
+
+    def copy(self, port, *more, source=None):
+        return program.run("copy", source or f"{self.source}/", "127.0.0.1:", "-p", port, "--json", *more,
+                           settings=self.settings)
+
+    def expect_same(self, left=None, right=None):
+        compared = filecmp.dircmp(left or self.source, right or self.target, hide=[], ignore=[])
+        self.assertEqual((compared.left_only, compared.right_only, compared.funny_files), ([], [], []))
+        _, differ, wrong = filecmp.cmpfiles(compared.left, compared.right, compared.common_files, shallow=False)
+        self.assertEqual((differ, wrong), ([], []))
+        for name in compared.common_dirs:
+            self.expect_same(os.path.join(compared.left, name), os.path.join(compared.right, name))
+
+    def test_a_tree_arrives_whole_and_is_not_copied_twice(self):
+        write_tree(self.source)
+        with self.receiver() as (_, port):
+            first = self.copy(port)
+            self.assertEqual(first.returncode, 0, first.stderr)
+            self.assertEqual(json.loads(first.stdout)["files"], 303)
+            self.expect_same()
+            for name in ("empty", "deep/er", "deep/er/large"):
+                here, there = os.stat(self.source / name), os.stat(self.target / name)
+                self.assertEqual((here.st_mode, here.st_mtime_ns), (there.st_mode, there.st_mtime_ns), name)
+            self.assertEqual(os.readlink(self.target / "deep/link"), "er/large")
+            again = json.loads(self.copy(port).stdout)
+            self.assertEqual((again["files"], again["skipped"], again["bytes"]), (0, 303, 0))
+            named = self.copy(port, source=str(self.source))
+            self.assertEqual(named.returncode, 0, named.stderr)
+            self.expect_same(right=self.target / "from")
+
+    def test_a_listener_needs_keys_unless_the_user_says_so(self):
+        refused = program.run("copy", "--listen", self.target)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("anyone who reaches this port could write files", refused.stderr)
+        (self.source / "file").write_text("text", encoding="ascii")
+        with self.receiver() as (_, port):
+            stranger = program.run("copy", f"{self.source}/", "127.0.0.1:", "-p", port,
+                                   settings={"HEDDLE_HANDSHAKE_TIMEOUT_MS": "1500"})
+            self.assertEqual(stranger.returncode, 2, stranger.stdout)
+        self.assertEqual(os.listdir(self.target), [])
+
+    def test_a_dry_run_writes_nothing(self):
+        write_tree(self.source)
+        with self.receiver() as (_, port):
+            done = self.copy(port, "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["files"], 303)
+        self.assertEqual(os.listdir(self.target), [])
+
+    def wait_for_part(self, least=20_000_000):
+        part = self.target / ".large.heddle-part"
+        until = time.monotonic() + 30
+        while not part.exists() or part.stat().st_size < least:
+            self.assertLess(time.monotonic(), until, "no incomplete file")
+            time.sleep(0.005)
+        return part
+
+    def interrupt(self, victim):
+        """Kills one end in mid-copy; what the other one reports, and how much was there then."""
+        (self.source / "large").write_bytes(os.urandom(1 << 20) * 1500)
+        port = program.free_port()
+        with self.receiver(port=port) as (receiver, _):
+            with program.started("copy", f"{self.source}/", "127.0.0.1:", "-p", port, settings=self.settings) as sender:
+                part = self.wait_for_part()
+                {"sender": sender, "receiver": receiver}[victim].signal(signal.SIGKILL)
+                if victim == "receiver":
+                    self.assertEqual(sender.wait(), 2)
+                    self.assertIn("run the copy again", sender.said())
+                else:
+                    receiver.wait_for("is incomplete")
+            self.assertFalse((self.target / "large").exists())
+            there = part.stat().st_size
+        with self.receiver() as (_, port):
+            done = self.copy(port)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        summary = json.loads(done.stdout)
+        self.assertEqual((summary["resumed_bytes"], summary["bytes"]), (there, (1500 << 20) - there))
+        self.expect_same()
+
+    def test_a_killed_sender_is_gone_on_with(self):
+        self.interrupt("sender")
+
+    def test_a_killed_receiver_is_gone_on_with(self):
+        self.interrupt("receiver")
+
+    def test_a_full_disk_ends_the_copy_with_the_files_name(self):
+        small = self.folder / "small"
+        program.mount_small_disk(self, small, "4m")
+        (self.source / "large").write_bytes(os.urandom(8 << 20))
+        with self.receiver(target=small) as (receiver, port):
+            done = self.copy(port)
+            receiver.wait_for("is incomplete")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertRegex(done.stderr, "cannot write 'large': No space left")
+        self.assertFalse((small / "large").exists())
+
+    def test_links_at_the_destination_are_not_followed(self):
+        outside = self.folder / "outside"
+        outside.mkdir()
+        os.symlink(outside, self.target / "deep")
+        (self.source / "deep").mkdir()
+        (self.source / "deep/file").write_text("text", encoding="ascii")
+        (self.source / "other").write_text("text", encoding="ascii")
+        with self.receiver() as (_, port):
+            done = self.copy(port)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("symbolic link", done.stderr)
+        self.assertEqual(os.listdir(outside), [])
+        self.assertTrue((self.target / "other").exists())
+
+    def test_two_copies_at_once_leave_one_whole_file(self):
+        (self.source / "large").write_bytes(os.urandom(1 << 20) * 300)
+        with self.receiver() as (_, port):
+            words = ("copy", f"{self.source}/", "127.0.0.1:", "-p", port)
+            with program.started(*words, settings=self.settings) as one:
+                self.wait_for_part(1)
+                other = program.run(*words, settings=self.settings)
+                self.assertEqual(one.wait(), 0, one.said())
+        self.assertIn(other.returncode, (0, 1), other.stderr)  # 0: the first one had ended
+        if other.returncode == 1:
+            self.assertIn("another copy writes it", other.stderr)
+        self.expect_same()
+
+    def test_wrong_words_are_refused(self):
+        for words, why in ((["a"], "a source and HOST:FOLDER"), (["a", "b"], "names no host")):
+            done = program.run("copy", *words)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(why, done.stderr)
+        with self.receiver() as (_, port):
+            missing = self.copy(port, source="/nonexistent")
+        self.assertEqual(missing.returncode, 1)
+        self.assertIn("/nonexistent", missing.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
