@@ -245,6 +245,10 @@ class Copy {
     summary_.errors = failed_.all();
     const bool stopped = interrupted() != 0;
     for (const Error& each : summary_.errors) print_error(each);
+    if (summary_.failed > summary_.errors.size()) {
+      print_warning(fmt::format("{} more were not copied",
+                                count_text(summary_.failed - summary_.errors.size())));
+    }
     if (options_.json) {
       const Error* const error = ran || stopped ? nullptr : &ran.error();
       const Json document = summary_document(summary_, options_.dry_run, error);

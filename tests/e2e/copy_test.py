@@ -174,6 +174,33 @@ class Copy(unittest.TestCase):
             self.assertIn("another copy writes it", other.stderr)
         self.expect_same()
 
+    def test_a_receiver_is_started_by_a_shell_with_a_key_of_its_own(self):
+        write_tree(self.source)
+        new = self.target / "new"
+        words = ("copy", "--via", "env CPHOST={host}", "--json", f"{self.source}/")
+        done = program.run(*words, f"127.0.0.1:{new}", settings=self.settings)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["files"], 303)
+        self.expect_same(right=new)
+        (self.source / "large").write_bytes(os.urandom(1 << 20) * 1500)
+        with program.started(*words, f"127.0.0.1:{self.target}") as sender:
+            self.wait_for_part()
+            sender.signal(signal.SIGINT)
+            self.assertEqual(sender.wait(), 130, sender.said())
+        self.assertFalse((self.target / "large").exists())
+        refused = program.run(*words, f"127.0.0.1:{self.source}/empty")
+        self.assertEqual(refused.returncode, 2)
+        self.assertRegex(refused.stderr, "cannot start a receiver on 127.0.0.1: cannot open the folder .*empty'")
+        left = [line for line in pathlib.Path("/proc").glob("[0-9]*/cmdline")
+                if str(self.folder).encode() in self.words_of(line)]
+        self.assertEqual(left, [])
+
+    @staticmethod
+    def words_of(file):
+        with contextlib.suppress(OSError):
+            return file.read_bytes()
+        return b""
+
     def test_wrong_words_are_refused(self):
         for words, why in ((["a"], "a source and HOST:FOLDER"), (["a", "b"], "names no host")):
             done = program.run("copy", *words)

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <vector>
 
 #include "base/clocks.h"
 #include "base/interrupt.h"
@@ -19,6 +20,15 @@ namespace heddle::cli {
 namespace {
 
 constexpr size_t kLongestLine = 4096;
+
+// This process' settings, without its own address and keys.
+std::vector<std::string> settings_there() {
+  std::vector<std::string> settings = launch::settings_for_others();
+  std::erase_if(settings, [](const std::string& each) {
+    return each.starts_with("HEDDLE_KEY_FILE=") || each.starts_with("HEDDLE_BIND=");
+  });
+  return settings;
+}
 
 // Waits a slice for output, and adds it. False: it has ended.
 bool read_some(int descriptor, std::string& text) {
@@ -40,7 +50,7 @@ Result<StartedReceiver> StartedReceiver::start(const std::string& via, const std
   const Result<transport::ClusterKey> key = engine::generate_key();
   if (!key) return fail(key.error());
   const launch::RemoteCommand command{.words = {"heddle", "copy", "--receive", folder},
-                                      .settings = launch::settings_for_others(),
+                                      .settings = settings_there(),
                                       .secrets = {{"HEDDLE_KEY_FILE", engine::key_file_text(*key)}},
                                       .same_folder = false};
   Result<launch::RemoteStream> stream = launch::RemoteStream::start(*shell, host, command);
