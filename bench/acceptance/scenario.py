@@ -108,9 +108,10 @@ def _throughput_contests(cable, seconds):
     return [
         _Contest("qperf", cable, ["sh", "-c", f"echo listens; exec {qperf}"], ["sh", "-c", asking],
                  seconds * len(tests) + 20),
-        _Contest("heddle", cable, [heddle, "perf", "--listen", "--once"],
-                 [heddle, "perf", cable.far_address, "bw", "lat", "-t", f"{seconds}s", "-s", "1M", "--json"],
-                 seconds * 2 + 20),
+        _Contest("heddle, bandwidth", cable, [heddle, "perf", "--listen", "--once"],
+                 [heddle, "perf", cable.far_address, "bw", "-t", f"{seconds}s", "-s", "1M", "--json"], seconds + 20),
+        _Contest("heddle, latency", cable, [heddle, "perf", "--listen", "--once"],
+                 [heddle, "perf", cable.far_address, "lat", "-t", f"{seconds}s", "-s", "64", "--json"], seconds + 20),
         _Contest("limit, bandwidth", cable, raw_server, [*raw_client, "--mtu", str(_MTU), "--mode", "copy"],
                  seconds + 20),
         _Contest("limit, latency", cable, raw_server, [*raw_client, "--test", "lat", "-s", "64"], seconds + 20),
@@ -137,14 +138,10 @@ def _figures_of(samples):
         add("udp_bw received", _gbits(tests["udp_bw"]["recv_bw"]))
         for name in ("tcp_lat", "udp_lat"):
             add(name, tests[name]["latency"] / 1e3)
-    for sample in samples["heddle"]:
-        bandwidth, latency = _of_heddle(sample.output)
-        add("heddle, bandwidth", bandwidth)
-        add("heddle, latency", latency)
-    for sample in samples["limit, bandwidth"]:
-        add("limit, bandwidth", json.loads(sample.output)["tests"][0]["goodput_gbits_per_s"])
-    for sample in samples["limit, latency"]:
-        add("limit, latency", json.loads(sample.output)["tests"][0]["half_round_trip_us_p50"])
+    for who in ("heddle", "limit"):
+        for what, key in (("bandwidth", "goodput_gbits_per_s"), ("latency", "half_round_trip_us_p50")):
+            for sample in samples[f"{who}, {what}"]:
+                add(f"{who}, {what}", json.loads(sample.output)["tests"][0][key])
     return figures
 
 
@@ -163,7 +160,7 @@ def _throughput(arguments, progress):
             for name in ("tcp_bw", "udp_bw sent", "udp_bw received", "heddle, bandwidth", "limit, bandwidth")]
     rows += [_row(name, figures[name], figures["limit, latency"], "us")
              for name in ("tcp_lat", "udp_lat", "heddle, latency", "limit, latency")]
-    return {"rows": rows, "machine": [summary(runs) for runs in samples.values()]}
+    return {"rows": rows, "disturbances": [summary(runs) for runs in samples.values()]}
 
 
 def _rdma(arguments, progress):
@@ -262,6 +259,6 @@ def show(document):
         _show_training(document)
     else:
         _show_rows(document)
-    if "machine" in document and isinstance(document["machine"], list):
-        disturbance_note(document["machine"])
+    if "disturbances" in document:
+        disturbance_note(document["disturbances"])
     print(f"\n  {_NOT_COMPARABLE[step]}")

@@ -262,7 +262,7 @@ class Openssl:
     """OpenSSL's rate of encrypting, or decrypting, blocks of a segment's size on one core."""
 
     def __init__(self, opens):
-        self.name = "OpenSSL alone, " + ("opens" if opens else "seals")
+        self.name = "OpenSSL alone, " + ("decrypts" if opens else "encrypts")
         self._words = ["-decrypt"] if opens else []
 
     def run(self):

@@ -163,7 +163,8 @@ def hostile(document):
         part = document["keys"]
         made.append(figure("keys", f"One connection with cluster keys, MTU {part['mtu_bytes']}, no rate limit",
                            "Gb/s of payload", ["goodput"],
-                           [(name, [value]) for name, value in part["goodput_gbits_per_s"].items()], 1))
+                           [(name, [value]) for name, value in part["goodput_gbits_per_s"].items()], 1,
+                           page_rows=["heddle without keys", "heddle, headers protected", "heddle with keys"]))
     if "flood" in document:
         part = document["flood"]
         made.append(figure("flood", f"Encrypted transfer over a link of {part['link']} under a flood",
@@ -193,6 +194,8 @@ def distance(document):
     columns = [f"{part['km']} km" for part in parts]
     return [figure("distance", f"One connection over a cable of {document['mbits']} Mb/s", "share of payload capacity",
                    columns, by_program(parts, "to_capacity")),
+            figure("distance_message", "Messages of 64 KiB over distance, RTT/2, median", "µs", columns,
+                   by_program(parts, "message_us_p50"), 0),
             figure("distance_simulated", "One connection over distance, simulated", "share of payload capacity",
                    columns,
                    [("heddle", [one(part["simulated_to_capacity"]) for part in parts])], 3, simulated=True)]
@@ -348,7 +351,7 @@ SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": mu
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",
            "loss": "more", "failure": "less", "elastic": "less", "gpu_training": "less", "gpu_death": "less",
            "nccl_spines": "more",
-           "incast": "less", "allreduce": "more", "distance": "more"}
+           "incast": "less", "allreduce": "more", "distance": "more", "distance_message": "less"}
 
 
 _SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "training": "Training ResNet-18, to Gloo",

@@ -97,7 +97,9 @@ def documents():
                     "flood": {"link": "1gbit", "goodput_gbits_per_s": {"quiet": one, "flooded": one}}},
         "recording": {"alternating": {"65536": {"wall_ns": cost}}, "training_in_turn": {"wall_ns": cost}},
         "distance": {"mbits": 1000, "cases": [{"km": 100, "buffers": "raised", "simulated_to_capacity": 0.9,
-                                               "programs": programs("to_capacity", "heddle", "TCP cubic")}]},
+                                               "programs": [
+                                                   {"program": name, "to_capacity": one, "message_us_p50": one}
+                                                   for name in ("heddle", "TCP cubic")]}]},
         "size": {"question": "overlap", "parameters": 10**9, "rate": "100Gbit/s", "cases": [
             {"model": "A", "gpus": gpus, "formula": {"speedup": 1.9}, "simulated": {"speedup": 2.0},
              "errors": dict.fromkeys(("computation_s", "communication_s", "step_s", "exposed_s", "speedup"), -0.05)}
