@@ -34,7 +34,7 @@ def sample(cases, every=4):
 def environment(**settings):
     """A clean one: no HEDDLE_* of the caller, no configuration file of the host."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE")}
-    clean.update(HOME="/nonexistent", LC_ALL="C.UTF-8", **settings)
+    clean.update({"HOME": "/nonexistent", "LC_ALL": "C.UTF-8", **settings})
     return clean
 
 

@@ -108,9 +108,10 @@ class Language(unittest.TestCase):
     @unittest.skipUnless(BROWSER, "there is no chromium")
     def test_a_pdf_is_printed_and_nothing_is_left(self):
         with tempfile.TemporaryDirectory(prefix="rp") as place:
-            done = program.run("verify", "report", self.folder, "--language", "ja", "--pdf", settings={"TMPDIR": place})
+            done = program.run("verify", "report", self.folder, "--language", "ja", "--pdf",
+                               settings={"TMPDIR": place, "HOME": place})
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertEqual([each.name for each in pathlib.Path(place).glob("heddle-pdf*")], [])
+            self.assertEqual(list(pathlib.Path(place).iterdir()), [])
         self.assertEqual((self.folder / "report.ja.pdf").read_bytes()[:5], b"%PDF-")
 
     @unittest.skipUnless(BROWSER, "there is no chromium")

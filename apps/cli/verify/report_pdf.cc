@@ -39,8 +39,11 @@ Result<std::string> pdf_of(const std::string& page) {
   const Result<TemporaryFolder> place = TemporaryFolder::make("heddle-pdf");
   if (!place) return fail(place.error());
   const std::string target = place->path() + "/report.pdf";
+  // Chromium makes folders there whatever its profile's folder is.
+  const std::string home = place->path() + "/home";
   const Result<std::string> printed =
-      lab::run_tool({"timeout", "-k", "2", "60", browser, "--headless", "--no-sandbox",
+      lab::run_tool({"env", "HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home,
+                     "timeout", "-k", "2", "60", browser, "--headless", "--no-sandbox",
                      "--disable-gpu", "--user-data-dir=" + place->path() + "/profile",
                      "--no-pdf-header-footer", "--print-to-pdf=" + target, "file://" + page});
   if (!printed) return fail(printed.error());
