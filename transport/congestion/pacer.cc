@@ -32,7 +32,8 @@ void Pacer::on_sent(Nanos now, Bytes sent, BitsPerSec rate) {
     return;
   }
   const Nanos took = time_at(sent, rate);
-  ready_at_ = std::max(ready_at_, now - std::max(took, kCatchUp)) + took;
+  const Nanos saved = std::max({took, kCatchUp, time_at(kSavedMost, rate)});
+  ready_at_ = std::max(ready_at_, now - saved) + took;
 }
 
 Bytes Pacer::quantum(BitsPerSec rate) {

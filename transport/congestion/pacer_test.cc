@@ -106,6 +106,20 @@ TEST(Pacer, CreditAfterIdlenessIsBounded) {
   EXPECT_EQ(at_once, 2 * 64'000u);
 }
 
+TEST(Pacer, AMessageAfterAPauseIsNotSpreadOverALongRoundTrip) {
+  Pacer pacer;
+  const BitsPerSec rate = megabits_per_s(100);  // 125 kB of window over 10 ms
+  pacer.on_sent(seconds(1), kSegment, rate);
+  const Nanos later = seconds(2);
+  uint64_t at_once = 0;
+  while (pacer.allowance(later, rate, kSegment).count > 0) {
+    pacer.on_sent(later, kSegment, rate);
+    at_once += kSegment.count;
+  }
+  EXPECT_GE(at_once, Pacer::kSavedMost.count);
+  EXPECT_LE(at_once, Pacer::kSavedMost.count + kSegment.count);
+}
+
 TEST(Pacer, WaitsOneBurstsTimeAfterABurst) {
   Pacer pacer;
   const BitsPerSec rate = gigabits_per_s(1);
