@@ -1,19 +1,28 @@
 // See signature.h.
 #include "acceptance/signature.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/bio.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/document.h"
 
 namespace heddle::acceptance {
 namespace {
 
 constexpr size_t kSignatureBytes = 64;  // RFC 8032, section 5.1.6
+constexpr size_t kMostManifestBytes = size_t{64} << 20;
+constexpr size_t kMostKeyBytes = 65'536;  // and of a signature
 constexpr const char* kMakeKey = "make one with `openssl genpkey -algorithm ed25519 -out KEY`";
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
@@ -44,6 +53,32 @@ std::shared_ptr<void> key_in(const std::string& text, ReadKey read) {
   return {key, [](void* each) { EVP_PKEY_free(static_cast<EVP_PKEY*>(each)); }};
 }
 
+// A file of the report's folder, which others may have made: not a link, a pipe or a device.
+Result<std::string> read_report_file(const std::string& path, size_t most, const char* todo) {
+  const std::string what = fmt::format("cannot read {}", path);
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) {
+    const char* const why = errno == ELOOP ? "it is a link" : std::strerror(errno);
+    return fail(ErrorCode::kUnavailable, what, why, todo);
+  }
+  struct stat found {};
+  if (fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode)) {
+    return fail(ErrorCode::kInvalid, what, "it is no file", todo);
+  }
+  std::string text;
+  std::array<char, 1 << 16> piece{};
+  for (;;) {
+    const ssize_t got = read(file.number(), piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return fail(ErrorCode::kSystem, what, std::strerror(errno), todo);
+    if (got == 0) return text;
+    text.append(piece.data(), static_cast<size_t>(got));
+    if (text.size() > most) {
+      return fail(ErrorCode::kInvalid, what, fmt::format("it has more than {} bytes", most), todo);
+    }
+  }
+}
+
 bool is_ed25519(const std::shared_ptr<void>& key) {
   return EVP_PKEY_get_base_id(raw(key)) == EVP_PKEY_ED25519;
 }
@@ -53,11 +88,15 @@ bool is_ed25519(const std::shared_ptr<void>& key) {
 Result<PublicKey> PublicKey::read(const std::string& path) {
   const Result<std::string> text = read_text_file(path, "give the signer's public key, a PEM file");
   if (!text) return fail(text.error());
-  if (has(*text, "PRIVATE KEY-----")) {
+  return parse(*text, path);
+}
+
+Result<PublicKey> PublicKey::parse(const std::string& text, const std::string& path) {
+  if (has(text, "PRIVATE KEY-----")) {
     return no_key(path, "it is a private key",
                   fmt::format("give the public one: openssl pkey -in {} -pubout", path));
   }
-  std::shared_ptr<void> key = key_in(*text, PEM_read_bio_PUBKEY);
+  std::shared_ptr<void> key = key_in(text, PEM_read_bio_PUBKEY);
   if (key == nullptr) {
     return no_key(path, "it has no public key in PEM form",
                   "make it of the private one: openssl pkey -in KEY -pubout");
@@ -123,20 +162,28 @@ Result<std::string> PrivateKey::sign(const std::string& text) const {
 
 Result<SignatureCheck> check_signature(const std::string& folder, const PublicKey& key) {
   const char* const todo = "it was not signed: ask for a report of `heddle verify --sign`";
-  const Result<std::string> text = read_text_file(folder + "/" + kManifestName, todo);
+  if (folder.empty()) {
+    return fail(ErrorCode::kInvalid, "cannot check a signature", "the folder's name is empty",
+                "give the folder of --report");
+  }
+  const Result<std::string> text =
+      read_report_file(folder + "/" + kManifestName, kMostManifestBytes, todo);
   if (!text) return fail(text.error());
-  const Result<std::string> signature = read_text_file(folder + "/" + kSignatureName, todo);
+  const Result<std::string> signature =
+      read_report_file(folder + "/" + kSignatureName, kMostKeyBytes, todo);
   if (!signature) return fail(signature.error());
   SignatureCheck made;
   made.signed_by_key = key.verifies(*text, *signature);
   if (!made.signed_by_key) {
-    const Result<PublicKey> signer = PublicKey::read(folder + "/" + kSignerName);
+    const std::string path = folder + "/" + kSignerName;
+    const Result<std::string> pem = read_report_file(path, kMostKeyBytes, todo);
+    const Result<PublicKey> signer = pem ? PublicKey::parse(*pem, path) : fail(pem.error());
     if (signer && signer->verifies(*text, *signature)) made.other_signer = signer->id();
     return made;
   }
   const Result<Manifest> listed = parse_manifest(*text);
   if (!listed) return fail(listed.error());
-  const Result<Manifest> found = manifest_of(folder);
+  const Result<Manifest> found = survey_of(folder);
   if (!found) return fail(found.error());
   made.diff = compare_manifests(*listed, *found);
   return made;

@@ -15,6 +15,8 @@ class PublicKey {
  public:
   // A PEM file. Errors: kUnavailable; kInvalid for a private key, another kind of key, or no key.
   static Result<PublicKey> read(const std::string& path);
+  // The text of such a file; `path` is its name in errors. Errors: kInvalid as of read().
+  static Result<PublicKey> parse(const std::string& text, const std::string& path);
 
   // SHA-256 of its DER form, in hexadecimal: `openssl pkey -pubin -outform DER | sha256sum`.
   std::string id() const;
@@ -47,12 +49,13 @@ class PrivateKey {
 struct SignatureCheck {
   bool signed_by_key = false;  // the manifest is as it was when this key signed it
   std::string other_signer;    // id of the key in the folder that did sign it; empty: none did
-  ManifestDiff diff;           // of files, where signed_by_key
+  ManifestDiff diff;           // of files, where signed_by_key; links and other things are added
 
   bool good() const { return signed_by_key && diff.empty(); }
 };
 
-// Errors: kUnavailable where there is no signature; as manifest_of().
+// Errors: kUnavailable where there is no signature; kInvalid where it, the manifest or the key in
+// the folder is no file or too large; as survey_of().
 Result<SignatureCheck> check_signature(const std::string& folder, const PublicKey& key);
 
 }  // namespace heddle::acceptance

@@ -2,10 +2,13 @@
 // key that cannot be used lead to. Keys and some signatures are of the openssl program's library.
 #include "acceptance/signature.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -119,12 +122,98 @@ TEST_F(Signature, ThatIsMissingOrCutIsNotGood) {
   EXPECT_FALSE(check("one").signed_by_key);
 }
 
-TEST_F(Signature, ALinkInTheFolderIsRefused) {
+TEST_F(Signature, LinksAndOddNamesAreListedAsAddedAndNotSigned) {
   sign("one");
   std::filesystem::create_symlink("/etc/passwd", folder() + "/more");
+  put("line\nbreak", "");
+  const SignatureCheck found = check("one");
+  EXPECT_TRUE(found.signed_by_key);
+  EXPECT_THAT(found.diff.added, ElementsAre("line\nbreak", "more"));
+  EXPECT_THAT(manifest_of(folder()).error().message(), HasSubstr("control character"));
+  EXPECT_FALSE(check_signable(folder()));
+  std::filesystem::remove(folder() + "/line\nbreak");
+  EXPECT_THAT(manifest_of(folder()).error().message(), HasSubstr("more"));
+  std::filesystem::remove(folder() + "/more");
+  EXPECT_TRUE(check_signable(folder()));
+}
+
+TEST_F(Signature, AFileReplacedByALinkIsChanged) {
+  sign("one");
+  std::filesystem::rename(folder() + "/report.html", place_.path() + "/elsewhere");
+  std::filesystem::create_symlink(place_.path() + "/elsewhere", folder() + "/report.html");
+  EXPECT_THAT(check("one").diff.changed, ElementsAre("report.html"));
+}
+
+// A path longer than PATH_MAX: no function that takes the path can look at the file.
+TEST_F(Signature, AFileInFoldersNestedBeyondPathMaxIsFound) {
+  sign("one");
+  const std::string name(250, 'd');
+  int at = ::open(folder().c_str(), O_RDONLY | O_DIRECTORY);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(mkdirat(at, name.c_str(), 0700), 0);
+    const int inner = openat(at, name.c_str(), O_RDONLY | O_DIRECTORY);
+    close(at);
+    at = inner;
+  }
+  close(openat(at, "more", O_WRONLY | O_CREAT, 0600));
+  close(at);
+  const SignatureCheck found = check("one");
+  EXPECT_FALSE(found.good());
+  ASSERT_EQ(found.diff.added.size(), 1U);
+  EXPECT_THAT(found.diff.added.front(), testing::EndsWith("/more"));
+}
+
+TEST_F(Signature, FoldersNestedTooDeepAreAnErrorWithTheirPath) {
+  sign("one");
+  std::string path = folder();
+  for (int i = 0; i < 70; ++i) path += "/d";
+  std::filesystem::create_directories(path);
   const auto found = check_signature(folder(), PublicKey::read(key("one.pub")).value());
   ASSERT_FALSE(found);
-  EXPECT_THAT(found.error().message(), HasSubstr("more is a link"));
+  EXPECT_THAT(found.error().message(), HasSubstr("report/d/d/d"));
+}
+
+TEST_F(Signature, AFolderThatCannotBeReadIsAnErrorWithItsPath) {
+  if (geteuid() == 0 && seteuid(65'534) != 0) GTEST_SKIP() << "no other user may be taken";
+  const auto self = geteuid();
+  static_cast<void>(seteuid(0));
+  sign("one");
+  std::filesystem::create_directories(folder() + "/hidden");
+  put("hidden/more", "");
+  std::filesystem::permissions(folder() + "/hidden", std::filesystem::perms(0444));
+  std::filesystem::permissions(place_.path(), std::filesystem::perms(0755));
+  static_cast<void>(seteuid(self));
+  const auto found = check_signature(folder(), PublicKey::read(key("one.pub")).value());
+  static_cast<void>(seteuid(0));
+  std::filesystem::permissions(folder() + "/hidden", std::filesystem::perms(0755));
+  ASSERT_FALSE(found);
+  EXPECT_THAT(found.error().message(), HasSubstr("hidden/more"));
+}
+
+TEST_F(Signature, PipesInPlaceOfItsFilesAreRefusedAndDoNotBlock) {
+  const PublicKey one = PublicKey::read(key("one.pub")).value();
+  for (const char* const name : {kManifestName, kSignatureName}) {
+    sign("one");
+    const std::string path = folder() + "/" + name;
+    std::filesystem::remove(path);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    EXPECT_THAT(check_signature(folder(), one).error().message(), HasSubstr("it is no file"));
+    std::filesystem::remove(path);
+  }
+  sign("one");
+  std::filesystem::remove(folder() + "/" + kSignerName);
+  ASSERT_EQ(mkfifo((folder() + "/" + kSignerName).c_str(), 0600), 0);
+  EXPECT_EQ(check("two").other_signer, "");
+  EXPECT_THAT(check("one").diff.changed, ElementsAre(kSignerName));
+}
+
+TEST_F(Signature, OfAMegabyteIsRefused) {
+  sign("one");
+  put(kSignatureName, std::string(1 << 20, 's'));
+  const auto found = check_signature(folder(), PublicKey::read(key("one.pub")).value());
+  EXPECT_THAT(found.error().message(), HasSubstr("it has more than"));
+  EXPECT_THAT(check_signature("", PublicKey::read(key("one.pub")).value()).error().message(),
+              HasSubstr("name is empty"));
 }
 
 TEST_F(Signature, KeysThatCannotBeUsedAreRefusedWithTheReason) {

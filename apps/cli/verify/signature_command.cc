@@ -12,6 +12,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/json.h"
 #include "apps/cli/terminal.h"
+#include "base/printable.h"
 
 namespace heddle::cli {
 namespace {
@@ -22,8 +23,8 @@ constexpr const char* kExample = R"(Example:
   heddle verify --report rack7 --sign signer.key
   heddle verify check-signature rack7 --key signer.pub
 
-Give the public key that its owner gave you, not the copy in the folder. The same without heddle,
-in the folder:
+Give the public key that its owner gave you, not the copy in the folder. Links, and files with odd
+names, are listed as added. The same without heddle, with OpenSSL 3, in the folder:
   openssl pkeyutl -verify -pubin -inkey ../signer.pub -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig
   sha256sum -c SHA256SUMS)";
 
@@ -47,24 +48,27 @@ Json json_of(const CheckOptions& options, const std::string& id,
 
 std::string text_of(const CheckOptions& options, const std::string& id,
                     const acceptance::SignatureCheck& check) {
+  const std::string folder = printable(options.folder);
   if (check.good()) {
-    return fmt::format("{}: signed by the key {}, and every file is as it was signed\n",
-                       options.folder, id);
+    return fmt::format("{}: signed by the key {}, and every file is as it was signed\n", folder,
+                       id);
   }
   if (!check.other_signer.empty()) {
-    return fmt::format("{}: not signed by the key {}, but by another one: {}\n", options.folder, id,
+    return fmt::format("{}: not signed by the key {}, but by another one: {}\n", folder, id,
                        check.other_signer);
   }
   if (!check.signed_by_key) {
     return fmt::format(
         "{}: no signature by the key {}: another key signed it, or SHA256SUMS or its signature was "
         "changed\n",
-        options.folder, id);
+        folder, id);
   }
   std::string text =
-      fmt::format("{}: signed by the key {}, but it is not as it was signed\n", options.folder, id);
+      fmt::format("{}: signed by the key {}, but it is not as it was signed\n", folder, id);
   const auto add = [&text](const char* what, const std::vector<std::string>& names) {
-    for (const std::string& name : names) text += fmt::format("  {:<7}  {}\n", what, name);
+    for (const std::string& name : names) {
+      text += fmt::format("  {:<7}  {}\n", what, printable(name));
+    }
   };
   add("changed", check.diff.changed);
   add("missing", check.diff.missing);
