@@ -4,6 +4,7 @@
 Catalogues are files of apps/cli/pages/words; a browser, where there is one, draws the page of a report and lists the
 sentences that it found no words for."""
 
+import html
 import json
 import pathlib
 import re
@@ -18,12 +19,35 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "apps/cli/pages/verify.html").read_text(encoding="utf-8")
 CATALOGUES = sorted((ROOT / "apps/cli/pages/words").glob("*.json"))
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+NODE = shutil.which("node") or shutil.which("nodejs")
+FIELD = re.compile(r"\{[nqwhtf]?\}")  # of a template, see apps/cli/pages/translator.js
+SAMPLES = {"{}": "abc", "{t}": "h0 - leaf0", "{n}": "12", "{q}": "9.0 Mb/s", "{w}": "h0", "{h}": "h0, h1"}
+# Sources whose rows, notes, reasons and headlines a report shows.
+SAYING = [*sorted((ROOT / "acceptance/stages").glob("*.cc")),
+          *(ROOT / "acceptance" / name for name in ("acceptance.cc", "good_group.cc", "headlines.cc", "host_facts.cc",
+                                                    "link_verdicts.cc", "fabrics/machines.cc"))]
+# Of texts that are put together of several, or with a field.
+PIECES = {"pair", "pairs", "ahead", "behind", "{} ranks", "from ", "from random weights", "stage collectives",
+          "stage pairs"}
+NOT_SHOWN = re.compile(r"--[\w-]+|env|resnet18|heddle_torch\.train|\{\}ms|[a-z]+(_[a-z0-9]+)+|perf|bw|lat|"
+                       r"write \{\}=ADDRESS, .*")
+# What a row, a note or a reason is made by; each up to the end of its parentheses, braces or statement.
+MAKES = re.compile(r"(rows\.push_back|add_fail|add_reason|\badd|Row row|Headline made|notes_?\.push_back|"
+                   r"leave_host_out)[({]|"
+                   r"\b(?:measured|expected|todo|note|value|reason|complaint|stopped_by)\w* \+?= |"
+                   r"(?:const (?:std::string|char\*) )(?:expected|todo|kTodo|measured)\b|return fmt::format")
 # Of the report: what a row may say, a failed one too.
 ROWS = (("goodput", "h0 to h1", "9.0 Mb/s, 47% of what the links carry", "at least 13.2 Mb/s", "fail",
          "see the links and hosts that this stage names; else repeat it with --full"),
         ("link rate", "leaf0 to spine1", "4.1 Mb/s", "at least 6.5 Mb/s of 10.0 Mb/s", "fail",
          "it carries less than its rate: check the negotiated speed, lanes and optics at both ends, and rate limits "
          "of the port"),
+        ("reach", "all", "its processes are stopped", "they run", "fail",
+         "see what stopped them (SIGSTOP, a frozen cgroup, a debugger) on all"),
+        ("reach", "2 of 6 pairs", "answered, payload unchanged", "all", "pass", None),
+        ("left out", "h1", "h0 to h1, reach: no answer in time", "", "warn", "mend it, then test the fabric again"),
+        ("largest good group", "2 of 4 hosts", "h0, all do not work together", "the rest works", "fail",
+         "what is left out is not the only fault: see the rows below"),
         ("MTU", "24 of 24 ports", "1500 bytes", "1500 bytes", "pass", None))
 
 
@@ -40,9 +64,101 @@ def report(verdict="FAIL"):
             "seconds": 37.0, "depth": "quick", "coverage": "full", "signal": 0, "complete": True, "asked": {},
             "failed": 2, "warnings": 0, "passed": 1, "others_busy_share": 0.1, "headlines": [
                 {"label": "latency", "value": "14 us", "note": "stage pairs"}], "stages": [stage],
-            "nodes": [{"name": "h0", "tier": 0, "named": False}, {"name": "leaf0", "tier": 1, "named": False}],
+            "nodes": [{"name": "h0", "tier": 0, "named": False}, {"name": "all", "tier": 0, "named": True},
+                      {"name": "leaf0", "tier": 1, "named": False}],
             "links": [link], "versions": {"heddle": "0.1.0", "kernel": "Linux", "machine": "x86_64, 2 processors"},
             "notes": ["coverage ring: 4 of 12 pairs of hosts are measured"]}
+
+
+def skeleton(text):
+    """Its literal text: fields of any kind as {}."""
+    return re.sub(r"\{[^{}]*\}", "{}", text)
+
+
+def statement(source, start):
+    """From `start` to the end of the parentheses, braces or statement that begin before it."""
+    depth, quoted = 0, False
+    for at in range(start, len(source)):
+        each = source[at]
+        if each == '"' and source[at - 1] != "\\":
+            quoted = not quoted
+        if quoted:
+            continue
+        depth += (each in "({") - (each in ")}")
+        if depth < 0 or (each == ";" and depth <= 0):
+            return source[start:at]
+    return source[start:]
+
+
+def shown_texts(path):
+    """The literals of a source that go into a report: whole texts, and pieces of a longer one."""
+    source = re.sub(r'R"\w*\(.*?\)\w*"', '""', path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    source = re.sub(r"^\s*//.*$|  // .*$", "", source, flags=re.MULTILINE)
+    source = re.sub(r'(?<!\\)"\s*\n\s*"', "", source)  # literals side by side are one
+    texts = set()
+    for made in MAKES.finditer(source):
+        part = statement(source, made.end())
+        part = re.sub(r'\b(?:value|at|contains|number_of|find)\([^()]*"[^()]*\)', "", part)  # keys of documents
+        texts |= set(re.findall(r'"((?:[^"\\]|\\.)*)"', part))
+    return {skeleton(text) for text in texts
+            if re.search(r"[a-z]{2}", skeleton(text).replace("{}", "")) and not NOT_SHOWN.fullmatch(skeleton(text))}
+
+
+def translated(texts, catalogue, names=()):
+    """What the page's script makes of texts: a list of [translation, template or None], and what it notes."""
+    script = ((ROOT / "apps/cli/pages/translator.js").read_text(encoding="utf-8") + f"""
+const made = translator({json.dumps(catalogue)}, new Set({json.dumps(list(names))}));
+const found = {json.dumps(texts)}.map((text) => [made.say(text), made.match(text)?.from ?? null]);
+const answer = JSON.stringify([found, [...made.untranslated]]);""")
+    if NODE:
+        done = subprocess.run([NODE, "-e", script + "\nconsole.log(answer);"], capture_output=True, text=True,
+                              timeout=60, check=True)
+        return json.loads(done.stdout)
+    with tempfile.TemporaryDirectory(prefix="rp") as place:
+        page = pathlib.Path(place, "page.html")
+        page.write_text(f"<meta charset=utf-8><pre id=p></pre><script>{script}\np.textContent = answer;</script>",
+                        encoding="utf-8")
+        drawn = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
+                                f"--user-data-dir={place}/profile", "--dump-dom", f"file://{page}"],
+                               capture_output=True, text=True, timeout=60, check=True)
+        return json.loads(html.unescape(re.search("<pre[^>]*>(.*?)</pre>", drawn.stdout, re.DOTALL).group(1)))
+
+
+def catalogues():
+    return [json.loads(path.read_text(encoding="utf-8")) for path in CATALOGUES]
+
+
+@unittest.skipUnless(NODE or BROWSER, "there is neither node nor chromium")
+class Words(unittest.TestCase):
+    def test_each_template_is_the_one_that_its_own_text_matches(self):
+        """`{} work together` once took "h1, h2 do not work together", and the page said the opposite."""
+        for catalogue in catalogues():
+            templates = [template for template, _ in catalogue["words"]
+                         if FIELD.search(template) and "{f}" not in template]
+            samples = [FIELD.sub(lambda field: SAMPLES[field.group()], each) for each in templates]
+            found, _ = translated(samples, catalogue)
+            self.assertEqual([template for _, template in found], templates)
+
+    def test_hosts_that_do_not_work_together_are_not_said_to(self):
+        found, noted = translated(["h1, h2 do not work together"], catalogues()[0])
+        self.assertEqual((found[0][0], noted), ("h1, h2 は相互に通信できない", []))
+
+    def test_sentences_are_not_taken_by_templates_of_names_and_numbers(self):
+        for text, template in (("packets to and from it are smaller", None),
+                               ("stage 'pairs' did not pass", "stage '{w}' did not pass"),
+                               ("no route to the others without the links that are left out", None),
+                               ("12 more hosts", None), ("as many bytes", None), ("a stage of it to b: is slow", "{}: {}")):
+            self.assertEqual(translated([text], catalogues()[0])[0][0][1], template, text)
+
+    def test_a_piece_without_words_is_noted_and_stays_english(self):
+        found, noted = translated(["Do: paint the switch green"], catalogues()[0])
+        self.assertEqual((found[0][0], noted), ("対処：paint the switch green", ["paint the switch green"]))
+
+    def test_names_of_hosts_are_no_words(self):
+        texts = ["all to training", "training to all: 9.0 Mb/s", "all, training work together", "all: unknown"]
+        found, _ = translated(texts, catalogues()[0], names=("all", "training"))
+        self.assertEqual([text for text, _ in found], ["all → training", "training → all：9.0 Mb/s",
+                                                       "all, training は相互に正常に通信可能", "all：不明"])
 
 
 class Language(unittest.TestCase):
@@ -67,8 +183,23 @@ class Language(unittest.TestCase):
             for template, translated in words:
                 self.assertTrue(translated, template)
                 used = {int(each) for each in re.findall(r"\{(\d+)\}", translated)}
-                self.assertEqual(used, set(range(template.count("{}"))), template)
+                self.assertEqual(used, set(range(len(FIELD.findall(template)))), template)
         self.assertTrue(all(each == keys[0] for each in keys), "catalogues with other templates")
+
+    def test_texts_of_rows_notes_and_reasons_are_in_every_catalogue(self):
+        for catalogue in catalogues():
+            templates = {skeleton(template) for template, _ in catalogue["words"]}
+            whole = " \n ".join(templates)
+            for path in SAYING:
+                texts = shown_texts(path)
+                self.assertTrue(texts or path.name.startswith("recorded"), path)
+                for text in sorted(texts - templates - PIECES):
+                    if text.replace("{}%", "{}") in templates:
+                        continue  # a quantity has its unit
+                    # A piece begins or ends where another text goes on.
+                    piece = re.sub(r"^(\{\})+|(\{\})+$", "", text)
+                    is_piece = piece != text or piece[0] in " ,;:" or piece[-1] in " :"
+                    self.assertTrue(is_piece and piece in whole, f"{path.name} has no words for '{text}'")
 
     def test_titles_of_charts_and_stages_are_in_every_catalogue(self):
         stages = (ROOT / "acceptance/acceptance.cc").read_text(encoding="utf-8")
@@ -122,7 +253,9 @@ class Language(unittest.TestCase):
                                 f"file://{self.folder}/report.ja.html"],
                                capture_output=True, text=True, timeout=60, check=False).stdout
         self.assertIn('data-untranslated="[]"', drawn)
-        for text in ("検収試験報告書", "不合格", "h0 → h1", "リンク上限の 47%", "10.0 Mb/s のうち 6.5 Mb/s 以上"):
+        for text in ("検収試験報告書", "不合格", "h0 → h1", "リンク帯域上限の 47%", "6.5 Mb/s 以上（上限 10.0 Mb/s）",
+                     "<td>all</td>",
+                     "<td class=\"expected\">すべて</td>", "h0, all は相互に通信できない"):
             self.assertIn(text, drawn)
 
 
