@@ -27,6 +27,7 @@
 #include "apps/cli/verify/live_metrics.h"
 #include "apps/cli/verify/report_commands.h"
 #include "apps/cli/verify/report_files.h"
+#include "apps/cli/verify/report_signing.h"
 #include "apps/cli/verify/rewrite_command.h"
 #include "apps/cli/verify/signature_command.h"
 #include "apps/cli/verify/tested_lab.h"
@@ -116,23 +117,6 @@ struct Test {
   LiveMetrics* live;           // none: they are not asked for
   const ReportFolder* report;  // none: it is only printed
 };
-
-Result<std::optional<acceptance::PrivateKey>> read_sign_key(const VerifyOptions& options) {
-  std::optional<acceptance::PrivateKey> none;
-  if (options.sign.empty()) return none;
-  if (options.report.empty() && options.resume.empty()) {
-    return fail(ErrorCode::kInvalid, "cannot sign", "there is no report", "give --report FOLDER");
-  }
-  Result<acceptance::PrivateKey> key = acceptance::PrivateKey::read(options.sign);
-  if (!key) return fail(std::move(key).error());
-  return std::optional<acceptance::PrivateKey>(std::move(*key));
-}
-
-Result<void> write_signed(const ReportFolder& folder, const acceptance::Report& report,
-                          const std::optional<acceptance::PrivateKey>& key) {
-  if (auto written = folder.write(report); !written) return written;
-  return key ? folder.sign(*key) : Result<void>();
-}
 
 // What the report calls the fabric and its plan.
 struct Names {
@@ -286,12 +270,17 @@ int run_in_place(const VerifyOptions& options, const Place& place,
   if (!report) return could_not(report.error());
   const int status = print_report(options, *report);
   if (folder == nullptr) return status;
-  if (auto written = write_signed(*folder, *report, key); !written) {
-    print_error(written.error());
+  const auto could_not_write = [](const Error& error) {
+    print_error(error);
     return stopped() ? 128 + lab::noted_signal() : kCouldNotRun;
+  };
+  if (auto written = folder->write(*report); !written) return could_not_write(written.error());
+  if (!options.json) print(fmt::format("report: {}/report.html\n", options.report));
+  if (key) {
+    const auto done = sign_report(options, *folder, *key, report->complete);
+    if (!done) return could_not_write(done.error());
   }
   if (options.json) return status;
-  print(fmt::format("report: {}/report.html\n", options.report));
   if (key) print(fmt::format("signed: by the key {}\n", key->public_key().id()));
   if (!report->complete) {
     print(fmt::format("go on:  heddle verify --resume {}\n", options.report));
@@ -312,6 +301,10 @@ int run_verify(VerifyOptions options) {
   }
   const Result<Place> place = make_place(options);
   if (!place) return could_not(place.error());
+  if (*key) {
+    const Result<void> fine = place->report->check_signable(options.sign);
+    if (!fine) return could_not(fine.error());
+  }
   std::optional<acceptance::Report> earlier;
   if (!options.resume.empty()) {
     Result<acceptance::Report> read = read_earlier(options);

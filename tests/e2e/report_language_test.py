@@ -6,12 +6,16 @@ sentences that it found no words for."""
 
 import html
 import json
+import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
+import urllib.parse
 
 import program
 
@@ -68,6 +72,13 @@ def report(verdict="FAIL"):
                       {"name": "leaf0", "tier": 1, "named": False}],
             "links": [link], "versions": {"heddle": "0.1.0", "kernel": "Linux", "machine": "x86_64, 2 processors"},
             "notes": ["coverage ring: 4 of 12 pairs of hosts are measured"]}
+
+
+def is_running(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def skeleton(text):
@@ -147,7 +158,8 @@ class Words(unittest.TestCase):
         for text, template in (("packets to and from it are smaller", None),
                                ("stage 'pairs' did not pass", "stage '{w}' did not pass"),
                                ("no route to the others without the links that are left out", None),
-                               ("12 more hosts", None), ("as many bytes", None), ("a stage of it to b: is slow", "{}: {}")):
+                               ("12 more hosts", None), ("as many bytes", None),
+                               ("a stage of it to b: is slow", "{}: {}")):
             self.assertEqual(translated([text], catalogues()[0])[0][0][1], template, text)
 
     def test_a_piece_without_words_is_noted_and_stays_english(self):
@@ -235,6 +247,85 @@ class Language(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("install the package chromium", done.stderr)
         self.assertFalse((self.folder / "report.pdf").exists())
+
+    def browser(self, script):
+        """A folder with a program in place of chromium; $target is the file that it should write."""
+        place = self.folder.parent / (self.folder.name + "-browser")
+        place.mkdir(exist_ok=True)
+        self.addCleanup(shutil.rmtree, place, ignore_errors=True)
+        program_file = place / "chromium"
+        program_file.write_text(f"""#!/bin/sh
+printf '%s\\n' "$@" > {place}/words
+for each; do case $each in --print-to-pdf=*) target=${{each#*=}};; esac; done
+{script}
+""", encoding="utf-8")
+        program_file.chmod(0o755)
+        return place
+
+    def test_a_folder_with_an_odd_name_prints_its_own_page(self):
+        """Of TMPDIR a%41b once the page of aAb was printed."""
+        browser = self.browser("echo %PDF-1.7 > $target")
+        place = browser / "a%41b ü#?"
+        place.mkdir()
+        done = program.run("verify", "report", self.folder, "--pdf",
+                           settings={"PATH": f"{browser}:/usr/bin:/bin", "TMPDIR": str(place)})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        words = (browser / "words").read_text(encoding="utf-8").split()
+        self.assertRegex(words[-1], "^file:///[A-Za-z0-9/._~%-]+$")
+        self.assertTrue(urllib.parse.unquote(words[-1]).startswith(f"file://{place}/"), words[-1])
+        self.assertEqual("--no-sandbox" in words, os.geteuid() == 0)
+        self.assertLessEqual({"--no-first-run", "--disable-background-networking"}, set(words))
+        self.assertEqual(list(place.iterdir()), [])
+
+    def test_a_browser_that_fails_leaves_the_report_as_it_was(self):
+        good = {"report.html": "good", "report.pdf": "good", "SHA256SUMS": "good", "SHA256SUMS.sig": "good"}
+        for name, text in good.items():
+            (self.folder / name).write_text(text, encoding="utf-8")
+        before = sorted(path.name for path in self.folder.iterdir())
+        key = self.folder.parent / (self.folder.name + ".key")
+        self.addCleanup(key.unlink, missing_ok=True)
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True, capture_output=True)
+        for script, answer in (("echo one >&2; echo no display >&2; exit 3", "ended with status 3: no display"),
+                               ("exit 0", "set TMPDIR to a folder below $HOME"),
+                               ("echo text > $target", "wrote another file")):
+            browser = self.browser(script)
+            done = program.run("verify", "report", self.folder, "--pdf", "--sign", key,
+                               settings={"PATH": f"{browser}:/usr/bin:/bin"})
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(answer, done.stderr)
+            self.assertIn("print the page from a browser", done.stderr)
+            self.assertNotIn("nftables", done.stderr)
+        (self.folder / "more").symlink_to("/etc/passwd")
+        done = program.run("verify", "report", self.folder, "--sign", key)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("a signature covers files alone", done.stderr)
+        (self.folder / "more").unlink()
+        self.assertEqual({name: (self.folder / name).read_text(encoding="utf-8") for name in good}, good)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), before)
+
+    def test_ctrl_c_ends_the_browser_with_all_that_it_started(self):
+        browser = self.browser("trap '' INT TERM; sleep 1000 & echo $$ $! > $0.pids; wait")
+        pids = browser / "chromium.pids"
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            pids.unlink(missing_ok=True)
+            with subprocess.Popen([program.HEDDLE, "verify", "report", self.folder, "--pdf"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  env=program.environment(PATH=f"{browser}:/usr/bin:/bin", TMPDIR=str(browser))) as run:
+                while not (pids.exists() and pids.read_text(encoding="utf-8").endswith("\n")):
+                    self.assertIsNone(run.poll())
+                    time.sleep(0.01)
+                shell, sleeping = map(int, pids.read_text(encoding="utf-8").split())
+                run.send_signal(number)
+                run.wait(program.PATIENCE_S)
+            if number == signal.SIGKILL:  # only the browser itself is ended then
+                while is_running(shell):
+                    time.sleep(0.01)
+                os.kill(sleeping, signal.SIGKILL)
+                continue
+            self.assertEqual(run.returncode, 128 + number)
+            self.assertFalse(is_running(shell) or is_running(sleeping))
+            self.assertEqual([path.name for path in browser.glob("heddle-pdf*")], [])
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["report.json"])
 
     @unittest.skipUnless(BROWSER, "there is no chromium")
     def test_a_pdf_is_printed_and_nothing_is_left(self):

@@ -4,10 +4,12 @@
 Signatures are also made and checked by the openssl program and sha256sum, as a customer does it without heddle."""
 
 import json
+import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 import json_reference_test
@@ -70,6 +72,65 @@ class Signature(unittest.TestCase):
             done = self.check(key=key)
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn(answer, done.stderr)
+
+    def test_links_and_odd_names_are_listed_and_printed_without_control_characters(self):
+        self.sign_by_hand()
+        (self.report / "more").symlink_to("/etc/passwd")
+        (self.report / "a\x1b[2J\u202efdp.exe").write_text("", encoding="utf-8")
+        done = self.check()
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("added    more", done.stdout)
+        self.assertIn("added    a?[2J???fdp.exe", done.stdout)
+        self.assertEqual(json.loads(self.check("--json").stdout)["added"], ["a\x1b[2J\u202efdp.exe", "more"])
+
+    def test_a_pipe_in_place_of_the_manifest_and_an_empty_name_are_refused_at_once(self):
+        self.sign_by_hand()
+        (self.report / "SHA256SUMS").unlink()
+        os.mkfifo(self.report / "SHA256SUMS")
+        done = self.check()
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("it is no file", done.stderr)
+        done = program.run("verify", "check-signature", "", "--key", self.place / "one.pub")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("name is empty", done.stderr)
+
+    def test_a_folder_that_cannot_be_signed_is_refused_before_anything_is_measured(self):
+        self.report.mkdir()
+        (self.report / "more").symlink_to("/etc/passwd")
+        done = program.run("verify", "--quick", "--report", self.report, "--sign", self.place / "one.key")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("a signature covers files alone", done.stderr)
+        (self.report / "more").unlink()
+        inside = shutil.copy(self.place / "one.key", self.report)
+        (self.place / "link.key").symlink_to(inside)
+        for words in (("--report", self.report), ("report", self.report)):
+            for key in (inside, self.place / "link.key"):
+                done = program.run("verify", *words, "--sign", key)
+                self.assertEqual(done.returncode, 2, done.stdout)
+                self.assertIn("it is in the folder of the report", done.stderr)
+        self.assertEqual([path.name for path in self.report.iterdir()], ["one.key"])
+
+    def test_a_report_that_cannot_be_signed_in_the_end_keeps_its_verdict_and_says_how_to_sign_it(self):
+        words = [program.HEDDLE, "verify", "--quick", "--stage", "inventory", "--stage", "reach", "--report",
+                 self.report, "--sign", self.place / "one.key"]
+        with subprocess.Popen(words, env=program.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as run:
+            while not (self.report / "report.json").exists() and run.poll() is None:
+                time.sleep(0.01)
+            if (self.report / "report.json").exists():  # after its first stage
+                (self.report / "more").symlink_to("/etc/passwd")
+            shown, errors = run.communicate(timeout=120)
+        if run.returncode == 2 and "network namespaces" in errors:
+            self.skipTest(errors)
+        self.assertEqual(run.returncode, 2, errors)
+        self.assertIn("PASS: 2 of 2 stages passed", shown)
+        self.assertIn(f"report: {self.report}/report.html", shown)
+        self.assertIn("the report is complete; sign it with `heddle verify report", errors)
+        (self.report / "more").unlink()
+        done = program.run("verify", "report", self.report, "--sign", self.place / "one.key")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.check().returncode, 0)
+        self.assertEqual(list(self.report.glob("*.part")), [])
 
     def test_keys_are_refused_before_anything_is_measured(self):
         locked = self.place / "locked.key"

@@ -30,23 +30,41 @@ bool is_synced(const std::string& path, int flags) {
   return file.valid() && fsync(file.number()) == 0;
 }
 
-// The old file or the new one is there, whatever happens meanwhile.
-Result<void> replace_file(const std::string& path, const std::string& text) {
-  const std::string part = path + ".part";
-  Result<void> written = write_text_file(part, text);
-  if (written && !is_synced(part, O_WRONLY)) {
-    written = fail(ErrorCode::kSystem, "cannot write " + path, std::strerror(errno),
-                   "choose another folder");
+std::string part_of(const std::string& path) { return path + ".part"; }
+
+void remove_parts(const NamedTexts& files) {
+  std::error_code none;
+  for (const auto& [path, text] : files) std::filesystem::remove(part_of(path), none);
+}
+
+Result<void> write_part(const std::string& path, const std::string& text) {
+  std::error_code none;
+  if (std::filesystem::is_directory(std::filesystem::symlink_status(path, none))) {
+    return fail(ErrorCode::kInvalid, "cannot write " + path, "it is a folder", "move it away");
   }
-  std::error_code error;
-  if (written) {
-    std::filesystem::rename(part, path, error);
-    if (!error) return {};
-    written = fail(ErrorCode::kSystem, "cannot write " + path, error.message(),
-                   "see who else uses the folder");
+  if (auto written = write_text_file(part_of(path), text); !written) return written;
+  if (is_synced(part_of(path), O_WRONLY)) return {};
+  return fail(ErrorCode::kSystem, "cannot write " + path, std::strerror(errno),
+              "choose another folder");
+}
+
+// Of each the old file or the new one is there, whatever happens meanwhile; an error before the
+// first is replaced leaves all as they were.
+Result<void> replace_files(const NamedTexts& files) {
+  Result<void> done;
+  for (const auto& [path, text] : files) {
+    if (done) done = write_part(path, text);
   }
-  std::filesystem::remove(part, error);
-  return written;
+  for (const auto& [path, text] : files) {
+    if (!done) break;
+    std::error_code error;
+    std::filesystem::rename(part_of(path), path, error);
+    if (!error) continue;
+    done = fail(ErrorCode::kSystem, "cannot write " + path, error.message(),
+                "see who else uses the folder");
+  }
+  if (!done) remove_parts(files);
+  return done;
 }
 
 }  // namespace
@@ -83,33 +101,35 @@ Result<ReportFolder> ReportFolder::make(const std::string& folder) {
 
 Result<void> ReportFolder::write(const acceptance::Report& report) const {
   const Json document = acceptance::json_of(report);
-  const std::vector<std::pair<const char*, std::string>> files = {
+  NamedTexts files = {
       {"report.json", document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"},
       {"report.html", report_page(document, "en")},
       {"report.txt", acceptance::text_of(report)},
       {"junit.xml", acceptance::junit_of(report)},
       {"ctrf.json",
        acceptance::ctrf_of(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"}};
-  for (const auto& [name, text] : files) {
-    if (auto written = replace_file(fmt::format("{}/{}", path_, name), text); !written) {
-      return written;
+  return replace(std::move(files), nullptr);
+}
+
+Result<void> ReportFolder::replace(NamedTexts files, const acceptance::PrivateKey* key) const {
+  if (key != nullptr) {
+    files.emplace_back(acceptance::kSignerName, key->public_key().pem());
+    Result<acceptance::Manifest> manifest = acceptance::manifest_of(path_);
+    if (!manifest) return fail(manifest.error());
+    for (const auto& [name, text] : files) {
+      manifest->erase(part_of(name));
+      (*manifest)[name] = acceptance::sha256_text(text);
     }
+    const std::string sums = acceptance::text_of(*manifest);
+    const Result<std::string> signature = key->sign(sums);
+    if (!signature) return fail(signature.error());
+    files.emplace_back(acceptance::kManifestName, sums);
+    files.emplace_back(acceptance::kSignatureName, *signature);
   }
+  for (auto& [name, text] : files) name = fmt::format("{}/{}", path_, name);
+  if (auto written = replace_files(files); !written) return written;
   static_cast<void>(is_synced(path_, O_RDONLY | O_DIRECTORY));  // some file systems cannot
   return {};
-}
-
-Result<std::string> ReportFolder::write_page(const Json& document,
-                                             const std::string& language) const {
-  const std::string name = language == "en" ? "report.html" : "report." + language + ".html";
-  if (auto written = replace_file(path_ + "/" + name, report_page(document, language)); !written) {
-    return fail(written.error());
-  }
-  return name;
-}
-
-Result<void> ReportFolder::write_file(const std::string& name, const std::string& bytes) const {
-  return replace_file(path_ + "/" + name, bytes);
 }
 
 bool ReportFolder::is_signed() const {
@@ -117,21 +137,17 @@ bool ReportFolder::is_signed() const {
   return std::filesystem::exists(path_ + "/" + acceptance::kSignatureName, none);
 }
 
-Result<void> ReportFolder::sign(const acceptance::PrivateKey& key) const {
-  const std::string signature_file = fmt::format("{}/{}", path_, acceptance::kSignatureName);
-  std::error_code error;
-  std::filesystem::remove(signature_file, error);  // of the files as they were
-  const auto put = [this](const char* name, const std::string& text) {
-    return replace_file(fmt::format("{}/{}", path_, name), text);
-  };
-  if (auto written = put(acceptance::kSignerName, key.public_key().pem()); !written) return written;
-  const Result<acceptance::Manifest> manifest = acceptance::manifest_of(path_);
-  if (!manifest) return fail(manifest.error());
-  const std::string text = acceptance::text_of(*manifest);
-  const Result<std::string> signature = key.sign(text);
-  if (!signature) return fail(signature.error());
-  if (auto written = put(acceptance::kManifestName, text); !written) return written;
-  return put(acceptance::kSignatureName, *signature);
+Result<void> ReportFolder::check_signable(const std::string& key_file) const {
+  std::error_code no_key;
+  std::error_code no_folder;
+  const std::filesystem::path key = std::filesystem::canonical(key_file, no_key);
+  const std::filesystem::path folder = std::filesystem::canonical(path_, no_folder);
+  if (!no_key && !no_folder && *key.lexically_relative(folder).begin() != "..") {
+    return fail(ErrorCode::kInvalid, "cannot sign with " + key_file,
+                "it is in the folder of the report, which others get",
+                "move the key out of the folder; if others had the report, make a new key");
+  }
+  return acceptance::check_signable(path_);
 }
 
 }  // namespace heddle::cli

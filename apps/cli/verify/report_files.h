@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "acceptance/report.h"
 #include "acceptance/signature.h"
@@ -11,6 +12,8 @@
 #include "base/result.h"
 
 namespace heddle::cli {
+
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 class ReportFolder {
  public:
@@ -25,18 +28,15 @@ class ReportFolder {
   // whole. Errors: kSystem.
   Result<void> write(const acceptance::Report& report) const;
 
-  // Writes the page of a report's document in a language, and returns its name: "report.html" in
-  // English, "report.ja.html" in Japanese. Errors: kSystem.
-  Result<std::string> write_page(const acceptance::Json& document,
-                                 const std::string& language) const;
-
-  // Replaces or adds a file. Errors: kSystem.
-  Result<void> write_file(const std::string& name, const std::string& bytes) const;
+  // Replaces or adds files, by name and text. With a key it signs all that is then in the folder:
+  // SHA256SUMS, its signature, and the public key. The signature is made and all is written under
+  // other names before the first file is replaced. Errors: kSystem; as acceptance::manifest_of().
+  Result<void> replace(NamedTexts files, const acceptance::PrivateKey* key) const;
 
   bool is_signed() const;
-  // Signs all files that are there: SHA256SUMS, its signature, and the public key. Without all of
-  // it there is no signature. Errors: as acceptance::manifest_of().
-  Result<void> sign(const acceptance::PrivateKey& key) const;
+  // Whether a signature can cover the folder as it is, and the file of the key is outside of it.
+  // Errors: as acceptance::check_signable(); kInvalid.
+  Result<void> check_signable(const std::string& key_file) const;
 
  private:
   ReportFolder(std::string path, Descriptor held)

@@ -38,4 +38,8 @@ std::string report_page(const Json& document, const std::string& language) {
   return fill_page(page.c_str(), "Acceptance test of " + document.value("fabric", ""), document);
 }
 
+std::string report_page_name(const std::string& language) {
+  return language == "en" ? "report.html" : "report." + language + ".html";
+}
+
 }  // namespace heddle::cli

@@ -7,8 +7,8 @@
 
 namespace heddle::cli {
 
-// The bytes of the PDF of an HTML file. Errors: kUnavailable without a browser on PATH; kSystem
-// where it fails or takes more than a minute.
-Result<std::string> pdf_of(const std::string& page);
+// The bytes of the PDF of an HTML text. Errors: kUnavailable without a browser on PATH; kSystem
+// where it fails, takes more than a minute, or a noted signal (lab/run.h) ends it.
+Result<std::string> pdf_of(const std::string& html);
 
 }  // namespace heddle::cli

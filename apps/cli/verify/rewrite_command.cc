@@ -44,6 +44,9 @@ Result<std::string> rewrite(const RewriteOptions& options) {
   }
   const Result<ReportFolder> folder = ReportFolder::open(options.folder);
   if (!folder) return fail(folder.error());
+  if (key) {
+    if (auto fine = folder->check_signable(options.sign); !fine) return fail(fine.error());
+  }
   const Result<acceptance::Json> document = acceptance::read_report(options.folder);
   if (!document) return fail(document.error());
   if (auto whole = acceptance::report_of(*document); !whole) return fail(whole.error());
@@ -52,17 +55,17 @@ Result<std::string> rewrite(const RewriteOptions& options) {
                 "it is signed, and its signature would no longer fit",
                 "sign it again with --sign KEY, or copy the folder without SHA256SUMS.sig");
   }
-  Result<std::string> name = folder->write_page(*document, options.language);
-  if (!name) return name;
+  std::string name = report_page_name(options.language);
+  NamedTexts files = {{name, report_page(*document, options.language)}};
   if (options.pdf) {
-    const Result<std::string> pdf = pdf_of(folder->path() + "/" + *name);
-    if (!pdf) return fail(pdf.error());
-    *name = name->substr(0, name->rfind('.')) + ".pdf";
-    if (auto written = folder->write_file(*name, *pdf); !written) return fail(written.error());
+    Result<std::string> pdf = pdf_of(files.front().second);
+    if (!pdf) return pdf;
+    name = name.substr(0, name.rfind('.')) + ".pdf";
+    files.emplace_back(name, std::move(*pdf));
   }
-  if (!key) return name;
-  if (auto written = folder->sign(*key); !written) return fail(written.error());
-  return name;
+  if (lab::noted_signal() != 0) return name;
+  auto written = folder->replace(std::move(files), key ? &*key : nullptr);
+  return written ? Result<std::string>(name) : fail(written.error());
 }
 
 int run_rewrite(const RewriteOptions& options) {
