@@ -166,6 +166,13 @@ class Words(unittest.TestCase):
         found, noted = translated(["Do: paint the switch green"], catalogues()[0])
         self.assertEqual((found[0][0], noted), ("対処：paint the switch green", ["paint the switch green"]))
 
+    def test_quantities_are_known_in_all_units(self):
+        """Sizes in KiB once had no words."""
+        quantities = ("64 B", "512 KiB", "4 MiB", "1 GiB", "50.0 kb/s", "9.0 Mb/s", "1.20 Gb/s", "2.00 Tb/s", "14.0 us",
+                      "1.50 ms", "2.00 s", "47%", "0 bit/s", "4.00 Mbit/s", "1.00 kB", "300 ns", "14.0 µs", "1e-05%")
+        found, _ = translated([f"at least {each}" for each in quantities], catalogues()[0])
+        self.assertEqual([text for text, _ in found], [f"{each} 以上" for each in quantities])
+
     def test_names_of_hosts_are_no_words(self):
         texts = ["all to training", "training to all: 9.0 Mb/s", "all, training work together", "all: unknown"]
         found, _ = translated(texts, catalogues()[0], names=("all", "training"))

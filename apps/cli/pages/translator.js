@@ -3,7 +3,7 @@
 // stays as it is, {} a text that is translated too; a template with {f} is only filled, no text is matched with it.
 // `names` are of hosts and switches: no words, whatever they are.
 const translator = (catalogue, names) => {
-  const number = "[-+]?[\\d.,]+(?:e[-+]?\\d+)?", unit = "[kMGTP]?i?(?:bit/s|b/s|B/s|B|b)|[nuµm]?s|min|%";
+  const number = "[-+]?[\\d.,]+(?:e[-+]?\\d+)?", unit = "[kKMGTP]?i?(?:bit/s|b/s|B/s|B|b)|[nuµm]?s|min|%";
   const name = "[^\\s,;]+";
   const kinds = { "": "(.+?)", t: "(.+?)", n: `(${number}(?:, ${number})*)`, q: `(${number}(?: ?(?:${unit}))?)`,
     w: `(${name})`, h: `(${name}(?:, ${name})*)` };
