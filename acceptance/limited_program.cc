@@ -11,10 +11,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "base/descriptor.h"
 #include "base/exec.h"
@@ -57,12 +59,17 @@ void end_all(pid_t program) {
   kill(-program, SIGKILL);
 }
 
-void end_left() {
+// `others`: children of this process that ran before the program, which go on.
+void end_left(const std::vector<pid_t>& others) {
   for (int round = 0; round < 300; ++round) {
-    const std::vector<pid_t> left = lab::descendants();
-    if (left.empty()) return;
-    for (const pid_t process : left) kill(process, SIGKILL);
-    while (waitpid(-1, nullptr, WNOHANG) > 0) continue;
+    size_t ended = 0;
+    for (const pid_t process : lab::descendants()) {
+      if (std::find(others.begin(), others.end(), process) != others.end()) continue;
+      kill(process, SIGKILL);
+      waitpid(process, nullptr, WNOHANG);
+      ++ended;
+    }
+    if (ended == 0) return;
     usleep(2'000);
   }
 }
@@ -90,6 +97,7 @@ Result<ProgramEnd> run_limited(const LimitedProgram& program) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // what it leaves behind becomes this process's, to be ended
   const Descriptor nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   const Descriptor errors(memfd_create("errors", MFD_CLOEXEC));
+  const std::vector<pid_t> others = lab::descendants();
   const pid_t parent = getpid();
   const pid_t child = nothing.valid() && errors.valid() ? fork() : -1;
   if (child < 0) {
@@ -100,7 +108,7 @@ Result<ProgramEnd> run_limited(const LimitedProgram& program) {
   ProgramEnd end;
   const int status = wait_for(child, program, end);
   kill(-child, SIGKILL);
-  end_left();
+  end_left(others);
   end.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   end.last_line = last_line_of(errors.number());
   return end;

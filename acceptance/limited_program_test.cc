@@ -3,6 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <vector>
 
 #include "lab/processes.h"
 
@@ -47,6 +52,20 @@ TEST(LimitedProgram, EndsWhenTheCallerIsInterrupted) {
 TEST(LimitedProgram, LeavesNothingThatWentToTheBackground) {
   EXPECT_EQ(run_limited(shell("setsid sleep 1000 & exit 0")).value().exit_status, 0);
   EXPECT_TRUE(lab::descendants().empty());
+}
+
+TEST(LimitedProgram, LeavesTheCallersOtherChildrenAlone) {
+  const pid_t other = fork();
+  if (other == 0) {
+    pause();
+    _exit(1);
+  }
+  EXPECT_EQ(run_limited(shell("sleep 1000 & exit 0")).value().exit_status, 0);
+  EXPECT_EQ(lab::descendants(), std::vector<pid_t>{other});
+  kill(other, SIGTERM);
+  int status = 0;
+  EXPECT_EQ(waitpid(other, &status, 0), other);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
 }
 
 }  // namespace
