@@ -272,9 +272,10 @@ inline constexpr Nanos kBurstTimeMost = micros(500);
 // How far behind its schedule a sender may catch up, at least. Timers of an ordinary host fire 50
 // to 100 us late. Range: 50 us to 1 ms.
 inline constexpr Nanos kCatchUp = micros(100);
-// What a pause saves up, so that a message after it is not spread over the round trip: RFC 9002,
-// section 7.7, allows an initial window (10 packets; this is 7 of the largest). The window bounds
-// it, too. Found by `bench/run distance`. Range: a datagram to 128,000.
+// What a pause with nothing in flight saves up, so that a message after it is not spread over the
+// round trip: RFC 9002, section 7.7, allows an initial window (10 packets; this is 7 of the
+// largest). The window bounds it, too. In every pause it would fill small socket buffers. Found by
+// `bench/run distance`. Range: a datagram to 128,000.
 inline constexpr Bytes kSavedMost = {64'000};
 
 }  // namespace pacer

@@ -32,8 +32,9 @@ void Pacer::on_sent(Nanos now, Bytes sent, BitsPerSec rate) {
     return;
   }
   const Nanos took = time_at(sent, rate);
-  const Nanos saved = std::max({took, kCatchUp, time_at(kSavedMost, rate)});
-  ready_at_ = std::max(ready_at_, now - saved) + took;
+  const Nanos saved = restarts_ ? std::max(kCatchUp, time_at(kSavedMost, rate)) : kCatchUp;
+  ready_at_ = std::max(ready_at_, now - std::max(took, saved)) + took;
+  if (ready_at_ + kCatchUp >= now) restarts_ = false;
 }
 
 Bytes Pacer::quantum(BitsPerSec rate) {

@@ -23,8 +23,11 @@ class Pacer {
   // whichever is less, but at least one segment; zero before ready_at(). A zero rate is not paced.
   Bytes allowance(Nanos now, BitsPerSec rate, Bytes segment) const;
 
-  // A burst of `sent` bytes, headers included, left; `rate` as given to allowance(). What the rate
-  // would have passed in a pause may follow at once, up to kSavedMost or kCatchUp.
+  // Nothing was in flight: what the rate would have passed in the pause may leave at once, up to
+  // kSavedMost, the next burst included. In other pauses up to kCatchUp is saved: the sender had
+  // something to send, and the peer's socket may be full.
+  void on_idle() { restarts_ = true; }
+  // A burst of `sent` bytes, headers included, left; `rate` as given to allowance().
   void on_sent(Nanos now, Bytes sent, BitsPerSec rate);
 
   // When the next burst may leave; in the past: at once.
@@ -35,6 +38,7 @@ class Pacer {
   static Bytes quantum(BitsPerSec rate);
 
   Nanos ready_at_{std::numeric_limits<int64_t>::min()};
+  bool restarts_ = false;  // something that an idle pause saved up is left
 };
 
 }  // namespace heddle::transport

@@ -106,18 +106,44 @@ TEST(Pacer, CreditAfterIdlenessIsBounded) {
   EXPECT_EQ(at_once, 2 * 64'000u);
 }
 
-TEST(Pacer, AMessageAfterAPauseIsNotSpreadOverALongRoundTrip) {
+// What leaves at once a second after another burst.
+uint64_t sent_after_a_pause(BitsPerSec rate, bool idle) {
   Pacer pacer;
-  const BitsPerSec rate = megabits_per_s(100);  // 125 kB of window over 10 ms
   pacer.on_sent(seconds(1), kSegment, rate);
   const Nanos later = seconds(2);
+  if (idle) pacer.on_idle();
   uint64_t at_once = 0;
   while (pacer.allowance(later, rate, kSegment).count > 0) {
     pacer.on_sent(later, kSegment, rate);
     at_once += kSegment.count;
   }
+  return at_once;
+}
+
+constexpr BitsPerSec kOfALongRoad = megabits_per_s(100);  // 125 kB of window over 10 ms
+
+TEST(Pacer, AMessageAfterAPauseIsNotSpreadOverALongRoundTrip) {
+  const uint64_t at_once = sent_after_a_pause(kOfALongRoad, true);
   EXPECT_GE(at_once, Pacer::kSavedMost.count);
   EXPECT_LE(at_once, Pacer::kSavedMost.count + kSegment.count);
+}
+
+// It cost a tenth of goodput over 100 km with Debian's socket buffers.
+TEST(Pacer, APauseWithPacketsInFlightSavesNoBurst) {
+  EXPECT_LE(sent_after_a_pause(kOfALongRoad, false), 2 * kSegment.count);
+}
+
+TEST(Pacer, WhatAnIdlePauseSavedUpIsSpentOnce) {
+  Pacer pacer;
+  pacer.on_idle();
+  Nanos now = seconds(1);
+  while (pacer.allowance(now, kOfALongRoad, kSegment).count > 0) {
+    pacer.on_sent(now, kSegment, kOfALongRoad);
+  }
+  now = seconds(2);
+  pacer.on_sent(now, kSegment, kOfALongRoad);
+  pacer.on_sent(now, kSegment, kOfALongRoad);
+  EXPECT_EQ(pacer.allowance(now, kOfALongRoad, kSegment).count, 0u);
 }
 
 TEST(Pacer, WaitsOneBurstsTimeAfterABurst) {

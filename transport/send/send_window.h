@@ -72,6 +72,7 @@ class SendWindow {
   }
   void on_payload_sent(Nanos now, uint64_t bytes, uint32_t segments, bool asks) {
     bytes_since_request_ = asks ? 0 : bytes_since_request_ + bytes;
+    if (in_flight_bytes_ == bytes) pacer_.on_idle();  // on_sent() has counted them
     pacer_.on_sent(now, {bytes}, controller_->pacing_rate());
     quota_.on_sent(now, bytes + uint64_t{params::kReceiveOverhead} * segments);
   }
