@@ -21,6 +21,7 @@ enum class EventKind : uint32_t {
   kRoom,    // NIC `subject` may have room for waiting senders
   kLeft,    // the packet that outlet `subject` sends has left (outlets.h)
   kChange,  // change `subject` of the topology's script takes effect
+  kRoutes,  // all switches learn which links are down
 };
 
 struct Event {

@@ -8,6 +8,7 @@
 #include "simulator/network.h"
 #include "simulator/testing/raw_host.h"
 #include "topology/generators.h"
+#include "topology/names.h"
 
 namespace heddle::simulator {
 namespace {
@@ -260,6 +261,36 @@ TEST_F(FaultsTest, ANetworkWithoutIcmpReportsNothing) {
   EXPECT_FALSE(a_->datapath().poll_error(error));
   EXPECT_EQ(fate(Fate::kTooLarge), 1u);
   EXPECT_EQ(fate(Fate::kRefused), 1u);
+}
+
+// Two leaves, two spines: spine0 loses its cable to the receiver's leaf.
+TEST_F(FaultsTest, RemoteSwitchesAvoidAFailedLinkOnceRoutesHaveConverged) {
+  topology::Topology topology =
+      topology::leaf_spine({.leaves = 2, .spines = 2, .hosts_per_leaf = 1});
+  make(topology, {.routes_converge_after = millis(5)});
+  const uint32_t cable = topology::find_link(topology, "leaf1", "spine0")->link;
+  network_->apply({.link = cable, .kind = LinkChangeKind::kDown});
+  network_->apply({.link = cable, .kind = LinkChangeKind::kNotice});
+  for (uint16_t path = 0; path < 64; ++path) a_->send(*b_, 100, path);
+  network_->run_until(network_->now() + millis(4));
+  const uint64_t lost = fate(Fate::kNoRoute);
+  EXPECT_GT(lost, 16u);
+  EXPECT_EQ(b_->arrivals.size(), 64 - lost);
+  network_->run_until(network_->now() + millis(2));
+  for (uint16_t path = 0; path < 64; ++path) a_->send(*b_, 100, path);
+  network_->run_until(network_->now() + millis(1));
+  EXPECT_EQ(fate(Fate::kNoRoute), lost);
+  const uint32_t other = topology::find_link(topology, "leaf1", "spine1")->link;
+  const uint64_t before =
+      network_->carried_bytes(2 * other) + network_->carried_bytes(2 * other + 1);
+  network_->apply({.link = cable, .kind = LinkChangeKind::kUp});
+  network_->run_until(network_->now() + millis(6));
+  for (uint16_t path = 0; path < 64; ++path) a_->send(*b_, 100, path);
+  network_->run_until(network_->now() + millis(1));
+  EXPECT_EQ(fate(Fate::kNoRoute), lost);
+  const uint64_t after =
+      network_->carried_bytes(2 * other) + network_->carried_bytes(2 * other + 1);
+  EXPECT_LT(after - before, before / 2) << "both spines carry the last 64 packets";
 }
 
 // A link that its switch knows to be down is excluded; one that failed silently is a black hole.

@@ -35,9 +35,10 @@ struct FlowRunOptions {
   bool discovers = false;  // connections find the fabric's routes
   Bytes initial_window;    // per connection; zero: twice the fabric's bandwidth-delay product
   Bytes window_limit = mebibytes(256);
-  Bytes longest_burst;                    // on one of several paths; zero: one segment
-  Bytes receive_capacity = mebibytes(4);  // per host socket
-  Nanos turn_time = nanos(500);           // CPU time of a host per driver turn
+  Bytes longest_burst;                           // on one of several paths; zero: one segment
+  Bytes receive_capacity = mebibytes(4);         // per host socket
+  Nanos turn_time = nanos(500);                  // CPU time of a host per driver turn
+  Nanos routes_converge_after = Nanos::never();  // see NetworkOptions
   // Flows run over RoCE NICs in place of the transport; options of the transport then have no
   // effect, and sink_of has none.
   std::optional<RoceOptions> roce;

@@ -126,6 +126,9 @@ void Network::handle(const Event& event) {
     case EventKind::kChange:
       apply(topology_.changes[event.subject]);
       break;
+    case EventKind::kRoutes:
+      routes_ = Routes(topology_, noticed_down_);
+      break;
   }
 }
 
@@ -273,8 +276,12 @@ void Network::apply_one(const topology::LinkChange& change, LinkId id) {
 }
 
 void Network::note_down(LinkId id, bool down) {
+  if (noticed_down_[id] == static_cast<uint8_t>(down)) return;
   noticed_ += static_cast<uint32_t>(down) - noticed_down_[id];
   noticed_down_[id] = down;
+  if (options_.routes_converge_after != Nanos::never()) {
+    events_.push(now_ + options_.routes_converge_after, EventKind::kRoutes, 0);
+  }
 }
 
 void Network::inject(const Address& from, const Address& to, std::span<const std::byte> datagram) {

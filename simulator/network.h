@@ -36,6 +36,9 @@ struct NetworkOptions {
   std::vector<uint32_t> silent_switches;
   Bytes nic_queue = kibibytes(256);  // a NIC that holds more accepts no further burst
   Nanos loopback_delay = micros(2);  // from a NIC to itself
+  // How long after a noticed failure of a link, or its return, all routes avoid or use it; never():
+  // only the switches at its ends do.
+  Nanos routes_converge_after = Nanos::never();
 };
 
 // The receiver at a port of a NIC.

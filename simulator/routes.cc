@@ -48,7 +48,7 @@ Result<void> Routes::check(const Topology& topology, const std::string& name) {
               "make it smaller, or of fewer and larger switches");
 }
 
-Routes::Routes(const Topology& topology)
+Routes::Routes(const Topology& topology, std::span<const uint8_t> down)
     : switches_(static_cast<uint32_t>(topology.switches.size())),
       egress_(topology.nics.size(), kNoIndex),
       switch_of_nic_(topology.nics.size(), kNoIndex),
@@ -64,7 +64,7 @@ Routes::Routes(const Topology& topology)
       if (to >= nics) switch_of_nic_[from] = to - nics;
     } else if (to < nics) {
       last_link_[to] = link;
-    } else {
+    } else if (down.empty() || (down[link] == 0 && down[link ^ 1] == 0)) {
       links_out[from - nics].push_back(link);
     }
   }
@@ -113,8 +113,8 @@ std::span<const LinkId> Routes::next_links(uint32_t switch_index, NicId nic) con
 }
 
 uint32_t Routes::choose(uint32_t choices, uint64_t seed, const Packet& packet) {
-  return topology::ecmp_choice(
-      choices, seed, {packet.from_nic, packet.to_nic, packet.from_port, packet.to_port});
+  return topology::ecmp_choice(choices, seed,
+                               {packet.from_nic, packet.to_nic, packet.from_port, packet.to_port});
 }
 
 }  // namespace heddle::simulator

@@ -28,7 +28,8 @@ class Routes {
   // error.
   static Result<void> check(const topology::Topology& topology, const std::string& name);
 
-  explicit Routes(const topology::Topology& topology);
+  // `down`: by link, whether routes avoid its cable; empty: none is down.
+  explicit Routes(const topology::Topology& topology, std::span<const uint8_t> down = {});
 
   // The link from a NIC.
   LinkId egress(NicId nic) const { return egress_[nic]; }

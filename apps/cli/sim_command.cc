@@ -57,6 +57,7 @@ struct SimOptions {
   FabricOptions fabric;
   std::string plan;
   std::string until_text;
+  std::string convergence_text;
   Nanos until = Nanos::never();
   std::string series;
   std::string trace;
@@ -91,6 +92,11 @@ Result<void> take_quantities(SimOptions& options) {
     const Result<Nanos> until = parse_duration(options.until_text);
     if (!until) return fail(until.error());
     options.until = *until;
+  }
+  if (!options.convergence_text.empty()) {
+    const Result<Nanos> after = parse_duration(options.convergence_text);
+    if (!after) return fail(after.error());
+    options.run.routes_converge_after = *after;
   }
   if (Result<void> taken = take_bins(options); !taken) return taken;
   if (Result<void> taken = take_fabric_options(options.fabric, of_htsim(options)); !taken) {
@@ -326,6 +332,12 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->type_name("DURATION")
       ->check(duration_value())
       ->default_str("the end of all flows and jobs");
+  sim->add_option("--convergence", options->convergence_text,
+                  "how long after a link's failure or return all switches have routes without or "
+                  "with it")
+      ->type_name("DURATION")
+      ->check(duration_value(Nanos{}))
+      ->default_str("never: only the switches at its ends avoid it");
   options->transport.run = &options->run;
   add_transport_options(*sim, options->transport);
   sim->add_option("--plan", options->plan,

@@ -114,6 +114,7 @@ nlohmann::json sim_options(const SimFacts& facts) {
   const topology::SwitchShape& shape = links.switches;
   const std::optional<simulator::RoceOptions>& roce = facts.options.roce;
   const bool limited = facts.until != Nanos::never();
+  const Nanos convergence = facts.options.routes_converge_after;
   return {
       {"transport", roce ? "roce" : "heddle"},
       {"cc", facts.options.congestion},
@@ -144,6 +145,8 @@ nlohmann::json sim_options(const SimFacts& facts) {
       {"rdma_mtu_bytes", bytes(roce.has_value(), roce ? roce->mtu_bytes : 0)},
       {"ack_timeout_us",
        roce ? nlohmann::json(to_micros(roce->ack_timeout)) : nlohmann::json(nullptr)},
+      {"convergence_us", convergence != Nanos::never() ? nlohmann::json(to_micros(convergence))
+                                                       : nlohmann::json(nullptr)},
       {"until_us", limited ? nlohmann::json(to_micros(facts.until)) : nlohmann::json(nullptr)}};
 }
 
