@@ -96,6 +96,9 @@ void Fabric::set_down(uint32_t cable, bool down) {
   for (const LinkId link : {2 * cable, 2 * cable + 1}) {
     if (from_switch_[link] != kNone) failed_at_[from_switch_[link]] += down ? 1 : UINT32_MAX;
   }
+  failed_ += down ? 2 : UINT32_MAX - 1;
+  live_.clear();
+  detours_.clear();
 }
 
 const Fabric::Neighbor* Fabric::find_neighbor(uint32_t from, uint32_t to) const {
@@ -113,7 +116,7 @@ const Fabric::Neighbor* Fabric::find_neighbor(uint32_t from, uint32_t to) const 
 
 // Two switches with the same neighbors reach each other over all of them: leaves of a Clos fabric.
 // They are no neighbors themselves, because none is its own.
-std::span<const LinkId> Fabric::next(uint32_t from, uint32_t target) {
+std::span<const LinkId> Fabric::next_of_all(uint32_t from, uint32_t target) {
   if (class_[from] == class_[target] && from != target) return links_from(from);
   const Neighbor* const direct = find_neighbor(from, target);
   if (direct != nullptr) return std::span(links_to_).subspan(direct->first, direct->count);
@@ -138,35 +141,60 @@ std::span<const LinkId> Fabric::search(uint32_t from, uint32_t target) {
   return known_[uint64_t{from} << 32 | target] = std::move(links);
 }
 
-// Cables are bidirectional, so the distance from the target equals the distance to it.
-const std::vector<uint16_t>& Fabric::distances_to(uint32_t target) {
-  std::vector<uint16_t>& distances = distances_[target];
-  if (!distances.empty()) return distances;
-  distances.assign(topology_.switches.size(), kFar);
-  std::vector<uint32_t> order = {target};
-  distances[target] = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (const Neighbor& neighbor : neighbors(order[i])) {
-      if (distances[neighbor.index] != kFar) continue;
-      distances[neighbor.index] = static_cast<uint16_t>(distances[order[i]] + 1);
-      order.push_back(neighbor.index);
-    }
-  }
-  return distances;
+// The routes of most pairs cannot cross a failed cable, and that is seen at once: a route between
+// leaves with the same spines has cables of these two alone, and one between neighbors has one.
+std::span<const LinkId> Fabric::next(uint32_t from, uint32_t target) {
+  const bool touched =
+      failed_ > 0 && (failed_at_[from] > 0 || failed_at_[target] > 0 ||
+                      (class_[from] != class_[target] && find_neighbor(from, target) == nullptr));
+  if (!touched) return next_of_all(from, target);
+  const std::span<const LinkId> shortest = live_shortest(from, target);
+  return shortest.empty() ? detour(from, target) : shortest;
 }
 
-// A switch leaves out the links that it knows to be down.
-LinkId Fabric::choose(uint32_t at, std::span<const LinkId> choices, const EcmpKey& key) {
-  if (failed_at_[at] > 0) {
-    live_.clear();
-    for (const LinkId link : choices) {
-      if (down_[link] == 0) live_.push_back(link);
-    }
-    choices = live_;
+std::span<const LinkId> Fabric::live_shortest(uint32_t from, uint32_t target) {
+  const uint64_t key = uint64_t{from} << 32 | target;
+  if (const auto found = live_.find(key); found != live_.end()) return found->second;
+  std::vector<LinkId> links;
+  for (const LinkId link : next_of_all(from, target)) {
+    if (down(link)) continue;
+    if (to_[link] == target || !live_shortest(to_[link], target).empty()) links.push_back(link);
   }
-  if (choices.empty()) return kNone;
-  const auto count = static_cast<uint32_t>(choices.size());
-  return choices[topology::ecmp_choice(count, topology_.switches[at].hash_seed, key)];
+  return live_[key] = std::move(links);
+}
+
+std::span<const LinkId> Fabric::detour(uint32_t from, uint32_t target) {
+  const uint64_t key = uint64_t{from} << 32 | target;
+  if (const auto found = detours_.find(key); found != detours_.end()) return found->second;
+  const std::vector<uint16_t> hops = distances(target, true);
+  std::vector<LinkId> links;
+  for (const LinkId link : links_from(from)) {
+    if (!down(link) && hops[from] != kFar && hops[to_[link]] + 1 == hops[from]) {
+      links.push_back(link);
+    }
+  }
+  return detours_[key] = std::move(links);
+}
+
+const std::vector<uint16_t>& Fabric::distances_to(uint32_t target) {
+  std::vector<uint16_t>& known = distances_[target];
+  if (known.empty()) known = distances(target, false);
+  return known;
+}
+
+// Cables are bidirectional, and fail so: the distance from the target equals the distance to it.
+std::vector<uint16_t> Fabric::distances(uint32_t target, bool live) const {
+  std::vector<uint16_t> hops(topology_.switches.size(), kFar);
+  std::vector<uint32_t> order = {target};
+  hops[target] = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const LinkId link : links_from(order[i])) {
+      if (hops[to_[link]] != kFar || (live && down(link))) continue;
+      hops[to_[link]] = static_cast<uint16_t>(hops[order[i]] + 1);
+      order.push_back(to_[link]);
+    }
+  }
+  return hops;
 }
 
 bool Fabric::route(const EcmpKey& key, Route& route) {
@@ -178,8 +206,11 @@ bool Fabric::route(const EcmpKey& key, Route& route) {
   route.push(link);
   if (at == kNone || target == kNone) return link == ingress(key.to_nic);
   while (at != target) {
-    link = choose(at, next(at, target), key);
-    if (link == kNone || !route.push(link)) return false;
+    const std::span<const LinkId> choices = next(at, target);
+    if (choices.empty()) return false;
+    const auto count = static_cast<uint32_t>(choices.size());
+    link = choices[topology::ecmp_choice(count, topology_.switches[at].hash_seed, key)];
+    if (!route.push(link)) return false;
     at = to_[link];
   }
   return route.push(ingress(key.to_nic));

@@ -46,7 +46,8 @@ class Route {
 
 class Fabric {
  public:
-  // `topology` must be valid and outlive this. Links in `failed` are down, and their switches know.
+  // `topology` must be valid and outlive this. Links in `failed` are down, and all switches have
+  // routes without them, as with a routing protocol that has settled.
   Fabric(const topology::Topology& topology, std::span<const uint32_t> failed);
 
   const topology::Topology& topology() const { return topology_; }
@@ -76,12 +77,11 @@ class Fabric {
   uint32_t end_of(LinkId link) const { return to_[link]; }
   uint32_t start_of(LinkId link) const { return from_switch_[link]; }
 
-  // Equal-cost links from a switch towards another, failed ones included, in the order in which the
-  // hash counts them; none if it is unreachable. Valid until the next call for another pair.
+  // Equal-cost links from a switch towards another over links that work, in the order in which the
+  // hash counts them; none if it is unreachable. Valid until set_down().
   std::span<const LinkId> next(uint32_t from, uint32_t target);
 
-  // The route of packets with these NICs and ports. False: there is none, because it ends at a
-  // switch without a working link.
+  // The route of packets with these NICs and ports. False: there is none.
   bool route(const topology::EcmpKey& key, Route& route);
   // Hops of the shortest route from each switch to `target` over all cables, working or not.
   // UINT16_MAX: there is none.
@@ -102,8 +102,13 @@ class Fabric {
                  first_neighbor_[switch_index + 1] - first_neighbor_[switch_index]);
   }
   const Neighbor* find_neighbor(uint32_t from, uint32_t to) const;
+  // As next(), of shortest routes over all cables, working or not.
+  std::span<const LinkId> next_of_all(uint32_t from, uint32_t target);
   std::span<const LinkId> search(uint32_t from, uint32_t target);
-  LinkId choose(uint32_t at, std::span<const LinkId> choices, const topology::EcmpKey& key);
+  // Of next_of_all(), those with a working route of the same length; then those of a longer one.
+  std::span<const LinkId> live_shortest(uint32_t from, uint32_t target);
+  std::span<const LinkId> detour(uint32_t from, uint32_t target);
+  std::vector<uint16_t> distances(uint32_t target, bool live) const;
 
   const topology::Topology& topology_;
   std::vector<double> rates_;
@@ -117,13 +122,15 @@ class Fabric {
   std::vector<uint32_t> first_out_;
   std::vector<LinkId> links_out_;    // between switches, by switch and number
   std::vector<uint32_t> failed_at_;  // links out of a switch that are down
+  uint32_t failed_ = 0;              // directions that are down
   std::vector<uint32_t> first_neighbor_;
   std::vector<Neighbor> neighbors_;  // by switch and neighbor
   std::vector<LinkId> links_to_;
   std::vector<uint64_t> class_;  // switches with equal neighbors have equal classes
   std::unordered_map<uint64_t, std::vector<LinkId>> known_;  // by switch and target
   std::unordered_map<uint32_t, std::vector<uint16_t>> distances_;
-  std::vector<LinkId> live_;
+  std::unordered_map<uint64_t, std::vector<LinkId>> live_;     // by switch and target; likewise
+  std::unordered_map<uint64_t, std::vector<LinkId>> detours_;  // of the failures now
 };
 
 }  // namespace heddle::planner
