@@ -70,7 +70,8 @@ def _workload(flows, size):
 def _heddle(folder, *words):
     done = subprocess.run([built("heddle"), *map(str, words)], cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise CannotMeasure(f"heddle {' '.join(map(str, words))} failed with {done.returncode}: {done.stderr.strip()[-300:]}", "run it by hand")
+        said = done.stderr.strip()[-300:] or f"exit status {done.returncode}"
+        raise CannotMeasure(f"heddle {' '.join(map(str, words))}: {said}", "run it by hand")
     return json.loads(done.stdout)
 
 

@@ -298,6 +298,13 @@ _FAILED = (("before: ECMP, one path", "before_ecmp"), ("before: heddle, plan", "
            ("heddle, all planned again", "plan"), ("bound, without headers", "bound"))
 
 
+def _planned_case(name):
+    """Short enough for the head of a column."""
+    for word, digit in (("one", "1"), ("two", "2"), ("eight", "8")):
+        name = name.replace(word + " ", digit + " ")
+    return name.split(", an uplink")[0]
+
+
 def plan(document):
     if "speed" in document:
         return [figure("plan_speed", "Planning for hosts of 8 NICs: CPU time", "ms", ["CPU time"],
@@ -308,7 +315,7 @@ def plan(document):
                                    ("plan_failure_simulated", "The same with a failed uplink of eight, simulated",
                                     "failures", _FAILED)):
         cases = document[key]
-        made.append(figure(name, title, "Gb/s", [case["case"].split(", an uplink")[0] for case in cases],
+        made.append(figure(name, title, "Gb/s", [_planned_case(case["case"]) for case in cases],
                            [(label, [_of_fabrics(case, field) for case in cases]) for label, field in rows], 1,
                            simulated=True))
     return made
