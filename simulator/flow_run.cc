@@ -31,13 +31,15 @@ uint32_t smallest_mtu(const topology::Topology& topology) {
 }
 
 // A NIC accepts another packet while it holds at most two, like byte queue limits (BQL): a longer
-// local queue would make all paths look equally slow.
+// local queue would make all paths look equally slow. Of several NICs one would run dry while the
+// sender's choices in a row are the other's, and BQL's limit would grow.
 Bytes nic_queue(const topology::Topology& topology) {
   uint32_t largest = 0;
   for (const topology::Link& link : topology.links) {
     largest = std::max(largest, link.shape.mtu_bytes);
   }
-  return {2 * uint64_t{largest + kWireOverheadBytes}};
+  const uint64_t packets = topology.nics.size() > topology.hosts.size() ? 8 : 2;
+  return {packets * (largest + kWireOverheadBytes)};
 }
 
 BitsPerSec rate_of_nics(const Network& network, const std::vector<NicId>& nics) {

@@ -187,7 +187,8 @@ class Plan(unittest.TestCase):
         self.assertAlmostEqual(whole["bound_us"], 8e6 * 8 / 100e3 * 4 / 3, delta=1)
         fault = '[[fault]]\nat = "0s"\nlink = ["leaf1", "spine2"]\nkind = "down"\n'
         self.write("faulty.toml", FABRIC + fault)
-        simulated = self.document("sim", "faulty.toml", "neighbors.toml", "--plan", "after.json")
+        simulated = self.document("sim", "faulty.toml", "neighbors.toml", "--plan", "after.json", "--convergence",
+                                  "0s")
         self.assertLess(simulated["tail_fct_us"], whole["bound_us"] * 1.25)
         self.refused("leaf9", "--workload", "neighbors.toml", "--failed", "leaf9:spine0")
 

@@ -44,7 +44,7 @@ planner::Loads loads_of(const planner::PathPlan& plan, const planner::Demand& de
 
 void expect_planned_loads(const topology::Topology& topology, uint64_t seed,
                           const std::vector<uint32_t>& failed = {}) {
-  topology::Workload workload = permutation(topology, mebibytes(4), seed);
+  topology::Workload workload = permutation(topology, mebibytes(8), seed);
   workload.failed_links = failed;
   const planner::Demand demand = planner::demand_of_flows(workload, topology);
   const Result<planner::PathPlan> plan =
