@@ -86,6 +86,7 @@ void Program::handle_notice(const transport::Notice& notice) {
 void Program::fix_a_path(transport::ConnectionId connection) {
   const auto* statistics = machine_.endpoint().statistics(connection);
   if (statistics == nullptr || fixed_.below(100) >= kFixedPercent) return;
+  if (statistics->paths == 0) return;  // it has ended before it was open
   const std::array<uint16_t, 1> path{static_cast<uint16_t>(fixed_.below(statistics->paths))};
   const Result<void> posted = machine_.endpoint().post_paths(machine_.now(), connection, path);
   if (!posted) stage_.reached.add(posted.error().code);

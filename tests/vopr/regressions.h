@@ -79,6 +79,7 @@ inline constexpr Regression kRegressions[] = {
     {380636,
      "where no path was active all control packets took the same one, and the answers to a probe "
      "of a path that worked again never arrived"},
+    {537894, "the program drew one of no paths of a connection that had ended since its notice"},
 };
 
 }  // namespace heddle::vopr
