@@ -3,13 +3,15 @@
 
 Checks: arrows (includes against cmake/rooms.txt), sources and symbols (the transport does no I/O;
 symbols takes the library), tidy (sizes, names, heads), comments (their words), docs (links, made
-pages, words). Exit status: 0 kept, 1 broken, each violation on a line `path:line: rule: what`.
+pages, words), calls (of bench/, by Pylint). Exit status: 0 kept, 1 broken, each violation on a line
+`path:line: rule: what`, 77 not checked.
 """
 
 import pathlib
 import sys
 
 import arrows
+import bench_calls
 import comment_words
 import docs
 import docs_words
@@ -52,14 +54,21 @@ def check_docs(_):
             + docs.check_made_pages() + docs_words.check_lines(files) + docs_words.check_words(files))
 
 
+def check_calls(_):
+    return bench_calls.check("bench")
+
+
 CHECKS = {"arrows": check_arrows, "sources": check_sources, "symbols": check_symbols,
-          "tidy": check_tidy, "comments": check_comments, "docs": check_docs}
+          "tidy": check_tidy, "comments": check_comments, "docs": check_docs, "calls": check_calls}
 
 
 def main(arguments):
     if not arguments or arguments[0] not in CHECKS:
         print(__doc__, file=sys.stderr)
         return 2
+    if arguments[0] == "calls" and not bench_calls.is_here():
+        print("skipped 'Pylint is not installed: apt-get install pylint'")
+        return 77
     violations = CHECKS[arguments[0]](arguments[1:])
     for violation in violations:
         print(violation)
