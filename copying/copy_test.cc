@@ -38,16 +38,18 @@ class CopyTest : public testing::Test {
     to_ = place_.path() + "/to";
     fs::create_directories(from_);
     fs::create_directories(to_);
+    root_.folder = to_;
   }
 
   // Messages of `bytes` until the end, or until `most` were passed on.
   void copy(size_t bytes = 4096, size_t most = SIZE_MAX, bool dry = false) {
     failures_.clear();
     source_.emplace(SourceOptions{
-        .sources = {from_ + "/"}, .folder = "", .dry = dry, .failed = [this](const Error& error) {
-          failures_.push_back(error.message());
-        }});
-    Store store(to_);
+        .sources = {from_ + "/"},
+        .folder = folder_,
+        .dry = dry,
+        .failed = [this](const Error& error) { failures_.push_back(error.message()); }});
+    Store store(root_);
     std::vector<std::byte> message(bytes);
     std::vector<std::byte> back(1 << 20);
     for (size_t i = 0; i < most && !source_->finished(); ++i) {
@@ -69,6 +71,8 @@ class CopyTest : public testing::Test {
   TemporaryFolder place_;
   std::string from_;
   std::string to_;
+  Destination root_;
+  std::string folder_;
   std::optional<Source> source_;
   std::vector<std::string> failures_;
   std::function<void(size_t)> during_;
@@ -168,20 +172,174 @@ TEST_F(CopyTest, ADryRunWritesNothing) {
   EXPECT_TRUE(fs::is_empty(to_));
 }
 
+TEST_F(CopyTest, AFolderThatBecomesALinkLeadsToNoOtherFile) {
+  fs::create_directories(from_ + "/a");
+  fs::create_directories(place_.path() + "/elsewhere");
+  write_file(from_ + "/a/file", "text");
+  write_file(place_.path() + "/elsewhere/file", "secret");
+  during_ = [this](size_t message) {
+    if (message > 0) return;
+    fs::rename(from_ + "/a", from_ + "/b");
+    fs::create_directory_symlink(place_.path() + "/elsewhere", from_ + "/a");
+  };
+  copy();
+  EXPECT_THAT(failures_, testing::Contains(testing::HasSubstr("another file has its name")));
+  EXPECT_FALSE(fs::exists(to_ + "/a/file"));
+}
+
+TEST_F(CopyTest, ADryRunIntoAMissingFolderComparesWithNothingAndMakesNothing) {
+  write_file(from_ + "/file", "text");
+  fs::copy_file(from_ + "/file", to_ + "/file");
+  fs::last_write_time(to_ + "/file", fs::last_write_time(from_ + "/file"));
+  root_ = {to_ + "/missing", true};
+  copy(4096, SIZE_MAX, true);
+  EXPECT_EQ(counts().files, 1u);
+  EXPECT_FALSE(fs::exists(to_ + "/missing"));
+  root_ = {to_, false};
+  folder_ = "missing";
+  copy(4096, SIZE_MAX, true);
+  EXPECT_EQ(counts().files, 1u);
+  EXPECT_FALSE(fs::exists(to_ + "/missing"));
+}
+
+TEST_F(CopyTest, TheRestOfAFileThatFailedIsNotSent) {
+  write_file(from_ + "/file", std::string(1'000'000, 'x'));
+  std::vector<std::byte> bytes(4096);
+  Source source({.sources = {from_ + "/"}, .folder = "", .failed = [](const Error&) {}});
+  const auto fill = [&] {
+    RecordWriter writer(bytes);
+    source.fill(writer);
+    return std::span(bytes).first(writer.bytes());
+  };
+  const auto answer = [&](const Record& record) {
+    std::vector<std::byte> back(4096);
+    RecordWriter writer(back);
+    ASSERT_TRUE(writer.add(record));
+    ASSERT_TRUE(source.take(std::span(back).first(writer.bytes())));
+  };
+  fill();
+  answer({.kind = RecordKind::kWanted, .id = 1});
+  ASSERT_EQ((*RecordReader(fill()).next())->kind, RecordKind::kStart);
+  ASSERT_EQ((*RecordReader(fill()).next())->kind, RecordKind::kData);
+  answer({.kind = RecordKind::kFailed, .id = 1, .error = {ErrorCode::kSystem, "a", "b", "c"}});
+  RecordReader last(fill());
+  EXPECT_EQ((*last.next())->kind, RecordKind::kWithdraw);
+  EXPECT_EQ((*last.next())->kind, RecordKind::kDone);
+}
+
+TEST_F(CopyTest, AStoppedReceiverTakesNoMore) {
+  std::vector<std::byte> message(4096);
+  RecordWriter writer(message);
+  ASSERT_TRUE(writer.add({.kind = RecordKind::kHello, .version = 1}));
+  Store store({to_}, [] { return true; });
+  std::vector<Record> answers;
+  const Result<void> taken = store.take(std::span(message).first(writer.bytes()), answers);
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().code, ErrorCode::kCancelled);
+}
+
+TEST(TimesOfFiles, BeyondSixtyFourBitsOfNanosecondsAreTheLastOnes) {
+  EXPECT_GT(nanoseconds_of({.tv_sec = INT64_MAX, .tv_nsec = 999'999'999}), INT64_MAX / 2);
+  EXPECT_LT(nanoseconds_of({.tv_sec = INT64_MIN, .tv_nsec = 0}), INT64_MIN / 2);
+  EXPECT_EQ(nanoseconds_of({.tv_sec = -1, .tv_nsec = 5}), -999'999'995);
+}
+
 // A sender that is not heddle's.
 class HostileTest : public CopyTest {
  protected:
   std::vector<Record> take(const std::vector<Record>& records) {
+    std::vector<Record> all = {{.kind = RecordKind::kHello, .version = 1}};
+    all.insert(all.end(), records.begin(), records.end());
+    Store store({to_});
+    return take(store, all);
+  }
+  static std::vector<Record> take(Store& store, const std::vector<Record>& records) {
     std::vector<std::byte> message(1 << 16);
     RecordWriter writer(message);
-    EXPECT_TRUE(writer.add({.kind = RecordKind::kHello, .version = 1}));
     for (const Record& each : records) EXPECT_TRUE(writer.add(each));
-    Store store(to_);
     std::vector<Record> answers;
     EXPECT_TRUE(store.take(std::span(message).first(writer.bytes()), answers));
     return answers;
   }
+  // The records of a file with this content.
+  static std::vector<Record> file(const std::string& path, const std::string& content) {
+    Digest digest;
+    digest.add(std::as_bytes(std::span(content)));
+    return {{.kind = RecordKind::kStart, .id = 9, .path = path, .size = content.size()},
+            {.kind = RecordKind::kData, .data = std::as_bytes(std::span(content))},
+            {.kind = RecordKind::kEnd,
+             .id = 9,
+             .mode = 0644,
+             .size = content.size(),
+             .digest = digest.value()}};
+  }
 };
+
+// Its checksum was that of the part as it was offered.
+TEST_F(HostileTest, APartThatAnotherCopyHasRewrittenIsNotTakenForWhole) {
+  const std::string old = "0123456789";
+  write_file(to_ + "/.x.heddle-part", old);
+  Store store({to_});
+  take(store, {{.kind = RecordKind::kHello, .version = 1},
+               {.kind = RecordKind::kOffer, .id = 1, .path = "x", .size = 10}});
+  write_file(to_ + "/.x.heddle-part", "9876543210");
+  Digest digest;
+  digest.add(std::as_bytes(std::span(old)));
+  const auto answers =
+      take(store, {{.kind = RecordKind::kStart, .id = 1, .path = "x", .size = 10, .from = 10},
+                   {.kind = RecordKind::kEnd, .id = 1, .size = 10, .digest = digest.value()}});
+  ASSERT_EQ(answers.back().kind, RecordKind::kFailed);
+  EXPECT_FALSE(fs::exists(to_ + "/x"));
+}
+
+TEST_F(HostileTest, APartWithAnotherNameIsNotWrittenThrough) {
+  write_file(to_ + "/precious", "precious");
+  for (const bool hard : {true, false}) {
+    const std::string part = to_ + "/.x.heddle-part";
+    if (hard) {
+      fs::create_hard_link(to_ + "/precious", part);
+    } else {
+      fs::create_symlink("precious", part);
+    }
+    EXPECT_EQ(take(file("x", "evil")).back().kind, RecordKind::kStored);
+    EXPECT_EQ(content_of(to_ + "/precious"), "precious");
+    EXPECT_EQ(content_of(to_ + "/x"), "evil");
+  }
+}
+
+TEST_F(HostileTest, AFileIsLeftAsNoFolder) {
+  write_file(to_ + "/x", "text");
+  chmod((to_ + "/x").c_str(), 0644);
+  const auto answers = take({{.kind = RecordKind::kLeave, .id = 1, .path = "x", .mode = 0}});
+  EXPECT_EQ(answers.back().kind, RecordKind::kFailed);
+  EXPECT_EQ(fs::status(to_ + "/x").permissions(), fs::perms{0644});
+}
+
+TEST_F(HostileTest, AReadOnlyFolderIsCompletedAndReadOnlyAgain) {
+  fs::create_directories(to_ + "/a");
+  chmod((to_ + "/a").c_str(), 0555);
+  take({{.kind = RecordKind::kFolder, .id = 1, .path = "a", .mode = 0555}});
+  EXPECT_EQ(fs::status(to_ + "/a").permissions(), fs::perms{0755});
+  take({{.kind = RecordKind::kLeave, .id = 1, .path = "a", .mode = 0555}});
+  EXPECT_EQ(fs::status(to_ + "/a").permissions(), fs::perms{0555});
+  chmod((to_ + "/a").c_str(), 0755);
+}
+
+TEST_F(HostileTest, ALinkLeavesAFilesPartAlone) {
+  const std::string name(250, 'n');
+  for (const std::string& each : {std::string("x"), name}) {
+    write_file(to_ + "/" + part_name(each), "part");
+    EXPECT_EQ(take({{.kind = RecordKind::kLink, .id = 1, .path = each, .target = "y"}}).size(), 1u);
+    EXPECT_EQ(fs::read_symlink(to_ + "/" + each), "y");
+    EXPECT_EQ(content_of(to_ + "/" + part_name(each)), "part");
+  }
+  EXPECT_TRUE(is_part_name(fresh_link_name(name)));
+}
+
+TEST_F(HostileTest, WhatFollowsTheEndIsIgnored) {
+  const std::vector<Record> ends(1000, {.kind = RecordKind::kDone});
+  EXPECT_EQ(take(ends).size(), 2u);  // a welcome and one end
+}
 
 TEST_F(HostileTest, NothingIsWrittenOutsideTheDestination) {
   fs::create_symlink(from_, to_ + "/link");

@@ -2,6 +2,7 @@
 // two overlap.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -33,11 +34,22 @@ class Exchange {
   void answers_to_disk(Answers answers) { add(disk_answers_, std::move(answers)); }
   std::optional<MessagePlace> take_from_disk() { return take(network_places_); }
   std::optional<Answers> take_answers_from_disk() { return take(network_answers_); }
+  size_t answers_waiting() {
+    const std::lock_guard lock(mutex_);
+    return disk_answers_.size();
+  }
+  // Nothing more comes: the disk's thread ends once it has done what it has in hand.
   void stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
     changed_.notify_all();
   }
+  // The same, and it leaves what it has in hand.
+  void abandon() {
+    abandoned_ = true;
+    stop();
+  }
+  bool abandoned() const { return abandoned_; }
   // Nothing waits for the disk's thread; it may still have the last message in hand.
   bool idle() {
     const std::lock_guard lock(mutex_);
@@ -50,7 +62,11 @@ class Exchange {
 
   // Of the disk's thread.
   std::optional<MessagePlace> next_place() { return take(disk_places_); }
-  std::optional<Answers> next_answers() { return take(disk_answers_); }
+  std::optional<Answers> next_answers() {
+    std::optional<Answers> answers = take(disk_answers_);
+    if (answers) wake_();
+    return answers;
+  }
   void to_network(MessagePlace place) { add(network_places_, place), wake_(); }
   // Waits while `most` are there, so that a peer that reads none makes this side hold few.
   void answers_to_network(Answers answers, size_t most) {
@@ -103,6 +119,7 @@ class Exchange {
   std::deque<Answers> network_answers_;
   std::optional<Result<void>> end_;  // of the disk's thread
   bool stopped_ = false;
+  std::atomic<bool> abandoned_ = false;
 };
 
 }  // namespace heddle::copying

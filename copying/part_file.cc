@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -27,11 +28,16 @@ std::array<timespec, 2> times_of(int64_t mtime_ns) {
            {.tv_sec = (mtime_ns - below) / kSecond, .tv_nsec = below}}};
 }
 
-// The first `bytes` of a file. Returns how many there were, or -1 with errno.
-int64_t digest_file(int file, uint64_t bytes, Digest& digest) {
-  std::vector<std::byte> piece(params::kReadBytes);
+// The first `bytes` of a file. Returns how many there were, or -1 with errno; ECANCELED: stopped.
+int64_t digest_file(int file, uint64_t bytes, Digest& digest,
+                    const std::function<bool()>& stopped) {
+  std::vector<std::byte> piece(std::min<uint64_t>(params::kReadBytes, bytes));
   uint64_t at = 0;
   while (at < bytes) {
+    if (stopped()) {
+      errno = ECANCELED;
+      return -1;
+    }
     const size_t wanted = std::min<uint64_t>(piece.size(), bytes - at);
     const ssize_t got = pread(file, piece.data(), wanted, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
@@ -43,21 +49,62 @@ int64_t digest_file(int file, uint64_t bytes, Digest& digest) {
   return static_cast<int64_t>(at);
 }
 
+// Whether only this user's copies write it.
+bool is_own(const struct stat& found) {
+  return S_ISREG(found.st_mode) && found.st_nlink == 1 && found.st_uid == geteuid();
+}
+
+Unexpected not_read(const std::string& name) {
+  const bool stopped = errno == ECANCELED;
+  return fail(stopped ? ErrorCode::kCancelled : ErrorCode::kSystem,
+              fmt::format("cannot read {}", quoted_path(name)),
+              stopped ? "the copy ends" : std::strerror(errno), stopped ? "" : "remove it there");
+}
+
+// What has a name, without following it; its permissions do not matter.
+Descriptor point_at(const SafeFolder::Place& place) {
+  return Descriptor(openat(place.folder, place.name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+std::string link_to(const Descriptor& point) {
+  return fmt::format("/proc/self/fd/{}", point.number());
+}
+
+bool is_kind(mode_t mode, Kind kind) {
+  return kind == Kind::kFile     ? S_ISREG(mode)
+         : kind == Kind::kFolder ? S_ISDIR(mode)
+                                 : S_ISLNK(mode);
+}
+
 }  // namespace
 
-Result<uint64_t> read_part(const SafeFolder::Place& place, Digest& digest) {
+int64_t nanoseconds_of(const timespec& time) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  constexpr int64_t kLast = INT64_MAX / kSecond - 1;
+  return std::clamp<int64_t>(time.tv_sec, -kLast, kLast) * kSecond + time.tv_nsec;
+}
+
+FileState state_of(const struct stat& found) {
+  return {.device = found.st_dev,
+          .inode = found.st_ino,
+          .bytes = static_cast<uint64_t>(found.st_size),
+          .modified_ns = nanoseconds_of(found.st_mtim),
+          .changed_ns = nanoseconds_of(found.st_ctim)};
+}
+
+Result<PartRead> read_part(const SafeFolder::Place& place, const std::function<bool()>& stopped) {
   const std::string name = part_name(place.name);
   const Descriptor file(
       openat(place.folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!file.valid()) return uint64_t{0};
+  PartRead part;
   struct stat found {};
-  if (fstat(file.number(), &found) != 0 || !S_ISREG(found.st_mode)) return uint64_t{0};
-  const int64_t bytes = digest_file(file.number(), static_cast<uint64_t>(found.st_size), digest);
-  if (bytes < 0) {
-    return fail(ErrorCode::kSystem, fmt::format("cannot read {}", quoted_path(name)),
-                std::strerror(errno), "remove it there");
-  }
-  return static_cast<uint64_t>(bytes);
+  if (!file.valid() || fstat(file.number(), &found) != 0 || !is_own(found)) return part;
+  part.state = state_of(found);
+  const int64_t bytes = digest_file(file.number(), part.state.bytes, part.digest, stopped);
+  if (bytes < 0) return not_read(name);
+  const bool whole = bytes == found.st_size && fstat(file.number(), &found) == 0;
+  if (whole && state_of(found) == part.state) return part;
+  return PartRead();  // another copy writes it: nothing is known
 }
 
 Result<PartFile> PartFile::open(const SafeFolder::Place& place, const std::string& path) {
@@ -66,19 +113,27 @@ Result<PartFile> PartFile::open(const SafeFolder::Place& place, const std::strin
   part.path_ = path;
   part.folder_ = Descriptor(fcntl(place.folder, F_DUPFD_CLOEXEC, 0));
   const std::string name = part_name(place.name);
-  // Another copy may rename the file between the two calls; then this is no longer the part.
+  constexpr int kFlags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  // Another copy may rename or remove the file between the calls; then it is not the part any more.
   for (int tries = 0; tries < 10; ++tries) {
-    part.file_ = Descriptor(openat(place.folder, name.c_str(),
-                                   O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    struct stat named {};
+    const bool there = fstatat(place.folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && S_ISDIR(named.st_mode)) return part.failed(EISDIR);
+    if (there && !is_own(named) && unlinkat(place.folder, name.c_str(), 0) != 0 &&
+        errno != ENOENT) {
+      return part.failed(errno);
+    }
+    const int new_file = there && is_own(named) ? 0 : O_CREAT | O_EXCL;
+    part.file_ = Descriptor(openat(place.folder, name.c_str(), kFlags | new_file, 0600));
+    if (!part.file_.valid() && (errno == EEXIST || errno == ENOENT || errno == ELOOP)) continue;
     if (!part.file_.valid()) return part.failed(errno);
     if (flock(part.file_.number(), LOCK_EX | LOCK_NB) != 0) break;
     struct stat held {};
-    struct stat named {};
     if (fstat(part.file_.number(), &held) != 0) return part.failed(errno);
-    if (!S_ISREG(held.st_mode)) return part.failed(EEXIST);
-    if (fstatat(place.folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (is_own(held) && fstatat(place.folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
         named.st_ino == held.st_ino && named.st_dev == held.st_dev) {
-      part.bytes_ = static_cast<uint64_t>(held.st_size);
+      part.opened_ = state_of(held);
+      part.bytes_ = part.opened_.bytes;
       return part;
     }
   }
@@ -101,9 +156,11 @@ Result<void> PartFile::keep(uint64_t from) {
   return {};
 }
 
-Result<void> PartFile::read_kept(Digest& digest) {
-  const int64_t bytes = digest_file(file_.number(), bytes_, digest);
-  return bytes == static_cast<int64_t>(bytes_) ? Result<void>() : failed(bytes < 0 ? errno : EIO);
+Result<void> PartFile::read_kept(Digest& digest, const std::function<bool()>& stopped) {
+  const int64_t bytes = digest_file(file_.number(), bytes_, digest, stopped);
+  if (bytes == static_cast<int64_t>(bytes_)) return {};
+  if (bytes < 0) return not_read(path_);
+  return failed(EIO);
 }
 
 Result<void> PartFile::append(std::span<const std::byte> data) {
@@ -134,21 +191,40 @@ Result<void> PartFile::finish(uint32_t mode, int64_t mtime_ns) {
 
 void PartFile::remove() { unlinkat(folder_.number(), part_name(name_).c_str(), 0); }
 
-Result<void> set_attributes(const SafeFolder::Place& place, uint32_t mode, int64_t mtime_ns) {
-  struct stat found {};
-  const char* const name = place.name.c_str();
+Result<void> set_attributes(const SafeFolder::Place& place, Kind kind, uint32_t mode,
+                            int64_t mtime_ns) {
+  const std::string what =
+      fmt::format("cannot set permissions and time of {}", quoted_path(place.name));
   const auto times = times_of(mtime_ns);
-  bool done = fstatat(place.folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0;
-  if (done && S_ISDIR(found.st_mode)) {
-    const Descriptor folder(openat(place.folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    done = folder.valid() && fchmod(folder.number(), mode & 0777) == 0;
-  } else if (done && S_ISREG(found.st_mode) && (found.st_mode & 0777) != (mode & 0777)) {
-    const Descriptor file(openat(place.folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-    done = file.valid() && fchmod(file.number(), mode & 0777) == 0;
+  const Descriptor point = point_at(place);
+  struct stat found {};
+  if (!point.valid() || fstat(point.number(), &found) != 0) {
+    return cannot_write(what, errno, "free space there");
   }
-  if (done && utimensat(place.folder, name, times.data(), AT_SYMLINK_NOFOLLOW) == 0) return {};
-  return cannot_write(fmt::format("cannot set permissions and time of {}", quoted_path(place.name)),
-                      errno, "free space there");
+  if (!is_kind(found.st_mode, kind)) {
+    return fail(ErrorCode::kInvalid, what, "something of another kind has this name by now",
+                "run the copy again when no other program writes there");
+  }
+  // By the descriptor: another thing may have the name a moment later. A link cannot be reached so.
+  const bool is_link = kind == Kind::kLink;
+  const bool timed =
+      is_link ? utimensat(place.folder, place.name.c_str(), times.data(), AT_SYMLINK_NOFOLLOW) == 0
+              : utimensat(AT_FDCWD, link_to(point).c_str(), times.data(), 0) == 0;
+  const bool changes = !is_link && (found.st_mode & 0777) != (mode & 0777);
+  if (timed && (!changes || chmod(link_to(point).c_str(), mode & 0777) == 0)) return {};
+  return cannot_write(what, errno, "free space there");
+}
+
+Result<void> open_for_writing(const SafeFolder::Place& folder) {
+  const Descriptor point = point_at(folder);
+  struct stat found {};
+  const bool there = point.valid() && fstat(point.number(), &found) == 0 && S_ISDIR(found.st_mode);
+  if (there && ((found.st_mode & 0700) == 0700 || found.st_uid != geteuid() ||
+                chmod(link_to(point).c_str(), 0700 | (found.st_mode & 0777)) == 0)) {
+    return {};
+  }
+  return cannot_write(fmt::format("cannot write in the folder {}", quoted_path(folder.name)),
+                      there ? errno : ENOTDIR, "free space there");
 }
 
 }  // namespace heddle::copying

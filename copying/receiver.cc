@@ -8,22 +8,23 @@ namespace heddle::copying {
 
 Result<std::unique_ptr<Receiver>> Receiver::make(engine::Endpoint& endpoint,
                                                  engine::Connection connection,
-                                                 std::string folder) {
-  std::unique_ptr<Receiver> made(new Receiver(endpoint, connection, std::move(folder)));
+                                                 Destination destination) {
+  std::unique_ptr<Receiver> made(new Receiver(endpoint, connection, std::move(destination)));
   if (Result<void> opened = made->open(); !opened) return fail(opened.error());
   return made;
 }
 
-Receiver::Receiver(engine::Endpoint& endpoint, engine::Connection connection, std::string folder)
+Receiver::Receiver(engine::Endpoint& endpoint, engine::Connection connection,
+                   Destination destination)
     : endpoint_(endpoint),
       connection_(connection),
       peer_(datapath::to_text(endpoint.status(connection).peer)),
       came_at_(endpoint.now()),
-      store_(std::move(folder)),
+      store_(std::move(destination), [this] { return exchange_.abandoned(); }),
       exchange_([&endpoint] { endpoint.interrupt(); }) {}
 
 Receiver::~Receiver() {
-  exchange_.stop();
+  exchange_.abandon();
   if (disk_.joinable()) disk_.join();
   endpoint_.abort(connection_);
   for (const PostedMessage& each : receiving_) endpoint_.wait(each.operation, Nanos::never());

@@ -18,9 +18,10 @@ namespace heddle::copying {
 
 class Receiver {
  public:
-  // Into `folder`; it owns the connection. Errors: kExhausted (memory, threads).
+  // It owns the connection. Errors: kExhausted (memory, threads).
   static Result<std::unique_ptr<Receiver>> make(engine::Endpoint& endpoint,
-                                                engine::Connection connection, std::string folder);
+                                                engine::Connection connection,
+                                                Destination destination);
   ~Receiver();
 
   // Moves on what can be. False: the copy is over.
@@ -33,7 +34,7 @@ class Receiver {
   const Store& store() const { return store_; }
 
  private:
-  Receiver(engine::Endpoint& endpoint, engine::Connection connection, std::string folder);
+  Receiver(engine::Endpoint& endpoint, engine::Connection connection, Destination destination);
   Result<void> open();
   Result<void> write_disk();
   void answer(std::vector<Record>& records);

@@ -20,7 +20,16 @@ namespace heddle::copying {
 namespace {
 
 constexpr std::string_view kPartEnd = ".heddle-part";
+constexpr std::string_view kLinkEnd = ".heddle-link";
+static_assert(kPartEnd.size() == kLinkEnd.size());
 constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+
+// With `end`; of a name that would be too long the beginning and a checksum.
+std::string hidden_name(const std::string& name, std::string_view end) {
+  if (name.size() + end.size() + 1 <= params::kLongestName) return fmt::format(".{}{}", name, end);
+  constexpr size_t kKept = 200;
+  return fmt::format(".{}.{:016x}{}", name.substr(0, kKept), hash_text(name), end);
+}
 
 Unexpected bad_path(std::string_view path, const char* why) {
   return fail(ErrorCode::kInvalid, fmt::format("refuses the path {}", quoted_path(path)), why,
@@ -51,16 +60,12 @@ Unexpected cannot_open(int folder, const std::string& name, const std::string& p
 std::string quoted_path(std::string_view path) { return "'" + printable(std::string(path)) + "'"; }
 
 bool is_part_name(std::string_view name) {
-  return name.size() > kPartEnd.size() + 1 && name.front() == '.' && name.ends_with(kPartEnd);
+  return name.size() > kPartEnd.size() + 1 && name.front() == '.' &&
+         (name.ends_with(kPartEnd) || name.ends_with(kLinkEnd));
 }
 
-std::string part_name(const std::string& name) {
-  if (name.size() + kPartEnd.size() + 1 <= params::kLongestName) {
-    return fmt::format(".{}{}", name, kPartEnd);
-  }
-  constexpr size_t kKept = 200;
-  return fmt::format(".{}.{:016x}{}", name.substr(0, kKept), hash_text(name), kPartEnd);
-}
+std::string part_name(const std::string& name) { return hidden_name(name, kPartEnd); }
+std::string fresh_link_name(const std::string& name) { return hidden_name(name, kLinkEnd); }
 
 Result<void> check_path(std::string_view path) {
   if (path.empty()) return bad_path(path, "it is empty");

@@ -12,11 +12,14 @@ namespace heddle::copying {
 
 // "data/a" in quotes, printable.
 std::string quoted_path(std::string_view path);
-// Whether it is the name of an incomplete file: ".NAME.heddle-part".
+// Whether it is the name of an incomplete file or fresh link: ".NAME.heddle-part" or
+// ".NAME.heddle-link".
 bool is_part_name(std::string_view name);
 // The name under which NAME is written until it is whole. Names that would be too long are
 // shortened, and get a checksum.
 std::string part_name(const std::string& name);
+// Likewise of a link, until it takes the place of what has its name.
+std::string fresh_link_name(const std::string& name);
 
 // Checks a path from a peer: relative, no "." or "..", no empty name, no name of an incomplete
 // file, within the lengths of Linux. Errors: kInvalid.

@@ -1,10 +1,21 @@
 // Sender: see sender.h.
 #include "copying/sender.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/interrupt.h"
 #include "copying/params.h"
 
 namespace heddle::copying {
+namespace {
+
+SourceOptions with_stop(SourceOptions options, const Exchange& exchange) {
+  options.stopped = [&exchange] { return exchange.abandoned(); };
+  return options;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Sender>> Sender::make(engine::Endpoint& endpoint,
                                              engine::Connection connection, SourceOptions options) {
@@ -16,18 +27,31 @@ Result<std::unique_ptr<Sender>> Sender::make(engine::Endpoint& endpoint,
 Sender::Sender(engine::Endpoint& endpoint, engine::Connection connection, SourceOptions options)
     : endpoint_(endpoint),
       connection_(connection),
-      source_(std::move(options)),
+      source_(with_stop(std::move(options), exchange_)),
       exchange_([&endpoint] { endpoint.interrupt(); }) {}
 
 Sender::~Sender() {
-  exchange_.stop();
+  exchange_.abandon();
   if (disk_.joinable()) disk_.join();
-  if (!ended_) endpoint_.abort(connection_);
-  for (const PostedMessage& each : sending_) endpoint_.wait(each.operation, Nanos::never());
-  for (const PostedMessage& each : receiving_) {
-    if (ended_) endpoint_.cancel(each.operation);
-    endpoint_.wait(each.operation, Nanos::never());
+  // After a whole copy, what the receiver does not take within a while is left.
+  const Nanos until = endpoint_.now() + params::kGoodbye;
+  const auto done = [&](const PostedMessage& each) {
+    const Nanos left = until - endpoint_.now();
+    return endpoint_.wait(each.operation, std::max(left, Nanos{})).done;
+  };
+  bool graceful = ended_;
+  while (graceful && !sending_.empty()) {
+    graceful = done(sending_.front());
+    if (graceful) sending_.pop_front();
   }
+  for (const PostedMessage& each : receiving_) endpoint_.cancel(each.operation);
+  while (graceful && !receiving_.empty()) {
+    graceful = done(receiving_.front());
+    if (graceful) receiving_.pop_front();
+  }
+  if (!graceful) endpoint_.abort(connection_);
+  for (const PostedMessage& each : sending_) endpoint_.wait(each.operation, Nanos::never());
+  for (const PostedMessage& each : receiving_) endpoint_.wait(each.operation, Nanos::never());
 }
 
 Result<void> Sender::open() {
@@ -50,7 +74,7 @@ Result<void> Sender::open() {
 // The thread of the disk.
 Result<void> Sender::read_disk() {
   std::optional<MessagePlace> place;
-  while (!source_.finished()) {
+  while (!source_.finished() && !exchange_.abandoned()) {
     while (const std::optional<Answers> answers = exchange_.next_answers()) {
       if (Result<void> taken = source_.take(*answers); !taken) return taken;
     }
@@ -96,8 +120,9 @@ Result<void> Sender::run(const std::function<void(const CopyCounts&)>& progress)
 }
 
 Result<void> Sender::step() {
-  // Answers first: a receiver's reason comes before the end of the connection.
-  while (!receiving_.empty()) {
+  // Answers first: a receiver's reason comes before the end of the connection. Those that the
+  // disk's thread has not taken are few, whatever the receiver sends.
+  while (!receiving_.empty() && exchange_.answers_waiting() < params::kAnswers) {
     const PostedMessage first = receiving_.front();
     const engine::Outcome outcome = endpoint_.peek(first.operation);
     if (!outcome.done) break;

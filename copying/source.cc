@@ -3,23 +3,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <limits.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "copying/params.h"
+#include "copying/part_file.h"
 #include "copying/safe_folder.h"
 
 namespace heddle::copying {
 namespace {
 
-int64_t mtime_of(const struct stat& state) {
-  return static_cast<int64_t>(state.st_mtim.tv_sec) * 1'000'000'000 + state.st_mtim.tv_nsec;
-}
+int64_t mtime_of(const struct stat& state) { return nanoseconds_of(state.st_mtim); }
 
 Record record_of(RecordKind kind, uint64_t id, const TreeEntry& entry) {
   return {.kind = kind,
@@ -36,10 +33,12 @@ Unexpected unreadable(const std::string& source) {
               "check its permissions and its disk");
 }
 
-// The checksum of the first bytes of a file, read once; false: it is shorter or unreadable.
-bool digest_of(int file, uint64_t bytes, Digest& digest) {
-  std::vector<std::byte> piece(params::kReadBytes);
+// The checksum of the first bytes of a file, read once; false: it is shorter or unreadable, or
+// `stopped`.
+bool digest_of(int file, uint64_t bytes, Digest& digest, const std::function<bool()>& stopped) {
+  std::vector<std::byte> piece(std::min<uint64_t>(params::kReadBytes, bytes));
   for (uint64_t at = 0; at < bytes;) {
+    if (stopped()) return false;
     const size_t wanted = std::min<uint64_t>(piece.size(), bytes - at);
     const ssize_t got = pread(file, piece.data(), wanted, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
@@ -48,12 +47,6 @@ bool digest_of(int file, uint64_t bytes, Digest& digest) {
     at += static_cast<uint64_t>(got);
   }
   return true;
-}
-
-bool same_content(const struct stat& before, const struct stat& after) {
-  return before.st_size == after.st_size && mtime_of(before) == mtime_of(after) &&
-         before.st_ctim.tv_sec == after.st_ctim.tv_sec &&
-         before.st_ctim.tv_nsec == after.st_ctim.tv_nsec;
 }
 
 }  // namespace
@@ -109,12 +102,9 @@ bool Source::offer_next(RecordWriter& message) {
   } else if (entry.kind == EntryKind::kFolder && !options_.dry) {
     if (!message.add(record_of(RecordKind::kFolder, unsent_->id, entry))) return false;
   } else if (entry.kind == EntryKind::kLink && !options_.dry) {
-    std::array<char, PATH_MAX> target{};
-    const ssize_t length = readlink(entry.source.c_str(), target.data(), target.size());
     Record link = record_of(RecordKind::kLink, unsent_->id, entry);
-    link.target.assign(target.data(), static_cast<size_t>(std::max<ssize_t>(length, 0)));
-    if (length < 0) report(unreadable(entry.source).error);
-    if (length >= 0 && !message.add(link)) return false;
+    link.target = entry.target;
+    if (!message.add(link)) return false;
   }
   // Files wait for an answer, the end of a folder for those in it.
   if (entry.kind == EntryKind::kFile || (entry.kind == EntryKind::kLeave && !options_.dry)) {
@@ -138,41 +128,50 @@ bool Source::send_next(RecordWriter& message) {
       return false;
     }
   }
+  opened_.reset();
   waiting_bytes_ -= next.entry.source.size() + next.entry.path.size();
   waiting_.pop_front();
   return true;
 }
 
-// False: the message is full. A file that cannot be read is reported and left out.
-bool Source::start_file(RecordWriter& message, Waiting& next) {
-  const Record& answer = *next.answer;
+// Nothing: it cannot be read, which is reported.
+std::optional<Source::Sending> Source::open_file(const Waiting& next) {
   Sending sending{.id = next.id, .entry = next.entry, .file = {}, .digest = {}};
   sending.file =
       Descriptor(open(next.entry.source.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat& state = sending.entry.state;
   if (!sending.file.valid() || fstat(sending.file.number(), &state) != 0) {
     report(unreadable(next.entry.source).error);
-    return true;
+    return std::nullopt;
   }
-  if (!S_ISREG(state.st_mode)) {
+  // A folder on the way may have become a link to another place.
+  if (!S_ISREG(state.st_mode) || !is_same_file(next.entry.state, state)) {
     report({ErrorCode::kInvalid, fmt::format("cannot copy {}", quoted_path(next.entry.source)),
-            "it is no file any more", "run the copy again"});
-    return true;
+            "another file has its name by now", "run the copy again"});
+    return std::nullopt;
   }
   posix_fadvise(sending.file.number(), 0, 0, POSIX_FADV_SEQUENTIAL);
   // What is at the receiver is kept where the source begins with the same content.
+  const Answer& answer = *next.answer;
   if (answer.from > 0 && answer.from <= static_cast<uint64_t>(state.st_size) &&
-      digest_of(sending.file.number(), answer.from, sending.digest) &&
+      digest_of(sending.file.number(), answer.from, sending.digest, options_.stopped) &&
       sending.digest.value() == answer.digest) {
     sending.at = answer.from;
   } else {
     sending.digest.reset();
   }
-  Record start = record_of(RecordKind::kStart, next.id, sending.entry);
-  start.from = sending.at;
+  return sending;
+}
+
+// False: the message is full. A file that cannot be read is left out.
+bool Source::start_file(RecordWriter& message, const Waiting& next) {
+  if (!opened_) opened_ = open_file(next);
+  if (!opened_) return true;
+  Record start = record_of(RecordKind::kStart, next.id, opened_->entry);
+  start.from = opened_->at;
   if (!message.add(start)) return false;
-  counts_.resumed += sending.at;
-  sending_ = std::move(sending);
+  counts_.resumed += opened_->at;
+  sending_ = std::move(opened_);
   return true;
 }
 
@@ -204,7 +203,7 @@ bool Source::end_file(RecordWriter& message) {
   struct stat now {};
   const bool readable = sending.file.valid();
   const bool whole = readable && fstat(sending.file.number(), &now) == 0 &&
-                     same_content(sending.entry.state, now) &&
+                     state_of(sending.entry.state) == state_of(now) &&
                      sending.at == static_cast<uint64_t>(now.st_size);
   Record end =
       record_of(whole ? RecordKind::kEnd : RecordKind::kWithdraw, sending.id, sending.entry);
@@ -250,7 +249,14 @@ Result<void> Source::take(const Record& answer) {
       return {};
   }
   const auto found = std::ranges::lower_bound(waiting_, answer.id, {}, &Waiting::id);
-  if (found != waiting_.end() && found->id == answer.id) found->answer = answer;
+  if (found != waiting_.end() && found->id == answer.id) {
+    found->answer = {answer.kind, answer.from, answer.digest};
+  }
+  // The rest of a file that has failed is not sent.
+  if (answer.kind == RecordKind::kFailed && sending_ && sending_->id == answer.id) {
+    sending_->ended = true;
+    sending_->file = Descriptor();
+  }
   return {};
 }
 

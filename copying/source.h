@@ -23,6 +23,8 @@ struct SourceOptions {
   std::vector<std::string> sources;
   std::string folder;  // of the destination; empty: the listener's own
   bool dry = false;    // asks what would be copied, and sends nothing
+  // Asked while a long file is read: true makes that stop.
+  std::function<bool()> stopped = [] { return false; };
   // Called for each entry that is not copied, and why.
   std::function<void(const Error&)> failed;
 };
@@ -49,11 +51,17 @@ class Source {
   const CopyCounts& counts() const { return counts_; }
 
  private:
+  // What is kept of an answer to an offer.
+  struct Answer {
+    RecordKind kind = RecordKind::kFailed;  // kWanted, kPresent or kFailed
+    uint64_t from = 0;
+    DigestValue digest{};
+  };
   // An entry whose turn has not come yet, in the order of the walk.
   struct Waiting {
     uint64_t id = 0;
     TreeEntry entry;
-    std::optional<Record> answer;  // files: kWanted, kPresent or kFailed
+    std::optional<Answer> answer;  // files
   };
   // The file whose content is being sent.
   struct Sending {
@@ -68,7 +76,8 @@ class Source {
   bool add_some(RecordWriter& message);
   bool offer_next(RecordWriter& message);
   bool send_next(RecordWriter& message);
-  bool start_file(RecordWriter& message, Waiting& next);
+  std::optional<Sending> open_file(const Waiting& next);
+  bool start_file(RecordWriter& message, const Waiting& next);
   bool send_content(RecordWriter& message);
   bool end_file(RecordWriter& message);
   void report(const Error& error);
@@ -79,6 +88,7 @@ class Source {
   CopyCounts counts_;
   std::deque<Waiting> waiting_;
   std::optional<Waiting> unsent_;  // walked to, and not in a message yet
+  std::optional<Sending> opened_;  // its kStart is not in a message yet
   std::optional<Sending> sending_;
   size_t waiting_bytes_ = 0;  // of names
   size_t offered_ = 0;        // in the present message

@@ -14,30 +14,26 @@
 #include "copying/params.h"
 
 namespace heddle::copying {
-namespace {
-
-int64_t nanoseconds_of(const timespec& time) {
-  return static_cast<int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
-
-}  // namespace
 
 Result<void> Store::take(std::span<const std::byte> message, std::vector<Record>& answers) {
   answers_ = &answers;
   RecordReader reader(message);
-  while (true) {
+  while (!finished_) {
+    if (stopped_()) return fail(ErrorCode::kCancelled, "the copy is stopped", "by a signal");
     const Result<std::optional<Record>> record = reader.next();
     if (!record) return fail(record.error());
     if (!record->has_value()) return {};
     const Result<void> taken = take(**record);
     if (taken) continue;
     // A full disk, and what comes before an introduction, ends the copy.
-    if (taken.error().code == ErrorCode::kExhausted || !greeted()) return taken;
+    const ErrorCode code = taken.error().code;
+    if (code == ErrorCode::kExhausted || code == ErrorCode::kCancelled || !greeted()) return taken;
     ++failures_;
     if (writing_ && writing_->id == (*record)->id) writing_.reset();
     if ((*record)->kind == RecordKind::kData) writing_.reset();
     answers.push_back({.kind = RecordKind::kFailed, .id = (*record)->id, .error = taken.error()});
   }
+  return {};
 }
 
 Result<void> Store::take(const Record& record) {
@@ -84,17 +80,18 @@ Result<void> Store::greet(const Record& hello) {
   }
   if (greeted()) return {};
   dry_ = hello.dry;
-  Result<SafeFolder> root = SafeFolder::open(root_, false);
-  if (!root) return fail(root.error());
-  Result<SafeFolder> folder = root->below(hello.path, !dry_);
-  if (!folder && dry_ && folder.error().code == ErrorCode::kUnavailable) folder = std::move(root);
-  if (!folder) return fail(folder.error());
-  folder_ = std::move(*folder);
+  Result<SafeFolder> folder = SafeFolder::open(root_.folder, root_.make && !dry_);
+  if (folder) folder = folder->below(hello.path, !dry_);
+  const bool missing = !folder && folder.error().code == ErrorCode::kUnavailable;
+  if (!folder && !(dry_ && missing)) return fail(folder.error());
+  if (folder) folder_ = std::move(*folder);
+  greeted_ = true;
   answers_->push_back({.kind = RecordKind::kWelcome, .version = params::kVersion});
   return {};
 }
 
 Result<void> Store::make_folder(const Record& record) {
+  if (dry_) return {};
   if (Result<void> good = check_path(record.path); !good) return good;
   const Result<SafeFolder::Place> place = folder_->place_of(record.path);
   if (!place) return fail(place.error());
@@ -104,7 +101,7 @@ Result<void> Store::make_folder(const Record& record) {
   struct stat found {};
   const bool there = error == EEXIST &&
                      fstatat(place->folder, place->name.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
-  if (there && S_ISDIR(found.st_mode)) return {};
+  if (there && S_ISDIR(found.st_mode)) return open_for_writing(*place);
   const std::string what = fmt::format("cannot make the folder {}", quoted_path(record.path));
   if (there) {
     return fail(ErrorCode::kInvalid, what,
@@ -116,36 +113,44 @@ Result<void> Store::make_folder(const Record& record) {
   return cannot_write(what, error, "free space at the destination, and run the copy again");
 }
 
+// Two copies may make the same link at once: each then has the other's, or makes it again.
 Result<void> Store::make_link(const Record& record) {
+  if (dry_) return {};
   if (Result<void> good = check_path(record.path); !good) return good;
   const Result<SafeFolder::Place> place = folder_->place_of(record.path);
   if (!place) return fail(place.error());
-  const std::string part = part_name(place->name);
-  const std::string what = fmt::format("cannot make the link {}", quoted_path(record.path));
-  unlinkat(place->folder, part.c_str(), 0);
-  if (symlinkat(record.target.c_str(), place->folder, part.c_str()) != 0) {
-    return cannot_write(what, errno, "free space at the destination, and run the copy again");
+  const std::string fresh = fresh_link_name(place->name);
+  int error = 0;
+  for (int tries = 0; tries < 10; ++tries) {
+    unlinkat(place->folder, fresh.c_str(), 0);
+    error = symlinkat(record.target.c_str(), place->folder, fresh.c_str()) == 0 ? 0 : errno;
+    if (error == EEXIST) continue;
+    if (error != 0) break;
+    const auto set =
+        set_attributes({place->folder, fresh}, Kind::kLink, record.mode, record.mtime_ns);
+    if (set && renameat(place->folder, fresh.c_str(), place->folder, place->name.c_str()) == 0) {
+      return {};
+    }
+    error = errno;
+    unlinkat(place->folder, fresh.c_str(), 0);
+    if (error != ENOENT) break;
   }
-  if (Result<void> set = set_attributes({place->folder, part}, record.mode, record.mtime_ns);
-      !set) {
-    return set;
-  }
-  if (renameat(place->folder, part.c_str(), place->folder, place->name.c_str()) == 0) return {};
-  const int error = errno;
-  unlinkat(place->folder, part.c_str(), 0);
-  return cannot_write(what, error, "free space at the destination, and run the copy again");
+  return cannot_write(fmt::format("cannot make the link {}", quoted_path(record.path)), error,
+                      "free space at the destination, and run the copy again");
 }
 
 Result<void> Store::leave_folder(const Record& record) {
+  if (dry_) return {};
   if (Result<void> good = check_path(record.path); !good) return good;
   const Result<SafeFolder::Place> place = folder_->place_of(record.path);
   if (!place) return fail(place.error());
-  return set_attributes(*place, record.mode, record.mtime_ns);
+  return set_attributes(*place, Kind::kFolder, record.mode, record.mtime_ns);
 }
 
 Result<void> Store::offer(const Record& record) {
   if (Result<void> good = check_path(record.path); !good) return good;
-  Result<SafeFolder::Place> place = folder_->place_of(record.path);
+  Result<SafeFolder::Place> place =
+      folder_ ? folder_->place_of(record.path) : fail(ErrorCode::kUnavailable, "", "", "");
   if (!place && dry_ && place.error().code == ErrorCode::kUnavailable) {
     answers_->push_back({.kind = RecordKind::kWanted, .id = record.id, .digest = Digest().value()});
     return {};
@@ -162,24 +167,23 @@ Result<void> Store::offer(const Record& record) {
                     nanoseconds_of(found.st_mtim) == record.mtime_ns;
   if (!same) return want(record, *place);
   if (!dry_ && (found.st_mode & 0777) != (record.mode & 0777)) {
-    if (Result<void> set = set_attributes(*place, record.mode, record.mtime_ns); !set) return set;
+    const auto set = set_attributes(*place, Kind::kFile, record.mode, record.mtime_ns);
+    if (!set) return set;
   }
   answers_->push_back({.kind = RecordKind::kPresent, .id = record.id});
   return {};
 }
 
 Result<void> Store::want(const Record& record, const SafeFolder::Place& place) {
-  KeptPart part{.id = record.id, .bytes = 0, .digest = {}};
-  const Result<uint64_t> bytes = read_part(place, part.digest);
-  if (!bytes) return fail(bytes.error());
-  part.bytes = *bytes;
+  Result<PartRead> part = read_part(place, stopped_);
+  if (!part) return fail(part.error());
   answers_->push_back({.kind = RecordKind::kWanted,
                        .id = record.id,
-                       .from = part.bytes,
-                       .digest = part.digest.value()});
-  if (part.bytes == 0) return {};
+                       .from = part->state.bytes,
+                       .digest = part->digest.value()});
+  if (part->state.bytes == 0) return {};
   if (kept_parts_.size() == params::kPartsKept) kept_parts_.erase(kept_parts_.begin());
-  kept_parts_.push_back(std::move(part));
+  kept_parts_.push_back({record.id, std::move(*part)});
   return {};
 }
 
@@ -194,10 +198,11 @@ Result<void> Store::start(const Record& record) {
   Writing writing{.id = record.id, .part = std::move(*part), .digest = {}};
   if (Result<void> kept = writing.part.keep(record.from); !kept) return kept;
   const auto known = std::ranges::find(kept_parts_, record.id, &KeptPart::id);
-  if (known != kept_parts_.end() && known->bytes == record.from) {
-    writing.digest = std::move(known->digest);
+  if (known != kept_parts_.end() && known->read.state.bytes == record.from &&
+      known->read.state == writing.part.opened()) {
+    writing.digest = std::move(known->read.digest);
   } else if (record.from > 0) {
-    if (Result<void> read = writing.part.read_kept(writing.digest); !read) return read;
+    if (Result<void> read = writing.part.read_kept(writing.digest, stopped_); !read) return read;
   }
   if (known != kept_parts_.end()) kept_parts_.erase(known);
   writing_ = std::move(writing);

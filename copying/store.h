@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,16 +19,25 @@
 
 namespace heddle::copying {
 
+// The folder that the listener's user named.
+struct Destination {
+  std::string folder;
+  bool make = false;  // where it is missing; a dry run makes none
+};
+
 class Store {
  public:
-  // `root` is the folder that the listener's user named.
-  explicit Store(std::string root) : root_(std::move(root)) {}
+  // `stopped` is asked before each record and within long ones: true ends take() with kCancelled.
+  explicit Store(
+      Destination root, std::function<bool()> stopped = [] { return false; })
+      : root_(std::move(root)), stopped_(std::move(stopped)) {}
 
-  // Takes a message, and adds to `answers`. A file that fails is an answer. Errors: those that end
-  // the copy, as a full disk or records that are none.
+  // Takes a message, and adds to `answers`; what follows the end of the copy is ignored. A file
+  // that fails is an answer. Errors: those that end the copy, as a full disk or records that are
+  // none.
   Result<void> take(std::span<const std::byte> message, std::vector<Record>& answers);
 
-  bool greeted() const { return folder_.has_value(); }
+  bool greeted() const { return greeted_; }
   bool finished() const { return finished_; }
   uint64_t files() const { return files_; }
   uint64_t bytes() const { return bytes_; }  // of content, without what was there
@@ -41,8 +51,7 @@ class Store {
   };
   struct KeptPart {
     uint64_t id = 0;
-    uint64_t bytes = 0;
-    Digest digest;
+    PartRead read;
   };
 
   Result<void> take(const Record& record);
@@ -57,11 +66,13 @@ class Store {
   Result<void> end(const Record& record);
   void withdraw();
 
-  const std::string root_;
-  std::optional<SafeFolder> folder_;
-  std::optional<Writing> writing_;  // one file at a time
+  const Destination root_;
+  const std::function<bool()> stopped_;
+  std::optional<SafeFolder> folder_;  // of a dry run nothing, where it would be made
+  std::optional<Writing> writing_;    // one file at a time
   std::vector<KeptPart> kept_parts_;
   std::vector<Record>* answers_ = nullptr;  // during take()
+  bool greeted_ = false;
   bool dry_ = false;
   bool finished_ = false;
   uint64_t files_ = 0;

@@ -1,11 +1,16 @@
 // TreeWalk: see tree_walk.h.
 #include "copying/tree_walk.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <limits.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "copying/params.h"
 #include "copying/safe_folder.h"
@@ -33,7 +38,7 @@ Result<std::optional<TreeEntry>> TreeWalk::next() {
     const std::string& source = sources_[next_source_++];
     const std::string name = name_of(source);
     const bool content = source.ends_with('/') || name == "." || name == "..";
-    return enter(source, content ? "" : name);
+    return enter(AT_FDCWD, source, {.source = source, .path = content ? "" : name, .target = ""});
   }
   Level& level = levels_.back();
   const std::string name = next_name();
@@ -45,8 +50,10 @@ Result<std::optional<TreeEntry>> TreeWalk::next() {
     return std::optional<TreeEntry>(std::move(left));
   }
   const std::string& above = level.entry.source;
-  return enter(above.ends_with('/') ? above + name : above + "/" + name,
-               level.entry.path.empty() ? name : level.entry.path + "/" + name);
+  return enter(dirfd(level.folder.get()), name,
+               {.source = above.ends_with('/') ? above + name : above + "/" + name,
+                .path = level.entry.path.empty() ? name : level.entry.path + "/" + name,
+                .target = ""});
 }
 
 std::string TreeWalk::next_name() {
@@ -57,12 +64,18 @@ std::string TreeWalk::next_name() {
   return {};
 }
 
-Result<std::optional<TreeEntry>> TreeWalk::enter(std::string source, std::string path) {
-  TreeEntry entry{.source = std::move(source), .path = std::move(path)};
-  if (lstat(entry.source.c_str(), &entry.state) != 0) return unreadable(entry.source, errno);
+Result<std::optional<TreeEntry>> TreeWalk::enter(int folder, const std::string& name,
+                                                 TreeEntry entry) {
+  if (fstatat(folder, name.c_str(), &entry.state, AT_SYMLINK_NOFOLLOW) != 0) {
+    return unreadable(entry.source, errno);
+  }
   if (S_ISREG(entry.state.st_mode)) return std::optional<TreeEntry>(std::move(entry));
   if (S_ISLNK(entry.state.st_mode)) {
+    std::array<char, PATH_MAX> target{};
+    const ssize_t length = readlinkat(folder, name.c_str(), target.data(), target.size());
+    if (length < 0) return unreadable(entry.source, errno);
     entry.kind = EntryKind::kLink;
+    entry.target.assign(target.data(), static_cast<size_t>(length));
     return std::optional<TreeEntry>(std::move(entry));
   }
   if (!S_ISDIR(entry.state.st_mode)) {
@@ -73,10 +86,15 @@ Result<std::optional<TreeEntry>> TreeWalk::enter(std::string source, std::string
     return fail(ErrorCode::kInvalid, fmt::format("cannot copy {}", quoted_path(entry.source)),
                 fmt::format("folders are nested more than {} deep", params::kDeepestFolder));
   }
-  std::unique_ptr<DIR, CloseFolder> folder(opendir(entry.source.c_str()));
-  if (!folder) return unreadable(entry.source, errno);
+  const int opened = openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (opened < 0) return unreadable(entry.source, errno);
+  std::unique_ptr<DIR, CloseFolder> entries(fdopendir(opened));
+  if (!entries) {
+    close(opened);
+    return unreadable(entry.source, errno);
+  }
   entry.kind = EntryKind::kFolder;
-  levels_.push_back({std::move(folder), entry});
+  levels_.push_back({std::move(entries), entry});
   if (entry.path.empty()) return next();
   return std::optional<TreeEntry>(std::move(entry));
 }

@@ -1,5 +1,6 @@
 // TreeWalk: the entries of files and folders, one at a time and depth first. It holds the folders
-// that it is in, not their entries, so its memory depends on depth alone.
+// that it is in, not their entries, so its memory depends on depth alone. No symbolic link below a
+// source is followed, also where a folder is replaced by one meanwhile.
 #pragma once
 
 #include <dirent.h>
@@ -16,10 +17,16 @@ namespace heddle::copying {
 
 enum class EntryKind : uint8_t { kFolder, kLeave, kFile, kLink };
 
+// Whether both are of one file: the same inode of the same file system.
+inline bool is_same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 struct TreeEntry {
   EntryKind kind = EntryKind::kFile;
   std::string source;  // where it is
   std::string path;    // relative to the destination
+  std::string target;  // of a link
   struct stat state {};
 };
 
@@ -41,7 +48,8 @@ class TreeWalk {
     TreeEntry entry;
   };
 
-  Result<std::optional<TreeEntry>> enter(std::string source, std::string path);
+  // What has `name` in `folder`.
+  Result<std::optional<TreeEntry>> enter(int folder, const std::string& name, TreeEntry entry);
   std::string next_name();
 
   std::vector<std::string> sources_;

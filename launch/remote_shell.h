@@ -24,6 +24,9 @@ struct RemoteHost {
 // kInvalid where no word has {host}.
 Result<RemoteShell> parse_remote_shell(const std::string& text);
 
+// Of the letters of names and addresses, and no option of a remote shell.
+bool is_host_name(const std::string& text);
+
 // "node1,node2": names, and behind each one an address where the other hosts reach it by another:
 // "node1=10.0.0.1". Errors: kInvalid for names that are options, for addresses that are none, and
 // for a host that is there twice.

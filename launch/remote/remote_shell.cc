@@ -31,12 +31,6 @@ bool needs_quotes(const std::string& word) {
   return word.empty() || word.find_first_not_of(plain) != std::string::npos;
 }
 
-// Of the letters of names and addresses, and no option of a remote shell.
-bool is_name(const std::string& text) {
-  const std::string known = std::string(kLetters) + "-_.:@%[]";
-  return !text.empty() && text[0] != '-' && text.find_first_not_of(known) == std::string::npos;
-}
-
 std::string with_host(std::string word, const std::string& host) {
   for (size_t at = 0; (at = word.find(kHost, at)) != std::string::npos; at += host.size()) {
     word.replace(at, kHost.size(), host);
@@ -45,6 +39,11 @@ std::string with_host(std::string word, const std::string& host) {
 }
 
 }  // namespace
+
+bool is_host_name(const std::string& text) {
+  const std::string known = std::string(kLetters) + "-_.:@%[]";
+  return !text.empty() && text[0] != '-' && text.find_first_not_of(known) == std::string::npos;
+}
 
 Result<RemoteShell> parse_remote_shell(const std::string& text) {
   std::istringstream stream(text == "ssh" ? kSsh : text);
@@ -73,7 +72,7 @@ Result<std::vector<RemoteHost>> parse_remote_hosts(const std::string& list) {
     }
     const auto is_same = [&](const RemoteHost& other) { return other.name == host.name; };
     const bool twice = std::any_of(hosts.begin(), hosts.end(), is_same);
-    if (!is_name(host.name) || !is_name(host.address) || twice) {
+    if (!is_host_name(host.name) || !is_host_name(host.address) || twice) {
       return fail(ErrorCode::kInvalid, fmt::format("cannot start anything on '{}'", item),
                   twice ? "the host is in the list twice" : "that is no name of a host",
                   "write names of hosts, as node1,node2, or node1=10.0.0.1 where the others reach "

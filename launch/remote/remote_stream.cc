@@ -3,6 +3,7 @@
 #include "launch/remote_stream.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -28,6 +29,10 @@ constexpr size_t kLongestComplaint = 4096;
 
 Result<RemoteStream> RemoteStream::start(const RemoteShell& shell, const std::string& host,
                                          const RemoteCommand& command) {
+  if (!is_host_name(host)) {
+    return fail(ErrorCode::kInvalid, fmt::format("cannot start anything on '{}'", host),
+                "that is no name of a host", "write its name or address, as node1");
+  }
   Pipe output;
   Pipe errors;
   const bool ready = output.make() && errors.make() &&

@@ -54,7 +54,8 @@ void accept_senders(engine::Endpoint& endpoint, const ReceiveOptions& options,
                                 copying::params::kMostSessions));
       continue;
     }
-    auto receiver = copying::Receiver::make(endpoint, *connection, options.folder);
+    auto receiver =
+        copying::Receiver::make(endpoint, *connection, {options.folder, options.started});
     if (receiver) {
       receivers.push_back(std::move(*receiver));
     } else {
@@ -92,9 +93,11 @@ int serve(engine::Endpoint& endpoint, const ReceiveOptions& options) {
 
 Result<int> open_and_serve(const Config& config, const ReceiveOptions& options) {
   if (Result<void> keyed = check_keys(config, options); !keyed) return fail(keyed.error());
-  const auto folder = copying::SafeFolder::open(options.folder, options.started);
-  if (!folder) return fail(folder.error());
-  if (access(options.folder.c_str(), W_OK | X_OK) != 0) {
+  // One that a sender started makes the folder where there is none, unless it is for a dry run.
+  const auto folder = copying::SafeFolder::open(options.folder, false);
+  const bool missing = !folder && folder.error().code == ErrorCode::kUnavailable;
+  if (!folder && !(options.started && missing)) return fail(folder.error());
+  if (folder && access(options.folder.c_str(), W_OK | X_OK) != 0) {
     return fail(ErrorCode::kPermission,
                 fmt::format("cannot write in the folder {}", copying::quoted_path(options.folder)),
                 "its permissions do not allow it", "name a folder that you may write");

@@ -12,6 +12,7 @@
 
 #include "base/clocks.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "copying/params.h"
 #include "engine/key_file.h"
 #include "launch/remote_shell.h"
@@ -28,6 +29,15 @@ std::vector<std::string> settings_there() {
     return each.starts_with("HEDDLE_KEY_FILE=") || each.starts_with("HEDDLE_BIND=");
   });
   return settings;
+}
+
+// Of the line "heddle VERSION receives on ADDRESS:PORT"; 0: it is another line.
+uint16_t port_in(const std::string& line) {
+  if (!line.starts_with("heddle ") || line.find(" receives on ") == std::string::npos) return 0;
+  const std::string digits = line.substr(line.rfind(':') + 1);
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  return error == std::errc() && end == digits.data() + digits.size() ? port : 0;
 }
 
 // Waits a slice for output, and adds it. False: it has ended.
@@ -62,18 +72,20 @@ Result<StartedReceiver> StartedReceiver::start(const std::string& via, const std
 
 Result<void> StartedReceiver::read_port(const std::string& host) {
   std::string text;
-  while (text.find('\n') == std::string::npos) {
+  std::string first;
+  while (true) {
+    for (size_t end; (end = text.find('\n')) != std::string::npos; text.erase(0, end + 1)) {
+      port_ = port_in(text.substr(0, end));
+      if (port_ != 0) return {};
+      if (first.empty()) first = printable(text.substr(0, end));  // of a login shell, perhaps
+    }
     if (interrupted() != 0) return fail(ErrorCode::kCancelled, "stopped", "by a signal");
-    if (read_some(stream_.descriptor(), text)) continue;
-    return fail(ErrorCode::kUnavailable, fmt::format("cannot start a receiver on {}", host),
-                stream_.complaint());
+    if (!read_some(stream_.descriptor(), text)) break;
   }
-  text.erase(text.find('\n'));
-  const std::string digits = text.substr(text.rfind(':') + 1);
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port_);
-  if (error == std::errc() && end == digits.data() + digits.size() && port_ != 0) return {};
+  const std::string complaint = stream_.complaint();
   return fail(ErrorCode::kUnavailable, fmt::format("cannot start a receiver on {}", host),
-              fmt::format("it wrote '{}'", text), "install the same version of heddle there");
+              complaint.empty() ? fmt::format("it wrote '{}'", first) : complaint,
+              complaint.empty() ? "install the same version of heddle there" : "");
 }
 
 std::string StartedReceiver::finish() {
