@@ -3,7 +3,7 @@
 heddle-bench-diagnosis draws jobs from seeds: shapes, noise of healthy hosts and networks, and one fault or none. Their
 events come from simulated packets, or are synthesised (streams), for volume. A fault's *effect* is the share of the
 job's time since its onset that it costs, beside the same job without it. Seeds for development and those that are held
-back are apart: nothing was tuned on the latter.
+back are apart: nothing was tuned on the latter. cost: what such faults cost a job of thirty days (cost.py).
 """
 
 import concurrent.futures
@@ -12,6 +12,7 @@ import os
 import statistics
 import subprocess
 
+from diagnosis import cost
 from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.pair import built
@@ -38,6 +39,10 @@ _LEAST_PLACE = 0.98
 
 
 def add_arguments(parser):
+    parser.add_argument("question", nargs="?", choices=("accuracy", "cost"), default="accuracy",
+                        help="how well faults are found, or what they cost a long job [accuracy]")
+    parser.add_argument("--histories", type=int, default=200, metavar="N",
+                        help="of cost: seeds of a job's faults [200]")
     parser.add_argument("--faults", type=int, default=200, metavar="N", help="streams of each class of fault [200]")
     parser.add_argument("--healthy", type=int, default=10_000, metavar="N", help="healthy streams [10000]")
     parser.add_argument("--simulations", type=int, default=20, metavar="N",
@@ -170,13 +175,15 @@ def _check(document):
 
 
 def run(arguments, progress):
+    if arguments.question == "cost":
+        return {"question": "cost", **cost.run(arguments, progress)}
     cases = _measure(arguments, progress)
     groups = [[case for case in cases if case["source"] == source and case["fault"] == fault]
               for source in SOURCES for fault in (*FAULTS, "none")]
     groups = [group for group in groups if group]
     faulty = [case for case in cases if case["fault"] != "none"]
-    document = {"seeds": "held back" if arguments.held_back else "development", "algorithm": arguments.algorithm,
-                "machine": describe(),
+    document = {"question": "accuracy", "seeds": "held back" if arguments.held_back else "development",
+                "algorithm": arguments.algorithm, "machine": describe(),
                 "events": sum(case["events"] for case in cases),
                 "classes": [_class_document(group) for group in groups if group[0]["fault"] != "none"],
                 "visible": {source: _scores(same) for source in SOURCES
@@ -208,6 +215,12 @@ _HEAD = ("jobs", "recall", "place right", "class right", "delay s (p95)", "also 
 
 
 def show(document):
+    if document["question"] == "cost":
+        return cost.show(document)
+    return _show_accuracy(document)
+
+
+def _show_accuracy(document):
     print(f"Seeds: {document['seeds']}; {document['events'] / 1e6:.1f} million events"
           f"{'; all-reduces by ' + document['algorithm'] if document['algorithm'] else ''}\n")
     for source, scores in document["visible"].items():

@@ -321,6 +321,19 @@ def plan(document):
     return made
 
 
+def diagnosis(document):
+    if document["question"] != "cost":
+        return []
+    cases = document["cases"]
+    rows = [(name, [{"median": 100 * share["median"], "min": 100 * share["p5"], "max": 100 * share["p95"]}
+                    for share in (case["ways"][name]["share_of_job"] for case in cases)])
+            for name in cases[0]["ways"]]
+    ranks, days = (document["assumed"][key] for key in ("ranks", "days"))
+    return [figure("diagnosis_cost_simulated", f"What faults cost a job of {ranks:,} ranks in {days} days, simulated",
+                   "% of its rank-hours, 5% to 95%",
+                   [f"people look {case['search_s'] / 60:g} min" for case in cases], rows, 2, simulated=True)]
+
+
 def _acceptance_rates(document, what, name):
     rows = [(each["measure"].replace(", bandwidth", "").replace("_", " "),
              [each["their_share_of_link"] and one(each["their_share_of_link"]), each["to_limit"]])
@@ -349,8 +362,8 @@ def acceptance(document):
     return _acceptance_rates(document, what, f"acceptance_{step}")
 
 
-SCENARIOS = {"sim": sim, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath, "loss": loss,
-             "failure": failure, "elastic": elastic, "gpu": gpu, "nccl": nccl, "incast": incast,
+SCENARIOS = {"sim": sim, "diagnosis": diagnosis, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath,
+             "loss": loss, "failure": failure, "elastic": elastic, "gpu": gpu, "nccl": nccl, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify, "acceptance": acceptance}
 

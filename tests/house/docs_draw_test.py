@@ -106,6 +106,8 @@ def documents():
             for gpus in (2, 4)]},
         "plan": {"cases": [planned | {"case": "a permutation"}],
                  "failures": [planned | {"case": "a ring, an uplink of eight failed"}]},
+        "diagnosis": {"question": "cost", "assumed": {"ranks": 1024, "days": 30}, "cases": [
+            {"search_s": 600, "ways": {"heddle": {"share_of_job": {"median": 0.01, "p5": 0.005, "p95": 0.02}}}}]},
         "verify": {"network": "a fabric", "rows": [row]},
         "acceptance": acceptance_document("rdma"),
         "sim": {"peer": "roce", "hosts": 64, "cases": [
