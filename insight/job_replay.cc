@@ -47,6 +47,11 @@ void JobReplayBuilder::on(Process& process, const events::WaitEnded& event) {
   process.moments.push_back({MomentKind::kWaited, event.time, event.communicator, event.call});
 }
 
+void JobReplayBuilder::on(Process& process, const events::Mark& event) {
+  if (event.name.view() != "step") return;
+  process.moments.push_back({MomentKind::kStep, event.time});
+}
+
 Result<JobReplay> JobReplayBuilder::finish() const { return ReplayWriter(*this).write(); }
 
 Result<JobReplay> with_ranks(const JobReplay& replay, uint32_t ranks) {
@@ -71,6 +76,7 @@ Result<JobReplay> with_ranks(const JobReplay& replay, uint32_t ranks) {
       action.algorithm.reset();
     }
   }
+  scaled.times.clear();
   scaled.job.ranks.clear();
   scaled.job.communicators.front().ranks.clear();
   for (uint32_t rank = 0; rank < ranks; ++rank) {

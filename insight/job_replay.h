@@ -16,8 +16,22 @@
 
 namespace heddle::insight {
 
+// When a rank came to each action of its program, by its own clock, and where it marked the beginning
+// of a step.
+struct RecordedTimes {
+  struct Step {
+    size_t action = 0;  // the first of the step
+    Nanos at;
+    Nanos before;  // of a computation that is that action: what belongs to the step before
+  };
+  std::vector<Nanos> at;  // by action; of a computation: its end
+  std::vector<Step> steps;
+  Nanos ended;  // the last of its calls and waits
+};
+
 struct JobReplay {
   topology::Job job;
+  std::vector<RecordedTimes> times;  // by rank
   std::vector<std::string> hosts;  // the host of each rank, where known
   std::vector<std::string> notes;  // parts of the recording that were left out or changed
 };
@@ -41,7 +55,7 @@ class JobReplayBuilder {
     uint32_t chunk_bytes = 0;
     uint32_t group_ranks = 0;
   };
-  enum class MomentKind : uint8_t { kCall, kEnded, kWait, kWaited };
+  enum class MomentKind : uint8_t { kCall, kEnded, kWait, kWaited, kStep };
   struct Moment {
     MomentKind kind = MomentKind::kCall;
     Nanos at;
@@ -67,6 +81,7 @@ class JobReplayBuilder {
   void on(Process& process, const events::CallEnded& event);
   void on(Process& process, const events::WaitBegun& event);
   void on(Process& process, const events::WaitEnded& event);
+  void on(Process& process, const events::Mark& event);
 
   std::vector<Process> processes_;
 };

@@ -74,7 +74,7 @@ Result<JobReplay> ReplayWriter::write() {
       job.chunk = {std::max<uint64_t>(job.chunk.count, call.chunk_bytes)};
     }
     made_.hosts.push_back(process.party.host);
-    topology::Program program = program_of(process);
+    topology::Program program = program_of(process, made_.times.emplace_back());
     auto same = std::find(job.programs.begin(), job.programs.end(), program);
     if (same == job.programs.end()) same = job.programs.insert(same, std::move(program));
     job.ranks[rank].program = static_cast<uint32_t>(same - job.programs.begin());
@@ -239,15 +239,19 @@ Action ReplayWriter::action_of(const Process& process, const RecordedCall& call)
   return action;
 }
 
-topology::Program ReplayWriter::program_of(const Process& process) {
+topology::Program ReplayWriter::program_of(const Process& process, RecordedTimes& times) {
   topology::Program program;
   Labels labels;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> under_way;  // labels
   Nanos computes;
   Nanos free_since = Nanos::never();
+  const auto push = [&](const Action& action, Nanos at) {
+    program.actions.push_back(action);
+    times.at.push_back(at);
+  };
   const auto compute = [&] {
     if (computes > Nanos{} && !program.actions.empty()) {
-      program.actions.push_back({.kind = ActionKind::kCompute, .span = computes});
+      push({.kind = ActionKind::kCompute, .span = computes}, free_since);
     }
     computes = {};
   };
@@ -255,6 +259,12 @@ topology::Program ReplayWriter::program_of(const Process& process) {
   for (size_t i = 0; i < moments.size(); ++i) {
     const Moment& moment = moments[i];
     const std::pair key{moment.communicator, moment.call};
+    if (moment.kind == MomentKind::kStep) {
+      const Nanos running = free_since < moment.at ? moment.at - free_since : Nanos{};
+      times.steps.push_back({program.actions.size(), moment.at, computes + running});
+      continue;
+    }
+    times.ended = moment.at;
     if (moment.kind == MomentKind::kEnded) {
       const auto ended = under_way.find(key);
       if (ended == under_way.end()) continue;
@@ -282,14 +292,14 @@ topology::Program ReplayWriter::program_of(const Process& process) {
         action.label = labels.take(program.labels);
         under_way[key] = action.label;
       }
-      program.actions.push_back(action);
+      push(action, moment.at);
     } else if (moment.kind == MomentKind::kWait) {
       for (const auto& [each, label] : under_way) {
         if (each.first != moment.communicator) continue;
         const uint32_t group = process.calls.at(each).made.group;
         if (each.second != moment.call && (group == 0 || group != moment.call)) continue;
         compute();
-        program.actions.push_back({.kind = ActionKind::kWait, .label = label});
+        push({.kind = ActionKind::kWait, .label = label}, moment.at);
       }
     }
   }

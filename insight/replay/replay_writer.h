@@ -46,7 +46,7 @@ class ReplayWriter {
   // Total bytes of a call, with the message or block size that all ranks use.
   uint64_t bytes_of(const RecordedCall& call, uint32_t size) const;
   topology::Action action_of(const Process& process, const RecordedCall& call);
-  topology::Program program_of(const Process& process);
+  topology::Program program_of(const Process& process, RecordedTimes& times);
   void add_notes();
 
   const JobReplayBuilder& recorded_;
