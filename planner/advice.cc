@@ -13,13 +13,16 @@
 namespace heddle::planner {
 namespace {
 
-// Student's t for 95%, two-sided, by degrees of freedom from 1 (Abramowitz and Stegun, table 26.10).
-constexpr std::array<double, 15> kStudent = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
-                                             2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
+// Student's t for 95%, two-sided, by degrees of freedom from 1 (Abramowitz and Stegun,
+// table 26.10).
+constexpr std::array<double, 15> kStudent = {12.706, 4.303, 3.182, 2.776, 2.571,
+                                             2.447,  2.365, 2.306, 2.262, 2.228,
+                                             2.201,  2.179, 2.160, 2.145, 2.131};
 constexpr double kNormal = 1.96;
 
 double student(size_t freedom) {
-  return freedom <= kStudent.size() ? kStudent[freedom - 1] : kNormal + 2.5 / static_cast<double>(freedom);
+  return freedom <= kStudent.size() ? kStudent[freedom - 1]
+                                    : kNormal + 2.5 / static_cast<double>(freedom);
 }
 
 std::string time_text(double seconds) {
@@ -30,15 +33,15 @@ std::string time_text(double seconds) {
 }  // namespace
 
 std::string_view name_of(ChangeKind kind) {
-  constexpr std::array<std::string_view, 9> kNames = {
-      "rank_order", "placement", "algorithm", "buckets",    "sharding",
-      "accumulation", "paths",   "path_plan", "parallelism"};
+  constexpr std::array<std::string_view, 9> kNames = {"rank_order", "placement", "algorithm",
+                                                      "buckets",    "sharding",  "accumulation",
+                                                      "paths",      "path_plan", "parallelism"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 std::string_view name_of(NoAdvantage why) {
-  constexpr std::array<std::string_view, 7> kNames = {"gains",    "hidden", "host_links", "one_path",
-                                                      "even", "uncertain", "costs"};
+  constexpr std::array<std::string_view, 7> kNames = {
+      "gains", "hidden", "host_links", "one_path", "even", "uncertain", "costs"};
   return kNames[static_cast<size_t>(why)];
 }
 
@@ -47,8 +50,7 @@ Gain gain_of(std::span<const double> before, std::span<const double> after) {
   CHECK(count > 0);
   std::vector<double> gains;
   for (size_t i = 0; i < count; ++i) gains.push_back(1 - after[i] / before[i]);
-  const double mean =
-      std::accumulate(gains.begin(), gains.end(), 0.0) / static_cast<double>(count);
+  const double mean = std::accumulate(gains.begin(), gains.end(), 0.0) / static_cast<double>(count);
   if (count == 1) return {mean, mean, mean};
   double squares = 0;
   for (const double gain : gains) squares += (gain - mean) * (gain - mean);
@@ -81,10 +83,10 @@ std::string reason_text(NoAdvantage why, const StepFacts& facts, const Gain& gai
       return fmt::format("communication is hidden: {} of a step of {} is exposed",
                          time_text(facts.exposed_s), time_text(facts.step_s));
     case NoAdvantage::kHostLinks:
-      return fmt::format("bound by the hosts' own links: the busiest takes {}, the busiest between "
-                         "switches {}",
-                         time_text(facts.longest_host_link_s),
-                         time_text(facts.longest_switch_link_s));
+      return fmt::format(
+          "bound by the hosts' own links: the busiest takes {}, the busiest between "
+          "switches {}",
+          time_text(facts.longest_host_link_s), time_text(facts.longest_switch_link_s));
     case NoAdvantage::kOnePath:
       return "one path only: no two hosts have a choice of routes";
     case NoAdvantage::kEven:

@@ -35,8 +35,7 @@ std::map<size_t, size_t> groups_of(const std::vector<Action>& actions, uint32_t 
       close();
       continue;
     }
-    const bool fits = !group.empty() &&
-                      actions[group.back()].communicator == action.communicator &&
+    const bool fits = !group.empty() && actions[group.back()].communicator == action.communicator &&
                       actions[group.back()].element_bytes == action.element_bytes;
     if (!fits || group.size() == buckets) close();
     group.push_back(i);
@@ -122,8 +121,7 @@ void shard(const Job& job, topology::Program& program) {
   std::vector<Action> actions;
   std::vector<Action> until_exchange;
   for (Action action : program.actions) {
-    const bool exchanges =
-        exchanges_gradients(job, action) && action.call == CallKind::kAllReduce;
+    const bool exchanges = exchanges_gradients(job, action) && action.call == CallKind::kAllReduce;
     if (exchanges) {
       action.call = CallKind::kReduceScatter;
       action.algorithm.reset();

@@ -24,8 +24,8 @@ topology::Job merged(topology::Job job, uint32_t buckets);
 // Each asynchronous all-reduce becomes `parts`, each after its part of the computation before it.
 topology::Job split(topology::Job job, uint32_t parts);
 
-// All-reduces of gradients become reduce-scatters; their parameters are gathered at the beginning of
-// the step, the last bucket's first, each before its part of the computation up to the first
+// All-reduces of gradients become reduce-scatters; their parameters are gathered at the beginning
+// of the step, the last bucket's first, each before its part of the computation up to the first
 // all-reduce (ZeRO, Rajbhandari et al., SC 2020, stages 1 and 2).
 topology::Job sharded(topology::Job job);
 

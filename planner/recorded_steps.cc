@@ -116,9 +116,8 @@ class Cutting {
 
   // Puts the begins of steps into all trails. Errors: kInvalid.
   Result<void> find(uint64_t calls_per_step, RecordedSteps& found) {
-    const bool marked = std::all_of(trails_.begin(), trails_.end(), [](const RankTrail& trail) {
-      return trail.steps.size() > 1;
-    });
+    const bool marked = std::all_of(trails_.begin(), trails_.end(),
+                                    [](const RankTrail& trail) { return trail.steps.size() > 1; });
     found.marked = marked && calls_per_step == 0;
     if (!found.marked) {
       if (Result<void> placed = place(calls_per_step); !placed) return placed;
@@ -138,10 +137,10 @@ class Cutting {
     for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
       const topology::Program& whole = recorded_.programs[recorded_.ranks[rank].program];
       const std::vector<StepBegin>& begins = trails_[rank].steps;
-      job.programs.push_back({.actions = actions_of(whole.actions, begins[number],
-                                                    begins[number + 1]),
-                              .repeat = 1,
-                              .labels = whole.labels});
+      job.programs.push_back(
+          {.actions = actions_of(whole.actions, begins[number], begins[number + 1]),
+           .repeat = 1,
+           .labels = whole.labels});
       job.ranks[rank].program = rank;
     }
     return job;
@@ -161,9 +160,8 @@ class Cutting {
       const std::vector<Action>& actions =
           recorded_.programs[recorded_.ranks[rank].program].actions;
       const std::vector<CallShape> shapes = shapes_of(actions);
-      Period period = calls_per_step > 0
-                          ? Period{0, calls_per_step, shapes.size() / calls_per_step}
-                          : period_of(shapes);
+      Period period = calls_per_step > 0 ? Period{0, calls_per_step, shapes.size() / calls_per_step}
+                                         : period_of(shapes);
       if (period.length == 0) {
         return no_steps("rank " + std::to_string(rank) + " marks no steps, and its " +
                         std::to_string(shapes.size()) + " calls do not repeat");
@@ -186,9 +184,8 @@ bool same_calls(const topology::Job& one, const topology::Job& other) {
 }
 
 bool has_calls(const topology::Job& job) {
-  return std::any_of(job.programs.begin(), job.programs.end(), [](const topology::Program& each) {
-    return !calls_of(each.actions).empty();
-  });
+  return std::any_of(job.programs.begin(), job.programs.end(),
+                     [](const topology::Program& each) { return !calls_of(each.actions).empty(); });
 }
 
 }  // namespace
@@ -202,8 +199,9 @@ Result<RecordedSteps> cut_steps(const topology::Job& recorded, std::vector<RankT
   }
   const size_t count = cutting.count();
   if (count < kLeastSteps + 1) {
-    return no_steps("it has " + std::to_string(count) + " steps: " +
-                    std::to_string(kLeastSteps + 1) + " are the fewest, since the first one counts "
+    return no_steps("it has " + std::to_string(count) +
+                    " steps: " + std::to_string(kLeastSteps + 1) +
+                    " are the fewest, since the first one counts "
                     "for nothing");
   }
   const topology::Job typical = cutting.step(count / 2);

@@ -1,5 +1,6 @@
-// Steps of a recorded job: cuts what its ranks did into steps, of which each is a job by itself that
-// can be changed, simulated and run. `heddle plan advise` asks what a change of one is worth. Pure.
+// Steps of a recorded job: cuts what its ranks did into steps, of which each is a job by itself
+// that can be changed, simulated and run. `heddle plan advise` asks what a change of one is worth.
+// Pure.
 #pragma once
 
 #include <cstddef>

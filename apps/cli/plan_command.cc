@@ -16,6 +16,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
 #include "apps/cli/plan/addresses.h"
+#include "apps/cli/plan/advise_command.h"
 #include "apps/cli/plan/demand_sources.h"
 #include "apps/cli/plan/plan_file.h"
 #include "apps/cli/plan/rank_report.h"
@@ -33,6 +34,7 @@ constexpr const char* kExample = R"(Example:
   heddle sim --topology fabric.toml --workload ring.toml --plan plan.json
   heddle plan --topology fabric.toml --workload ring.toml --after plan.json --failed leaf0:spine1
   heddle plan --topology fabric.toml --recording job --beside other.json -o plan.json
+  heddle plan advise job --topology fabric.toml
 
 A plan gives each connection the paths whose packets the switches' hash sends over the right
 links, and each path's share of the bytes. All flows count as concurrent. Of a workload's jobs each
@@ -202,6 +204,14 @@ void add_sources(CLI::App& command, DemandSources& sources) {
   matrix->excludes(workload);
 }
 
+// Of `heddle plan --topology FILE advise ...` the advice would not know.
+void refuse_options_of(const CLI::App& plan) {
+  for (const CLI::Option* option : plan.get_options()) {
+    if (option->count() == 0) continue;
+    throw CLI::ValidationError(option->get_name(), "write options of advise after 'advise'");
+  }
+}
+
 }  // namespace
 
 void add_plan_command(CLI::App& root, Invocation& invocation) {
@@ -209,7 +219,7 @@ void add_plan_command(CLI::App& root, Invocation& invocation) {
       root.add_subcommand("plan", "place a workload's flows on the fabric's links");
   plan->footer(kExample + exit_status_help("some flows have no route", "could not run"));
   const auto options = std::make_shared<PlanOptions>();
-  add_topology_option(*plan, options->topology, "the fabric: a topology file")->required();
+  add_topology_option(*plan, options->topology, "the fabric: a topology file (required)");
   add_sources(*plan, options->sources);
   plan->add_option("-o,--output", options->output, "write the plan to this file")
       ->type_name("FILE");
@@ -247,8 +257,12 @@ void add_plan_command(CLI::App& root, Invocation& invocation) {
       ->excludes(addresses);
   add_seed_option(*plan, options->sources.seed);
   add_json_option(*plan, options->json);
-  plan->callback(
-      [options, &invocation] { invocation.run = [options] { return run_plan(*options); }; });
+  add_advise_command(*plan, invocation);
+  plan->callback([options, plan, &invocation] {
+    if (!plan->get_subcommands().empty()) return refuse_options_of(*plan);
+    if (options->topology.empty()) throw CLI::RequiredError("--topology");
+    invocation.run = [options] { return run_plan(*options); };
+  });
 }
 
 }  // namespace heddle::cli

@@ -10,11 +10,19 @@
 namespace heddle::cli {
 
 Result<RecordedJob> read_recorded_job(const std::string& path) {
-  const auto files = recordings::recording_files(path);
-  if (!files) return fail(files.error());
+  return read_recorded_job(std::vector<std::string>{path});
+}
+
+Result<RecordedJob> read_recorded_job(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    const auto of_path = recordings::recording_files(path);
+    if (!of_path) return fail(of_path.error());
+    files.insert(files.end(), of_path->begin(), of_path->end());
+  }
   insight::JobReplayBuilder builder;
   RecordedJob job;
-  for (const std::string& file : *files) {
+  for (const std::string& file : files) {
     auto reader = events::RecordingReader::open(file);
     if (!reader) {
       print_error(reader.error());

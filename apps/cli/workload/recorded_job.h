@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "insight/job_replay.h"
@@ -15,5 +16,7 @@ struct RecordedJob {
 
 // Errors: those of the files, and of recordings that have no job.
 Result<RecordedJob> read_recorded_job(const std::string& path);
+// Of several files or folders, one job.
+Result<RecordedJob> read_recorded_job(const std::vector<std::string>& paths);
 
 }  // namespace heddle::cli

@@ -1,0 +1,72 @@
+// See step_simulation.h.
+#include "apps/cli/plan/advise/step_simulation.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/interrupt.h"
+#include "jobs/simulated_jobs.h"
+#include "jobs/sums.h"
+#include "simulator/flow_run.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr uint64_t kEventsAtOnce = 100'000;
+// Odd, so that different seeds give different hashes: 2^64 over the golden ratio.
+constexpr uint64_t kSeedStride = 0x9E3779B97F4A7C15;
+
+double seconds_of(Nanos time) { return static_cast<double>(time.count) * 1e-9; }
+
+Unexpected not_simulated(const std::string& why) {
+  return fail(ErrorCode::kInvalid, "cannot simulate the job", why,
+              "try its workload alone: heddle workload from RECORDING, heddle sim");
+}
+
+SimulatedStep sums_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
+  std::vector<Nanos> times = jobs::step_times(job, outcome);
+  SimulatedStep step;
+  for (size_t i = 0; i < times.size(); ++i) {
+    step.computed_s += seconds_of(outcome.steps[i].computed);
+    step.exposed_s += seconds_of(outcome.steps[i].exposed);
+  }
+  const auto parts = static_cast<double>(times.size() * job.ranks.size());
+  step.computed_s /= parts;
+  step.exposed_s /= parts;
+  step.step_s = seconds_of(jobs::median(std::move(times)));
+  return step;
+}
+
+}  // namespace
+
+Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology::Job job,
+                                    const StepTransport& transport, uint64_t seed) {
+  topology::Topology hashed = topology;
+  for (topology::Switch& each : hashed.switches) each.hash_seed += seed * kSeedStride;
+  for (topology::Program& program : job.programs) program.repeat = kStepsSimulated;
+  if (Result<void> valid = topology::validate(job, hashed); !valid) return fail(valid.error());
+  topology::Workload workload;
+  workload.jobs.push_back(std::move(job));
+  simulator::FlowRunOptions options;
+  options.seed = seed;
+  options.congestion = transport.congestion;
+  options.selector = transport.selector;
+  options.paths = transport.paths;
+  options.initial_window = {64'000};
+  options.longest_burst = {64'000};
+  simulator::FlowRun run(hashed, workload, options);
+  const auto jobs = jobs::SimulatedJobs::create(run, {});
+  if (!jobs) return fail(jobs.error());
+  while (run.advance(Nanos::never(), kEventsAtOnce)) {
+    if (interrupted() != 0) {
+      return fail(ErrorCode::kCancelled, "the simulation was stopped", "a signal came", "");
+    }
+  }
+  const jobs::JobOutcome& outcome = (*jobs)->outcomes().front();
+  if (!outcome.error.empty()) return not_simulated(outcome.error);
+  if (!(*jobs)->all_done()) return not_simulated("its ranks wait for each other");
+  return sums_of(workload.jobs.front(), outcome);
+}
+
+}  // namespace heddle::cli

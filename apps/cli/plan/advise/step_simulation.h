@@ -1,0 +1,35 @@
+// A step of a job, simulated a few times in sequence: how long it takes and what its ranks wait
+// for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "topology/job.h"
+#include "topology/topology.h"
+
+namespace heddle::cli {
+
+// Runs of a step after each other; the median counts.
+inline constexpr uint32_t kStepsSimulated = 3;
+
+struct StepTransport {
+  std::string congestion = "cubic";
+  std::string selector = "reps";
+  uint16_t paths = 16;
+};
+
+struct SimulatedStep {
+  double step_s = 0;
+  double computed_s = 0;  // of the average rank
+  double exposed_s = 0;
+};
+
+// The seed changes the hash of every switch and the choices of the transport, which starts as it
+// does over sockets: windows of 64 KB and bursts of as much. Errors: kInvalid for a job that cannot
+// run there or does not end; kCancelled: a signal came; kExhausted.
+Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology::Job job,
+                                    const StepTransport& transport, uint64_t seed);
+
+}  // namespace heddle::cli
