@@ -16,8 +16,8 @@
 
 namespace heddle::insight {
 
-// When a rank came to each action of its program, by its own clock, and where it marked the beginning
-// of a step.
+// When a rank came to each action of its program, by its own clock, and where it marked the
+// beginning of a step.
 struct RecordedTimes {
   struct Step {
     size_t action = 0;  // the first of the step
@@ -32,8 +32,8 @@ struct RecordedTimes {
 struct JobReplay {
   topology::Job job;
   std::vector<RecordedTimes> times;  // by rank
-  std::vector<std::string> hosts;  // the host of each rank, where known
-  std::vector<std::string> notes;  // parts of the recording that were left out or changed
+  std::vector<std::string> hosts;    // the host of each rank, where known
+  std::vector<std::string> notes;    // parts of the recording that were left out or changed
 };
 
 class JobReplayBuilder {

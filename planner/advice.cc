@@ -93,6 +93,7 @@ std::string reason_text(NoAdvantage why, const StepFacts& facts, const Gain& gai
       return fmt::format("spread evenly already: the busiest link between switches takes {}",
                          time_text(facts.longest_switch_link_s));
     case NoAdvantage::kUncertain:
+      if (std::abs(gain.mean) < kLeastGain) return "changes the step by less than 0.5%";
       return fmt::format("within the spread of seeds: {:+.1f}% to {:+.1f}%", 100 * gain.low,
                          100 * gain.high);
     case NoAdvantage::kCosts:

@@ -99,7 +99,9 @@ std::vector<Action> actions_of(const std::vector<Action>& all, const StepBegin& 
     part.span = std::min(part.span, end.before);
     add(std::move(part));
   }
-  if (!open.empty()) add({.kind = ActionKind::kWait, .label = topology::kEveryLabel});
+  if (!open.empty()) {
+    actions.push_back({.kind = ActionKind::kWait, .label = topology::kEveryLabel});
+  }
   return actions;
 }
 

@@ -75,6 +75,18 @@ class Reference(unittest.TestCase):
                            self.json_of("sim", "--topology", examples / "fabric.toml", "--workload",
                                         examples / "training.toml", "--series", "auto", "--matrix", "--json"))
 
+    def test_advice(self):
+        ring = '[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "1MB"\ncount = 6\n'
+        with tempfile.TemporaryDirectory() as folder:
+            workload, recording = pathlib.Path(folder) / "ring.toml", pathlib.Path(folder) / "job"
+            workload.write_text("version = 1\n" + ring, encoding="utf-8")
+            fabric = ROOT / "examples/fabric.toml"
+            self.json_of("sim", "--topology", fabric, "--workload", workload, "--trace", recording, "--initial-window",
+                         "64KB", "--burst", "64KB", "--json")
+            self.expect_listed("heddle plan advise --json",
+                               self.json_of("plan", "advise", recording, "--topology", fabric, "--seeds", "2",
+                                            "--bound", "100", "--json"))
+
     def test_plan(self):
         with tempfile.TemporaryDirectory() as folder:
             workload = pathlib.Path(folder) / "permutation.toml"

@@ -30,8 +30,8 @@ constexpr const char* kExample = R"(Example:
   heddle plan advise node0/job node1/job --topology fabric.toml --try 2
   heddle plan advise job --topology fabric.toml --model llama-3-8b --json
 
-First the job is simulated as it was recorded; where that is off by more than --bound, the gains count
-for nothing, and the exit status is 1. Then each change is simulated with the same seeds.)";
+First the job is simulated as it was recorded; where that is off by more than --bound, the gains
+count for nothing, and the exit status is 1. Then each change is simulated with the same seeds.)";
 
 struct AdviseOptions {
   AdviseSources sources{.recordings = {}, .topology = "", .rate = "100Gbit/s", .hosts = {}};

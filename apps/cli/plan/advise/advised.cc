@@ -130,9 +130,15 @@ class Advising {
   void rank(std::vector<AdvisedChange> changes) {
     std::vector<planner::Gain> gains;
     for (const AdvisedChange& change : changes) gains.push_back(change.gain);
-    for (const size_t place : planner::ranked(gains)) {
-      advised_.changes.push_back(std::move(changes[place]));
+    std::vector<size_t> ordered;
+    // What makes a step another one, with a larger batch, comes behind what leaves it as it is.
+    for (const bool other_batch : {false, true}) {
+      for (const size_t place : planner::ranked(gains)) {
+        if ((changes[place].candidate.steps > 1) != other_batch) continue;
+        ordered.push_back(place);
+      }
     }
+    for (const size_t place : ordered) advised_.changes.push_back(std::move(changes[place]));
   }
 
   const RecordedSetting& setting_;

@@ -3,8 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "base/quantity.h"
 #include "base/version.h"
@@ -20,8 +23,7 @@ std::string time_text(double seconds) {
 }
 
 std::string interval_text(const Gain& gain) {
-  return gain.low == gain.high ? "closed form"
-                               : fmt::format("{:.1f} to {:.1f}%", 100 * gain.low, 100 * gain.high);
+  return fmt::format("{:.1f} to {:.1f}%", 100 * gain.low, 100 * gain.high);
 }
 
 std::string head_text(const RecordedSetting& setting, const Advised& advised) {
@@ -73,13 +75,18 @@ std::string gains_text(const Advised& advised, size_t top) {
   return text;
 }
 
+// Reasons, each once, with the changes that they are of.
 std::string others_text(const Advised& advised) {
-  std::string text;
+  std::vector<std::pair<std::string, std::string>> reasons;
   for (const AdvisedChange& change : advised.changes) {
     if (change.why == NoAdvantage::kGains) continue;
-    text += fmt::format("  {}: {}\n", change.candidate.name, change.reason);
+    auto same = std::find_if(reasons.begin(), reasons.end(),
+                             [&change](const auto& each) { return each.first == change.reason; });
+    if (same == reasons.end()) same = reasons.insert(reasons.end(), {change.reason, ""});
+    same->second += "    " + change.candidate.name + "\n";
   }
-  if (!text.empty()) text = "\nno gain\n" + text;
+  std::string text = reasons.empty() ? "" : "\nno gain\n";
+  for (const auto& [reason, names] : reasons) text += "  " + reason + "\n" + names;
   if (advised.left_out.empty()) return text;
   text += "\nnot considered\n";
   for (const NotConsidered& each : advised.left_out) {
