@@ -105,7 +105,7 @@ class Advise(unittest.TestCase):
 
     def test_the_text_is_of_the_same_advice(self):
         self.simulated("ring.toml", "job")
-        done = self.run_here("plan", "advise", "job", "--topology", "fabric.toml", "--seeds", "2", "-n", "1")
+        done = self.run_here("plan", "advise", "job", "--topology", "fabric.toml", "--seeds", "2", "--top", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("heddle run --hosts", done.stdout)
         self.assertIn("not considered", done.stdout)

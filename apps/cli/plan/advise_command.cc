@@ -158,7 +158,7 @@ void add_advise_command(CLI::App& plan, Invocation& invocation) {
       ->type_name("N")
       ->check(whole_number(1, 1'000))
       ->capture_default_str();
-  advise->add_option("-n,--top", options->top, "most changes that are shown")
+  advise->add_option("--top", options->top, "most changes that are shown")
       ->type_name("N")
       ->check(whole_number(1, 1'000))
       ->capture_default_str();
