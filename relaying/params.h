@@ -1,0 +1,43 @@
+// Bounds of relayed sessions, each with its unit and reason.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+
+namespace heddle::relaying::params {
+
+inline constexpr uint16_t kPort = 18704;  // of relays
+
+// Payload of a frame. With its head it fits into an eager block of the transport (32 KiB and 64
+// bytes), so a session's first frames travel ahead of grants. Range: 4 to 64 KiB.
+inline constexpr size_t kPayloadBytes = 32 << 10;
+inline constexpr size_t kFrameBytes = kPayloadBytes + 64;
+
+// Frames of a session at one of its ends: 8 MiB that arrive, which fill 6 Gb/s over a round trip of
+// 10 ms (1,000 km), and 4 MiB in flight to the next hop. Range: 16 to 2,048.
+inline constexpr uint32_t kFramesIn = 256;
+inline constexpr uint32_t kFramesOut = 128;
+// Bytes of messages that arrived before the program posted a receive. Beyond it no frame is taken.
+inline constexpr size_t kEarlyBytes = 4 << 20;
+inline constexpr size_t kEarlyRecordBytes = 128;  // counted for each of them, for its record
+// Frames after which their arrival is confirmed within a message. Range: 4 to 64.
+inline constexpr uint64_t kConfirmFrames = 16;
+
+inline constexpr size_t kMostHops = 8;       // relays of a route, and its destination
+inline constexpr size_t kLongestHop = 255;   // bytes of "HOST:PORT"
+inline constexpr size_t kLongestText = 512;  // bytes of a refusal's what, why and todo each
+
+// An end connects again after this time, doubled up to the second. Range: 10 ms to 10 s.
+inline constexpr Nanos kFirstRetry = millis(50);
+inline constexpr Nanos kLongestRetry = seconds(1);
+// An end keeps its session without a connection for this time. Range: 1 s to 10 min.
+inline constexpr Nanos kReconnectTimeout = seconds(30);
+// A new connection sends its hello within this time.
+inline constexpr Nanos kIntroduceWithin = seconds(10);
+// A relay forwards what it holds of an ended session within this time.
+inline constexpr Nanos kGoodbye = seconds(3);
+inline constexpr size_t kMostStrangers = 16;  // connections at a time that sent no hello yet
+
+}  // namespace heddle::relaying::params

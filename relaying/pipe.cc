@@ -1,0 +1,73 @@
+// Pipe: see pipe.h.
+#include "relaying/pipe.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "relaying/params.h"
+
+namespace heddle::relaying {
+
+Pipe::~Pipe() {
+  for (const engine::Operation each : receiving_) endpoint_.wait(each, Nanos::never());
+  for (const engine::Operation each : sending_) endpoint_.wait(each, Nanos::never());
+}
+
+void Pipe::receive(engine::Connection from) {
+  while (posted_ - freed_ < memory_.frames()) {
+    const Result<engine::Operation> posted =
+        endpoint_.receive(from, kFrameChannel, memory_.payload(posted_, params::kFrameBytes));
+    if (!posted) break;  // closed
+    receiving_.push_back(*posted);
+    ++posted_;
+  }
+  while (!receiving_.empty()) {
+    const engine::Outcome outcome = endpoint_.peek(receiving_.front());
+    if (!outcome.done) break;
+    receiving_.pop_front();
+    if (!outcome.ok) continue;  // closed: all that follow end likewise
+    bytes_[arrived_++ % bytes_.size()] = static_cast<uint32_t>(outcome.bytes);
+  }
+  counts_.most_held = std::max(counts_.most_held, arrived_ - freed_);
+}
+
+void Pipe::send(engine::Connection to) {
+  while (sent_ < arrived_) {
+    const Result<engine::Operation> posted =
+        endpoint_.send(to, kFrameChannel, memory_.payload(sent_, bytes_[sent_ % bytes_.size()]));
+    if (!posted) break;  // closed
+    sending_.push_back(*posted);
+    ++sent_;
+  }
+  while (!sending_.empty()) {
+    const engine::Outcome outcome = endpoint_.peek(sending_.front());
+    if (!outcome.done) break;
+    sending_.pop_front();
+    if (!outcome.ok) continue;  // closed: nothing is freed any more
+    ++counts_.frames;
+    counts_.bytes += bytes_[freed_++ % bytes_.size()];
+  }
+}
+
+std::span<const std::byte> Pipe::front() const {
+  CHECK(waits());
+  return memory_.frame(sent_).first(bytes_[sent_ % bytes_.size()]);
+}
+
+void Pipe::replace_front(const Frame& frame) {
+  CHECK(waits());
+  bytes_[sent_ % bytes_.size()] = static_cast<uint32_t>(write_frame(memory_.frame(sent_), frame));
+}
+
+void Pipe::add(const Frame& frame) {
+  CHECK(empty());
+  for (const engine::Operation each : receiving_) endpoint_.wait(each, Nanos::never());
+  receiving_.clear();
+  posted_ = arrived_;
+  bytes_[posted_ % bytes_.size()] =
+      static_cast<uint32_t>(write_frame(memory_.frame(posted_), frame));
+  ++posted_;
+  ++arrived_;
+}
+
+}  // namespace heddle::relaying
