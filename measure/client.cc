@@ -5,6 +5,7 @@
 
 #include "base/interrupt.h"
 #include "datapath/resolve.h"
+#include "relaying/relayed_link.h"
 #include "transport/refusal.h"
 
 namespace heddle::measure {
@@ -51,7 +52,9 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
                                                 const engine::ConnectionOptions& options) {
   Result<engine::Connection> connection = endpoint.connect(host, default_port, options);
   if (!connection) return fail(connection.error());
-  std::unique_ptr<Client> client(new Client(endpoint, *connection));
+  const std::string peer = datapath::to_text(endpoint.status(*connection).peer);
+  std::unique_ptr<Client> client(
+      new Client(std::make_unique<relaying::DirectLink>(endpoint, *connection), peer));
   if (Result<void> same = check_family(endpoint, *connection); !same) return fail(same.error());
   // The transport's handshake timeout ends this loop.
   while (true) {
@@ -72,28 +75,60 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
     }
     return fail(std::move(error));
   }
-  const Result<Json> welcome = client->ask({{"hello", kControlVersion}}, "welcome");
-  if (!welcome) return fail(welcome.error());
+  if (Result<void> introduced = client->introduce(); !introduced) return fail(introduced.error());
   return client;
 }
 
-Client::Client(engine::Endpoint& endpoint, engine::Connection connection)
-    : endpoint_(endpoint),
-      connection_(connection),
-      peer_(datapath::to_text(endpoint.status(connection).peer)),
-      control_(std::make_unique<ControlChannel>(endpoint, connection)) {}
+Result<std::unique_ptr<Client>> Client::connect_through(engine::Endpoint& endpoint,
+                                                        const std::vector<std::string>& relays,
+                                                        const std::string& host,
+                                                        uint16_t default_port,
+                                                        const std::string& server) {
+  auto link = relaying::RelayedLink::connect(endpoint, relays, host, default_port);
+  if (!link) return fail(link.error());
+  const std::string relay = datapath::to_text((*link)->status().peer);
+  std::unique_ptr<Client> client(
+      new Client(std::move(*link), fmt::format("{} through {}", host, relay)));
+  while (client->link_->status().state == engine::ConnectionState::kOpening) {
+    if (interrupted() != 0) return stopped();
+    client->link_->progress(kSlice);
+  }
+  if (Result<void> alive = client->alive(); !alive) {
+    Error error = alive.error();
+    if (error.what.empty()) error.what = fmt::format("cannot connect to {}", client->peer_);
+    if (error.todo.empty()) {
+      error.todo = fmt::format(
+          "start 'heddle relay' on the relays, and '{} --listen --relayed' there, with the same "
+          "key_file or none, and let UDP through",
+          server);
+    }
+    return fail(std::move(error));
+  }
+  if (Result<void> introduced = client->introduce(); !introduced) return fail(introduced.error());
+  return client;
+}
+
+Client::Client(std::unique_ptr<relaying::MessageLink> link, std::string peer)
+    : link_(std::move(link)),
+      peer_(std::move(peer)),
+      control_(std::make_unique<ControlChannel>(*link_)) {}
+
+Result<void> Client::introduce() {
+  const Result<Json> welcome = ask({{"hello", kControlVersion}}, "welcome");
+  return welcome ? Result<void>() : fail(welcome.error());
+}
 
 Client::~Client() {
   if (interrupted() == 0 && alive()) {
-    static_cast<void>(endpoint_.close(connection_, kGoodbye));
+    static_cast<void>(link_->close(kGoodbye));
   } else {
-    endpoint_.abort(connection_);
+    link_->abort();
   }
   control_.reset();
 }
 
 Result<void> Client::alive() const {
-  const engine::ConnectionStatus status = endpoint_.status(connection_);
+  const engine::ConnectionStatus status = link_->status();
   if (status.state != engine::ConnectionState::kClosed) return {};
   return fail(status.error);
 }
@@ -109,7 +144,7 @@ Result<Json> Client::hear(const char* wanted) {
     if (!message) return fail(message.error());
     if (!message->has_value()) {
       if (interrupted() != 0) return stopped();
-      endpoint_.progress(kSlice);
+      link_->progress(kSlice);
       continue;
     }
     if ((*message)->contains(wanted)) return std::move(**message);

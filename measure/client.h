@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "engine/endpoint.h"
 #include "measure/control.h"
+#include "relaying/message_link.h"
 
 namespace heddle::measure {
 
@@ -17,6 +19,13 @@ class Client {
                                                  const std::string& host, uint16_t default_port,
                                                  const std::string& server,
                                                  const engine::ConnectionOptions& options = {});
+  // The same through relays, in their order, to a server that serves those that come through relays
+  // (relaying/relayed_link.h). Errors likewise, and what a relay refuses.
+  static Result<std::unique_ptr<Client>> connect_through(engine::Endpoint& endpoint,
+                                                         const std::vector<std::string>& relays,
+                                                         const std::string& host,
+                                                         uint16_t default_port,
+                                                         const std::string& server);
   // Says good-bye where the connection still lives.
   ~Client();
   Client(const Client&) = delete;
@@ -30,15 +39,17 @@ class Client {
   // Why the connection is gone, if it is.
   Result<void> alive() const;
 
-  engine::Endpoint& endpoint() const { return endpoint_; }
-  engine::Connection connection() const { return connection_; }
+  engine::Endpoint& endpoint() const { return link_->endpoint(); }
+  relaying::MessageLink& link() const { return *link_; }
+  // To the server, or to the first relay.
+  engine::Connection connection() const { return link_->connection(); }
   const std::string& peer() const { return peer_; }
 
  private:
-  Client(engine::Endpoint& endpoint, engine::Connection connection);
+  Client(std::unique_ptr<relaying::MessageLink> link, std::string peer);
+  Result<void> introduce();
 
-  engine::Endpoint& endpoint_;
-  const engine::Connection connection_;
+  const std::unique_ptr<relaying::MessageLink> link_;
   const std::string peer_;
   std::unique_ptr<ControlChannel> control_;
 };

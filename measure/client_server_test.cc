@@ -101,7 +101,8 @@ TEST_F(Service, RefusesWhoDoesNotIntroduceItself) {
   const engine::Connection connection = client_end_->connect(address_, 0).value();
   ASSERT_TRUE(client_end_->wait_open(connection, seconds(10)));
   {
-    ControlChannel control(*client_end_, connection);
+    relaying::DirectLink link(*client_end_, connection);
+    ControlChannel control(link);
     const auto ask = [&](const Json& message) {
       EXPECT_TRUE(control.send(message));
       while (true) {

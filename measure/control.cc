@@ -32,6 +32,10 @@ Result<int64_t> integer_field(const Json& message, const char* name, int64_t low
   return found->get<int64_t>();
 }
 
+relaying::MessageBytes bytes_of(char* start, size_t bytes) {
+  return {.start = reinterpret_cast<std::byte*>(start), .bytes = bytes};
+}
+
 bool flag_field(const Json& message, const char* name) {
   const auto found = message.find(name);
   return found != message.end() && found->is_boolean() && found->get<bool>();
@@ -94,19 +98,18 @@ Error error_from(const Json& message) {
   return error;
 }
 
-ControlChannel::ControlChannel(engine::Endpoint& endpoint, engine::Connection connection,
-                               size_t most_bytes)
-    : endpoint_(endpoint), connection_(connection), buffer_(most_bytes) {}
+ControlChannel::ControlChannel(relaying::MessageLink& link, size_t most_bytes)
+    : link_(link), buffer_(most_bytes) {}
 
 // The owner of the connection has closed it, so running operations end; they must end before their
 // memory is freed.
 ControlChannel::~ControlChannel() {
-  if (receiving_) endpoint_.wait(receiving_, Nanos::never());
-  for (const Outgoing& each : outgoing_) endpoint_.wait(each.operation, Nanos::never());
+  if (receiving_) link_.wait(receiving_, Nanos::never());
+  for (const Outgoing& each : outgoing_) link_.wait(each.operation, Nanos::never());
 }
 
 Result<void> ControlChannel::send(const Json& message) {
-  while (!outgoing_.empty() && endpoint_.peek(outgoing_.front().operation).done) {
+  while (!outgoing_.empty() && link_.peek(outgoing_.front().operation).done) {
     outgoing_.pop_front();
   }
   if (outgoing_.size() >= kMaxAnswersWaiting) {
@@ -120,7 +123,7 @@ Result<void> ControlChannel::send(const Json& message) {
   outgoing_.push_back({std::move(text), {}});
   Outgoing& last = outgoing_.back();
   Result<engine::Operation> operation =
-      endpoint_.send(connection_, kControlChannel, last.text.data(), last.text.size());
+      link_.send(kControlChannel, bytes_of(last.text.data(), last.text.size()));
   if (!operation) {
     outgoing_.pop_back();
     return fail(operation.error());
@@ -131,7 +134,7 @@ Result<void> ControlChannel::send(const Json& message) {
 
 Result<void> ControlChannel::post_receive() {
   Result<engine::Operation> operation =
-      endpoint_.receive(connection_, kControlChannel, buffer_.data(), buffer_.size());
+      link_.receive(kControlChannel, bytes_of(buffer_.data(), buffer_.size()));
   if (!operation) return fail(operation.error());
   receiving_ = *operation;
   return {};
@@ -141,10 +144,10 @@ Result<std::optional<Json>> ControlChannel::poll() {
   if (!receiving_) {
     if (Result<void> posted = post_receive(); !posted) return fail(posted.error());
   }
-  const engine::Outcome outcome = endpoint_.peek(receiving_);
+  const engine::Outcome outcome = link_.peek(receiving_);
   if (!outcome.done) return std::optional<Json>();
   receiving_ = {};
-  if (!outcome.ok) return fail(failure_of(endpoint_, connection_, outcome));
+  if (!outcome.ok) return fail(failure_of(link_, outcome));
   Json message = Json::parse(buffer_.data(), buffer_.data() + outcome.bytes, nullptr,
                              /*allow_exceptions=*/false);
   if (!message.is_object()) {
@@ -154,9 +157,8 @@ Result<std::optional<Json>> ControlChannel::poll() {
   return std::optional<Json>(std::move(message));
 }
 
-Error failure_of(const engine::Endpoint& endpoint, engine::Connection connection,
-                 const engine::Outcome& outcome) {
-  const engine::ConnectionStatus status = endpoint.status(connection);
+Error failure_of(const relaying::MessageLink& link, const engine::Outcome& outcome) {
+  const engine::ConnectionStatus status = link.status();
   if (status.state == engine::ConnectionState::kClosed &&
       status.error.code != ErrorCode::kInvalid) {
     return status.error;

@@ -14,6 +14,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
+#include "relaying/message_link.h"
 
 namespace heddle::measure {
 
@@ -49,8 +50,7 @@ Error error_from(const Json& message);
 class ControlChannel {
  public:
   // Messages of more than `most_bytes` end it.
-  ControlChannel(engine::Endpoint& endpoint, engine::Connection connection,
-                 size_t most_bytes = kMaxControlBytes);
+  explicit ControlChannel(relaying::MessageLink& link, size_t most_bytes = kMaxControlBytes);
   ~ControlChannel();
   ControlChannel(const ControlChannel&) = delete;
   ControlChannel& operator=(const ControlChannel&) = delete;
@@ -68,8 +68,7 @@ class ControlChannel {
   };
   Result<void> post_receive();
 
-  engine::Endpoint& endpoint_;
-  const engine::Connection connection_;
+  relaying::MessageLink& link_;
   std::vector<char> buffer_;
   engine::Operation receiving_;
   std::deque<Outgoing> outgoing_;
@@ -77,7 +76,6 @@ class ControlChannel {
 
 // Why an operation on this connection failed, in words: the connection's own cause where it is
 // closed.
-Error failure_of(const engine::Endpoint& endpoint, engine::Connection connection,
-                 const engine::Outcome& outcome);
+Error failure_of(const relaying::MessageLink& link, const engine::Outcome& outcome);
 
 }  // namespace heddle::measure

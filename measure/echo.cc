@@ -5,33 +5,29 @@
 
 namespace heddle::measure {
 
-engine::Outcome wait_unless_interrupted(engine::Endpoint& endpoint, engine::Operation operation) {
+engine::Outcome wait_unless_interrupted(relaying::MessageLink& link, engine::Operation operation) {
   engine::Outcome outcome;
-  while (interrupted() == 0 && !outcome.done) outcome = endpoint.wait(operation, millis(100));
+  while (interrupted() == 0 && !outcome.done) outcome = link.wait(operation, millis(100));
   return outcome;
 }
 
 // --- server ---
 
-EchoServer::EchoServer(engine::Endpoint& endpoint, engine::Connection connection,
-                       uint64_t message_bytes, MessageSlots slots)
-    : endpoint_(endpoint),
-      connection_(connection),
-      message_bytes_(message_bytes),
-      slots_(std::move(slots)) {}
+EchoServer::EchoServer(relaying::MessageLink& link, uint64_t message_bytes, MessageSlots slots)
+    : link_(link), message_bytes_(message_bytes), slots_(std::move(slots)) {}
 
 EchoServer::~EchoServer() {
-  if (!receives_.empty() || !echoes_.empty()) endpoint_.abort(connection_);
-  for (const engine::Operation each : receives_) endpoint_.wait(each, Nanos::never());
-  for (const engine::Operation each : echoes_) endpoint_.wait(each, Nanos::never());
+  if (!receives_.empty() || !echoes_.empty()) link_.abort();
+  for (const engine::Operation each : receives_) link_.wait(each, Nanos::never());
+  for (const engine::Operation each : echoes_) link_.wait(each, Nanos::never());
 }
 
 Result<void> EchoServer::reap_echoes() {
   while (!echoes_.empty()) {
-    const engine::Outcome outcome = endpoint_.peek(echoes_.front());
+    const engine::Outcome outcome = link_.peek(echoes_.front());
     if (!outcome.done) return {};
     echoes_.pop_front();
-    if (!outcome.ok) return fail(failure_of(endpoint_, connection_, outcome));
+    if (!outcome.ok) return fail(failure_of(link_, outcome));
   }
   return {};
 }
@@ -40,7 +36,7 @@ Result<void> EchoServer::post_receives() {
   // Slots of echoes that have not arrived yet are still being sent from.
   for (uint32_t due = echo_receives_due(receives_.size(), echoes_.size(), marks_); due > 0; --due) {
     Result<engine::Operation> operation =
-        endpoint_.receive(connection_, kEchoChannel, slots_.payload(posted_, message_bytes_));
+        link_.receive(kEchoChannel, slots_.message(posted_, message_bytes_));
     if (!operation) return fail(operation.error());
     receives_.push_back(*operation);
     ++posted_;
@@ -53,12 +49,12 @@ Result<void> EchoServer::step() {
     if (Result<void> reaped = reap_echoes(); !reaped) return reaped;
     if (Result<void> posted = post_receives(); !posted) return posted;
     if (receives_.empty()) return {};
-    const engine::Outcome outcome = endpoint_.peek(receives_.front());
+    const engine::Outcome outcome = link_.peek(receives_.front());
     if (!outcome.done) return {};
     receives_.pop_front();
-    if (!outcome.ok) return fail(failure_of(endpoint_, connection_, outcome));
+    if (!outcome.ok) return fail(failure_of(link_, outcome));
     Result<engine::Operation> echo =
-        endpoint_.send(connection_, kEchoChannel, slots_.payload(taken_++, outcome.bytes));
+        link_.send(kEchoChannel, slots_.message(taken_++, outcome.bytes));
     if (!echo) return fail(echo.error());
     echoes_.push_back(*echo);
     if (outcome.bytes == 0) {
@@ -71,18 +67,17 @@ Result<void> EchoServer::step() {
 
 // --- client ---
 
-EchoClient::EchoClient(engine::Endpoint& endpoint, engine::Connection connection,
-                       uint64_t message_bytes, MessageSlots sending, MessageSlots receiving)
-    : endpoint_(endpoint),
-      connection_(connection),
+EchoClient::EchoClient(relaying::MessageLink& link, uint64_t message_bytes, MessageSlots sending,
+                       MessageSlots receiving)
+    : link_(link),
       message_bytes_(message_bytes),
       sending_(std::move(sending)),
       receiving_(std::move(receiving)) {}
 
 EchoClient::~EchoClient() {
-  if (!receives_.empty() || sent_) endpoint_.abort(connection_);
-  for (const engine::Operation each : receives_) endpoint_.wait(each, Nanos::never());
-  if (sent_) endpoint_.wait(sent_, Nanos::never());
+  if (!receives_.empty() || sent_) link_.abort();
+  for (const engine::Operation each : receives_) link_.wait(each, Nanos::never());
+  if (sent_) link_.wait(sent_, Nanos::never());
 }
 
 std::span<const std::byte> EchoClient::echo() const {
@@ -90,16 +85,16 @@ std::span<const std::byte> EchoClient::echo() const {
 }
 
 Result<engine::Outcome> EchoClient::wait_for(engine::Operation operation) {
-  const engine::Outcome outcome = wait_unless_interrupted(endpoint_, operation);
+  const engine::Outcome outcome = wait_unless_interrupted(link_, operation);
   if (!outcome.done) return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal");
-  if (!outcome.ok) return fail(failure_of(endpoint_, connection_, outcome));
+  if (!outcome.ok) return fail(failure_of(link_, outcome));
   return outcome;
 }
 
 Result<void> EchoClient::post_receives() {
   while (receives_.size() < kEchoWindow) {
     Result<engine::Operation> operation =
-        endpoint_.receive(connection_, kEchoChannel, receiving_.payload(posted_, message_bytes_));
+        link_.receive(kEchoChannel, receiving_.message(posted_, message_bytes_));
     if (!operation) return fail(operation.error());
     receives_.push_back(*operation);
     ++posted_;
@@ -121,16 +116,15 @@ Result<Nanos> EchoClient::round() {
   if (receives_.empty()) {
     if (Result<void> posted = post_receives(); !posted) return fail(posted.error());
   }
-  const Nanos began = endpoint_.now();
-  Result<engine::Operation> send =
-      endpoint_.send(connection_, kEchoChannel, sending_.payload(0, message_bytes_));
+  const Nanos began = link_.now();
+  Result<engine::Operation> send = link_.send(kEchoChannel, sending_.message(0, message_bytes_));
   if (!send) return fail(send.error());
   sent_ = *send;
   // While the message travels: those posted before are enough for its echo.
   if (Result<void> posted = post_receives(); !posted) return fail(posted.error());
   Result<engine::Outcome> back = wait_for(receives_.front());
   if (!back && interrupted() != 0) return fail(back.error());
-  const Nanos ended = endpoint_.now();
+  const Nanos ended = link_.now();
   receives_.pop_front();
   if (!back) return fail(back.error());
   ++taken_;
@@ -141,9 +135,9 @@ Result<Nanos> EchoClient::round() {
 Result<void> EchoClient::finish() {
   if (Result<void> posted = post_receives(); !posted) return posted;
   for (uint32_t i = 0; i < kEchoWindow; ++i) {
-    Result<engine::Operation> mark = endpoint_.send(connection_, kEchoChannel, {});
+    Result<engine::Operation> mark = link_.send(kEchoChannel, relaying::MessageBytes{});
     if (!mark) return fail(mark.error());
-    endpoint_.forget(*mark);
+    link_.forget(*mark);
   }
   while (!receives_.empty()) {
     Result<engine::Outcome> back = wait_for(receives_.front());

@@ -71,10 +71,13 @@ void Counters::note(Measurement& measurement) const {
   if (!measurement.counted) return;
   const transport::ConnectionStatistics& before = began_.connection;
   const transport::ConnectionStatistics& after = latest_.connection;
-  measurement.segments_sent = after.segments_sent - before.segments_sent;
-  measurement.segments_retransmitted = after.segments_retransmitted - before.segments_retransmitted;
+  // A connection that replaces a broken one counts from zero (relaying/relayed_link.h).
+  const auto since = [](uint64_t now, uint64_t then) { return now >= then ? now - then : now; };
+  measurement.segments_sent = since(after.segments_sent, before.segments_sent);
+  measurement.segments_retransmitted =
+      since(after.segments_retransmitted, before.segments_retransmitted);
   measurement.segments_retransmitted_spuriously =
-      after.segments_retransmitted_spuriously - before.segments_retransmitted_spuriously;
+      since(after.segments_retransmitted_spuriously, before.segments_retransmitted_spuriously);
   measurement.segment_bytes = after.segment_bytes;
   measurement.smoothed_rtt = after.smoothed_rtt;
   note_packet_sizes(client_, after, measurement);
@@ -112,8 +115,7 @@ class BandwidthTest {
       Result<MessageSlots> slots =
           MessageSlots::make(endpoint, options.message_bytes, options.window);
       if (!slots) return fail(slots.error());
-      receiving_ = std::make_unique<ReceiveStream>(endpoint, client_.connection(), options,
-                                                   std::move(*slots));
+      receiving_ = std::make_unique<ReceiveStream>(client_.link(), options, std::move(*slots));
       if (Result<void> posted = receiving_->step(); !posted) return posted;
     }
     Result<Json> ready = client_.ask(to_json(options), "ready");
@@ -121,8 +123,7 @@ class BandwidthTest {
     Result<MessageSlots> slots = MessageSlots::make(endpoint, options.message_bytes, options.window,
                                                     SlotContent::kOverwritten);
     if (!slots) return fail(slots.error());
-    sending_ =
-        std::make_unique<SendStream>(endpoint, client_.connection(), options, std::move(*slots));
+    sending_ = std::make_unique<SendStream>(client_.link(), options, std::move(*slots));
     return {};
   }
 
@@ -150,7 +151,7 @@ class BandwidthTest {
                               to_seconds(measurement_.options.duration),
                               rate_text(sending_->result().bits_per_s())));
       }
-      endpoint.progress(millis(100));
+      client_.link().progress(millis(100));
     }
     return {};
   }
@@ -198,8 +199,7 @@ Result<void> run_latency(Client& client, Measurement& measurement, const Progres
   if (!sending) return fail(sending.error());
   Result<MessageSlots> receiving = MessageSlots::make(endpoint, options.message_bytes, kEchoWindow);
   if (!receiving) return fail(receiving.error());
-  EchoClient echo(endpoint, client.connection(), options.message_bytes, std::move(*sending),
-                  std::move(*receiving));
+  EchoClient echo(client.link(), options.message_bytes, std::move(*sending), std::move(*receiving));
   Result<void> ran = run_rounds(echo, endpoint, measurement, progress, counters);
   counters.look();
   return ran;

@@ -100,8 +100,7 @@ Result<void> measure_all(Client& client, FoundRoutes& found, const Progress& pro
   Result<MessageSlots> receiving =
       MessageSlots::make(client.endpoint(), kMessageBytes, kEchoWindow);
   if (!receiving) return fail(receiving.error());
-  EchoClient echo(client.endpoint(), client.connection(), kMessageBytes, std::move(*sending),
-                  std::move(*receiving));
+  EchoClient echo(client.link(), kMessageBytes, std::move(*sending), std::move(*receiving));
   for (size_t i = 0; i < found.routes.size(); ++i) {
     progress(fmt::format("measuring route {} of {}", i + 1, found.routes.size()));
     if (Result<void> done = measure_route(client, echo, found.routes[i]); !done) return done;

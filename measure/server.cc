@@ -2,11 +2,52 @@
 #include "measure/server.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "base/interrupt.h"
 
 namespace heddle::measure {
+
+namespace {
+
+// Of a client that comes through relays: its session, and its link.
+uint64_t bytes_of_relayed() { return kSessionBytes + relaying::LinkOptions{}.bytes(); }
+
+}  // namespace
+
+Server::Server(engine::Endpoint& endpoint, SessionReporter reporter, Bytes test_bytes,
+               Access access)
+    : endpoint_(endpoint), reporter_(std::move(reporter)), memory_(test_bytes.count) {
+  if (access == Access::kDirect) return;
+  // Half of the memory is for links, so that clients that come together leave some for tests.
+  relayed_.emplace(endpoint, test_bytes.count / 2 / bytes_of_relayed());
+}
+
+void Server::accept() {
+  if (relayed_) {
+    while (auto link = relayed_->accept()) {
+      if (auto share = memory_.take(bytes_of_relayed())) {
+        welcome(std::move(link), std::move(*share));
+      } else {
+        ++turned_away_;
+      }
+    }
+    return;
+  }
+  while (const auto connection = endpoint_.accept(Nanos{})) {
+    if (auto share = memory_.take(kSessionBytes)) {
+      welcome(std::make_unique<relaying::DirectLink>(endpoint_, *connection), std::move(*share));
+    } else {
+      endpoint_.abort(*connection);
+      ++turned_away_;
+    }
+  }
+}
+
+void Server::welcome(std::unique_ptr<relaying::MessageLink> link, TestMemory::Share share) {
+  sessions_.push_back(
+      std::make_unique<Session>(std::move(link), reporter_, memory_, std::move(share)));
+  ++clients_;
+}
 
 bool Server::run(bool once, const std::function<void()>& each_round) {
   bool all_well = true;
@@ -22,17 +63,7 @@ bool Server::run(bool once, const std::function<void()>& each_round) {
     };
     sessions_.erase(std::remove_if(sessions_.begin(), sessions_.end(), gone), sessions_.end());
     // Asked last: it takes a turn of the endpoint, for which a client's echo should not wait.
-    while (const auto connection = endpoint_.accept(Nanos{})) {
-      std::optional<TestMemory::Share> share = memory_.take(kSessionBytes);
-      if (!share) {
-        endpoint_.abort(*connection);
-        ++turned_away_;
-        continue;
-      }
-      sessions_.push_back(
-          std::make_unique<Session>(endpoint_, *connection, reporter_, memory_, std::move(*share)));
-      ++clients_;
-    }
+    accept();
     if (once && clients_ > 0 && sessions_.empty()) break;
   }
   return all_well;

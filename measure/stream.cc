@@ -48,8 +48,12 @@ std::span<std::byte> MessageSlots::slot(uint64_t number) const {
   return {bytes_.start() + number % window_ * message_bytes_, message_bytes_};
 }
 
-transport::Payload MessageSlots::payload(uint64_t number, uint64_t bytes) const {
-  return memory_.slice(number % window_ * message_bytes_, bytes);
+relaying::MessageBytes MessageSlots::message(uint64_t number, uint64_t bytes) const {
+  const uint64_t offset = number % window_ * message_bytes_;
+  return {.start = bytes_.start() + offset,
+          .bytes = bytes,
+          .region = memory_.region(),
+          .offset = offset};
 }
 
 double StreamResult::bits_per_s() const {
@@ -57,35 +61,34 @@ double StreamResult::bits_per_s() const {
   return span.count <= 0 ? 0 : static_cast<double>(payload_bytes) * 8 / to_seconds(span);
 }
 
-SendStream::SendStream(engine::Endpoint& endpoint, engine::Connection connection,
-                       const TestOptions& options, MessageSlots slots, Filling filling)
-    : endpoint_(endpoint),
-      connection_(connection),
+SendStream::SendStream(relaying::MessageLink& link, const TestOptions& options, MessageSlots slots,
+                       Filling filling)
+    : link_(link),
       options_(options),
       slots_(std::move(slots)),
       filling_(filling),
       marks_left_(options.window) {
-  result_.began = result_.ended = endpoint.now();
+  result_.began = result_.ended = link.now();
   if (filling == Filling::kLater) return;
   for (uint64_t i = 0; i < options_.window; ++i) fill_message(slots_.slot(i), i);
 }
 
 SendStream::~SendStream() {
-  if (!under_way_.empty()) endpoint_.abort(connection_);
-  for (const Sending& each : under_way_) endpoint_.wait(each.operation, Nanos::never());
+  if (!under_way_.empty()) link_.abort();
+  for (const Sending& each : under_way_) link_.wait(each.operation, Nanos::never());
 }
 
 Result<void> SendStream::reap() {
   while (!under_way_.empty()) {
     const Sending front = under_way_.front();
-    const engine::Outcome outcome = endpoint_.peek(front.operation);
+    const engine::Outcome outcome = link_.peek(front.operation);
     if (!outcome.done) return {};
     under_way_.pop_front();
-    if (!outcome.ok) return fail(failure_of(endpoint_, connection_, outcome));
+    if (!outcome.ok) return fail(failure_of(link_, outcome));
     if (front.bytes == 0) continue;
     ++result_.messages;
     result_.payload_bytes += front.bytes;
-    result_.ended = endpoint_.now();
+    result_.ended = link_.now();
   }
   return {};
 }
@@ -101,7 +104,7 @@ Result<void> SendStream::step(bool more) {
     if (!marking && (options_.check || first)) fill_message(slots_.slot(posted_), posted_);
     filled += first ? bytes : 0;
     Result<engine::Operation> operation =
-        endpoint_.send(connection_, kStreamChannel, slots_.payload(posted_, bytes));
+        link_.send(kStreamChannel, slots_.message(posted_, bytes));
     if (!operation) return fail(operation.error());
     under_way_.push_back({*operation, bytes});
     if (marking) {
@@ -113,31 +116,31 @@ Result<void> SendStream::step(bool more) {
   return {};
 }
 
-ReceiveStream::ReceiveStream(engine::Endpoint& endpoint, engine::Connection connection,
-                             const TestOptions& options, MessageSlots slots)
-    : endpoint_(endpoint), connection_(connection), options_(options), slots_(std::move(slots)) {
-  result_.began = result_.ended = endpoint.now();
+ReceiveStream::ReceiveStream(relaying::MessageLink& link, const TestOptions& options,
+                             MessageSlots slots)
+    : link_(link), options_(options), slots_(std::move(slots)) {
+  result_.began = result_.ended = link.now();
 }
 
 ReceiveStream::~ReceiveStream() {
-  if (!under_way_.empty()) endpoint_.abort(connection_);
-  for (const engine::Operation each : under_way_) endpoint_.wait(each, Nanos::never());
+  if (!under_way_.empty()) link_.abort();
+  for (const engine::Operation each : under_way_) link_.wait(each, Nanos::never());
 }
 
 Result<void> ReceiveStream::step() {
   while (true) {
     while (marks_ == 0 && under_way_.size() < options_.window) {
-      Result<engine::Operation> operation = endpoint_.receive(
-          connection_, kStreamChannel, slots_.payload(posted_, options_.message_bytes));
+      Result<engine::Operation> operation =
+          link_.receive(kStreamChannel, slots_.message(posted_, options_.message_bytes));
       if (!operation) return fail(operation.error());
       under_way_.push_back(*operation);
       ++posted_;
     }
     if (under_way_.empty()) return {};
-    const engine::Outcome outcome = endpoint_.peek(under_way_.front());
+    const engine::Outcome outcome = link_.peek(under_way_.front());
     if (!outcome.done) return {};
     under_way_.pop_front();
-    if (!outcome.ok) return fail(failure_of(endpoint_, connection_, outcome));
+    if (!outcome.ok) return fail(failure_of(link_, outcome));
     take(outcome.bytes);
   }
 }
@@ -147,7 +150,7 @@ void ReceiveStream::take(uint64_t bytes) {
     ++marks_;
     return;
   }
-  result_.ended = endpoint_.now();
+  result_.ended = link_.now();
   if (result_.messages++ == 0) result_.began = result_.ended;
   result_.payload_bytes += bytes;
   result_.timeline.add(result_.ended, bytes);

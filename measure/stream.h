@@ -14,6 +14,7 @@
 #include "engine/endpoint.h"
 #include "measure/arrival_timeline.h"
 #include "measure/control.h"
+#include "relaying/message_link.h"
 
 namespace heddle::measure {
 
@@ -36,7 +37,7 @@ class MessageSlots {
   bool find_memory(uint64_t most);
 
   std::span<std::byte> slot(uint64_t number) const;
-  transport::Payload payload(uint64_t number, uint64_t bytes) const;
+  relaying::MessageBytes message(uint64_t number, uint64_t bytes) const;
 
  private:
   AnonymousMemory bytes_;
@@ -64,8 +65,8 @@ class SendStream {
   // When messages are filled: kLater with the first that is sent in its place, some at a time.
   enum class Filling : uint8_t { kNow, kLater };
 
-  SendStream(engine::Endpoint& endpoint, engine::Connection connection, const TestOptions& options,
-             MessageSlots slots, Filling filling = Filling::kNow);
+  SendStream(relaying::MessageLink& link, const TestOptions& options, MessageSlots slots,
+             Filling filling = Filling::kNow);
   ~SendStream();
   SendStream(const SendStream&) = delete;
   SendStream& operator=(const SendStream&) = delete;
@@ -84,8 +85,7 @@ class SendStream {
   };
   Result<void> reap();
 
-  engine::Endpoint& endpoint_;
-  const engine::Connection connection_;
+  relaying::MessageLink& link_;
   const TestOptions options_;
   const MessageSlots slots_;
   const Filling filling_;
@@ -97,8 +97,7 @@ class SendStream {
 
 class ReceiveStream {
  public:
-  ReceiveStream(engine::Endpoint& endpoint, engine::Connection connection,
-                const TestOptions& options, MessageSlots slots);
+  ReceiveStream(relaying::MessageLink& link, const TestOptions& options, MessageSlots slots);
   ~ReceiveStream();
   ReceiveStream(const ReceiveStream&) = delete;
   ReceiveStream& operator=(const ReceiveStream&) = delete;
@@ -111,8 +110,7 @@ class ReceiveStream {
  private:
   void take(uint64_t bytes);
 
-  engine::Endpoint& endpoint_;
-  const engine::Connection connection_;
+  relaying::MessageLink& link_;
   const TestOptions options_;
   const MessageSlots slots_;
   std::deque<engine::Operation> under_way_;

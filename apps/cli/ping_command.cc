@@ -86,8 +86,7 @@ Result<void> run_rounds(measure::Client& client, const PingOptions& options, Nan
   Result<measure::MessageSlots> receiving =
       measure::MessageSlots::make(client.endpoint(), bytes, measure::kEchoWindow);
   if (!receiving) return fail(receiving.error());
-  measure::EchoClient echo(client.endpoint(), client.connection(), bytes, std::move(*sending),
-                           std::move(*receiving));
+  measure::EchoClient echo(client.link(), bytes, std::move(*sending), std::move(*receiving));
   ProgressLine progress;
   Nanos shown_at = client.endpoint().now();
   const auto count = static_cast<uint64_t>(options.count);

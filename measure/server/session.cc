@@ -57,25 +57,25 @@ constexpr uint64_t kFoundAtATime = 16 << 20;  // some milliseconds
 
 }  // namespace
 
-Session::Session(engine::Endpoint& endpoint, engine::Connection connection,
-                 SessionReporter reporter, TestMemory& memory, TestMemory::Share share)
-    : endpoint_(endpoint),
-      connection_(connection),
+Session::Session(std::unique_ptr<relaying::MessageLink> link, SessionReporter reporter,
+                 TestMemory& memory, TestMemory::Share share)
+    : link_(std::move(link)),
       reporter_(std::move(reporter)),
-      peer_(datapath::to_text(endpoint.status(connection).peer)),
+      peer_(datapath::to_text(link_->status().peer)),
       memory_(memory),
       share_(std::move(share)),
-      came_at_(endpoint.now()),
-      control_(endpoint, connection, kMaxRequestBytes) {}
+      came_at_(link_->now()),
+      control_(*link_, kMaxRequestBytes) {}
 
 Session::~Session() {
   running_.reset();
-  endpoint_.abort(connection_);
+  link_->abort();
 }
 
 bool Session::step() {
   if (over_) return false;
-  if (!welcomed_ && endpoint_.now() - came_at_ >= kIntroduceWithin) {
+  link_->step();
+  if (!welcomed_ && link_->now() - came_at_ >= kIntroduceWithin) {
     end({ErrorCode::kTimeout, "cannot serve this client", "it did not introduce itself", ""});
     return false;
   }
@@ -86,7 +86,7 @@ bool Session::step() {
 }
 
 void Session::end(const Error& error) {
-  const engine::ConnectionStatus status = endpoint_.status(connection_);
+  const engine::ConnectionStatus status = link_->status();
   over_ = true;
   if (status.graceful && !running_) return;
   failed_ = true;
@@ -160,8 +160,8 @@ Result<void> Session::take_slots(Running& running) {
   const uint32_t window = options.test == "lat" ? kEchoSlots : options.window;
   const bool both = options.test == "bw" && options.bidirectional;
   for (int i = 0; i < (both ? 2 : 1); ++i) {
-    Result<MessageSlots> slots =
-        MessageSlots::make(endpoint_, options.message_bytes, window, SlotContent::kZerosLater);
+    Result<MessageSlots> slots = MessageSlots::make(link_->endpoint(), options.message_bytes,
+                                                    window, SlotContent::kZerosLater);
     if (!slots) return fail(slots.error());
     running.slots.push_back(std::move(*slots));
   }
@@ -174,7 +174,7 @@ Result<void> Session::prepare() {
   }
   make_streams(*running_);
   running_->ready = true;
-  running_->began = endpoint_.now();
+  running_->began = link_->now();
   running_->cpu_began = cpu_time_used();
   running_->statistics_began = statistics();
   const std::string test = running_->options.test;
@@ -186,15 +186,14 @@ Result<void> Session::prepare() {
 void Session::make_streams(Running& running) {
   const TestOptions& options = running.options;
   if (options.test == "lat") {
-    running.echo = std::make_unique<EchoServer>(endpoint_, connection_, options.message_bytes,
-                                                std::move(running.slots[0]));
+    running.echo =
+        std::make_unique<EchoServer>(*link_, options.message_bytes, std::move(running.slots[0]));
     return;
   }
-  running.receiving =
-      std::make_unique<ReceiveStream>(endpoint_, connection_, options, std::move(running.slots[0]));
+  running.receiving = std::make_unique<ReceiveStream>(*link_, options, std::move(running.slots[0]));
   if (!options.bidirectional) return;
-  running.sending = std::make_unique<SendStream>(
-      endpoint_, connection_, options, std::move(running.slots[1]), SendStream::Filling::kLater);
+  running.sending = std::make_unique<SendStream>(*link_, options, std::move(running.slots[1]),
+                                                 SendStream::Filling::kLater);
 }
 
 Result<void> Session::step_running() {
@@ -209,7 +208,7 @@ Result<void> Session::step_running() {
     ended = running.receiving->ended();
   }
   if (running.sending) {
-    const bool more = endpoint_.now() - running.began < running.options.duration;
+    const bool more = link_->now() - running.began < running.options.duration;
     if (Result<void> stepped = running.sending->step(more); !stepped) return stepped;
     ended = ended && running.sending->ended();
   }
@@ -246,7 +245,9 @@ Result<void> Session::finish_running() {
 }
 
 transport::ConnectionStatistics Session::statistics() const {
-  return endpoint_.statistics(connection_).value_or(transport::ConnectionStatistics{});
+  return link_->endpoint()
+      .statistics(link_->connection())
+      .value_or(transport::ConnectionStatistics{});
 }
 
 }  // namespace heddle::measure

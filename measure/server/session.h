@@ -11,6 +11,7 @@
 #include "measure/echo.h"
 #include "measure/server/test_memory.h"
 #include "measure/stream.h"
+#include "relaying/message_link.h"
 
 namespace heddle::measure {
 
@@ -28,8 +29,8 @@ using SessionReporter =
 class Session {
  public:
   // `memory` is what tests take theirs of, `share` the session's own; it must outlive the session.
-  Session(engine::Endpoint& endpoint, engine::Connection connection, SessionReporter reporter,
-          TestMemory& memory, TestMemory::Share share);
+  Session(std::unique_ptr<relaying::MessageLink> link, SessionReporter reporter, TestMemory& memory,
+          TestMemory::Share share);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -69,8 +70,7 @@ class Session {
   void end(const Error& error);
   transport::ConnectionStatistics statistics() const;
 
-  engine::Endpoint& endpoint_;
-  const engine::Connection connection_;
+  const std::unique_ptr<relaying::MessageLink> link_;
   const SessionReporter reporter_;
   const std::string peer_;
   TestMemory& memory_;
