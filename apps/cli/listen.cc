@@ -62,8 +62,9 @@ int listen(const Config& config, const ListenOptions& options) {
     records.push_back({{"peer", peer}});
     records.back().update(record);
   };
-  measure::Server server(**endpoint, report,
-                         engine::stranger_share(config, engine::kServerTestParts));
+  measure::Server server(
+      **endpoint, report, engine::stranger_share(config, engine::kServerTestParts),
+      options.relayed ? measure::Server::Access::kRelayed : measure::Server::Access::kDirect);
   const bool all_well = server.run(options.once, [&] {
     if (keyed && take_reload()) reload_keys(config, **endpoint);
   });

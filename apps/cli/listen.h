@@ -6,8 +6,9 @@
 namespace heddle::cli {
 
 struct ListenOptions {
-  bool once = false;  // ends when the first client has gone
-  bool json = false;  // one document at the end instead of lines
+  bool once = false;     // ends when the first client has gone
+  bool json = false;     // one document at the end instead of lines
+  bool relayed = false;  // serves those that come through relays only
 };
 
 // Serves until it is stopped; returns the exit status.

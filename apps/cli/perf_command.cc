@@ -29,6 +29,7 @@ constexpr const char* kExample = R"(Example:
   heddle perf --listen                        on node2
   heddle perf node2 bw lat                    on node1
   heddle perf node2 bw -s all --paths 16 --json
+  heddle perf node2 --relay relay-a,relay-b   the host there listens with --relayed
   heddle perf node2 --save network.toml)";
 
 constexpr uint64_t kBandwidthBytes = 1 << 20;
@@ -41,6 +42,8 @@ struct PerfOptions {
   std::vector<std::string> tests;
   bool listen = false;
   bool once = false;
+  bool relayed = false;
+  std::vector<std::string> relays;
   bool json = false;
   bool bidirectional = false;
   bool check = false;
@@ -188,7 +191,10 @@ Result<int> measure_host(const Config& config, const PerfOptions& options) {
   if (!endpoint) return fail(endpoint.error());
   const auto port = static_cast<uint16_t>(config.integer("port"));
   Result<std::unique_ptr<measure::Client>> client =
-      measure::Client::connect(**endpoint, options.host, port, "heddle perf");
+      options.relays.empty()
+          ? measure::Client::connect(**endpoint, options.host, port, "heddle perf")
+          : measure::Client::connect_through(**endpoint, options.relays, options.host, port,
+                                             "heddle perf");
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
   const PerfSetting setting = setting_of(**client, config);
@@ -204,7 +210,9 @@ int run_perf(const Settings& settings, const PerfOptions& options) {
     print_error(config.error());
     return kCouldNotRun;
   }
-  if (options.listen) return listen(*config, {.once = options.once, .json = options.json});
+  if (options.listen)
+    return listen(*config,
+                  {.once = options.once, .json = options.json, .relayed = options.relayed});
   const Result<int> status = measure_host(*config, options);
   if (status) return *status;
   print_error(status.error());
@@ -251,6 +259,13 @@ void add_perf_command(CLI::App& root, Invocation& invocation) {
   server->excludes(host);
   perf->add_flag("--once", options->once, "with --listen: end when the first client has left")
       ->needs(server);
+  perf->add_flag("--relayed", options->relayed,
+                 "with --listen: serve those that come through 'heddle relay', and no others")
+      ->needs(server);
+  perf->add_option("--relay", options->relays, "go through these relays, in their order")
+      ->type_name("HOST[:PORT],...")
+      ->delimiter(',')
+      ->excludes(server);
   add_options(*perf, *options, *settings);
   perf->callback([options, settings, host, &invocation] {
     if (!options->listen && host->count() == 0) {

@@ -34,6 +34,7 @@
 #include "apps/cli/probe_command.h"
 #include "apps/cli/ranks_command.h"
 #include "apps/cli/record_command.h"
+#include "apps/cli/relay_command.h"
 #include "apps/cli/resize_command.h"
 #include "apps/cli/run_command.h"
 #include "apps/cli/sim_command.h"
@@ -77,7 +78,7 @@ const std::vector<CommandGroup>& command_groups() {
         add_probe_command, add_verify_command}},
       {"Run",
        {add_run_command, add_resize_command, add_ranks_command, add_workload_command,
-        add_nccl_command, add_copy_command}},
+        add_nccl_command, add_copy_command, add_relay_command}},
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
         add_diagnose_command, add_monitor_command}},

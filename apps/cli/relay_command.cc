@@ -1,0 +1,248 @@
+// `heddle relay`: see relay_command.h.
+#include "apps/cli/relay_command.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/command_line/value_types.h"
+#include "apps/cli/json.h"
+#include "apps/cli/relay/relay_metrics.h"
+#include "apps/cli/settings.h"
+#include "apps/cli/terminal.h"
+#include "base/error_code.h"
+#include "base/interrupt.h"
+#include "base/quantity.h"
+#include "base/version.h"
+#include "datapath/resolve.h"
+#include "engine/configured.h"
+#include "relaying/params.h"
+#include "relaying/relay.h"
+
+namespace heddle::cli {
+namespace {
+
+constexpr const char* kExample = R"(Example:
+  heddle relay --to relay-b                                at site A
+  heddle relay --to node2:18700                            at site B
+  heddle perf --listen --relayed                           on node2
+  heddle perf node2 bw lat --relay relay-a,relay-b         on node1
+
+A relay that was stopped or killed may be started again: sessions go on, and their programs see
+every message once and in order.)";
+
+constexpr uint32_t kMostSessions = 1024;
+constexpr uint64_t kLeastMemory = 4 << 20;
+// A sixteenth of the memory is for messages that travel before the relay has posted a receive.
+constexpr uint64_t kEagerPart = 16;
+constexpr size_t kMostRecords = 1000;  // of ended sessions, the latest
+constexpr Nanos kSlice = millis(100);  // how soon a signal is seen
+
+struct CommandOptions {
+  std::vector<std::string> to;
+  std::string memory = "256M";
+  uint32_t sessions = 8;
+  uint16_t port = relaying::params::kPort;
+  std::string metrics;
+  bool without_keys = false;
+  bool json = false;
+};
+
+Result<void> check_keys(const Config& config, const CommandOptions& options) {
+  if (options.without_keys || !config.text("key_file").empty()) return {};
+  return fail(ErrorCode::kPermission, "cannot relay",
+              "no key_file is set, and anyone who reaches this port could send to the destinations",
+              "make a key with 'heddle key generate FILE' and set HEDDLE_KEY_FILE at both ends and "
+              "on the relays, or forward for anyone with --without-keys");
+}
+
+Result<std::unique_ptr<engine::Endpoint>> attach_relay(const Config& config,
+                                                       const CommandOptions& options,
+                                                       uint64_t memory_bytes) {
+  Result<engine::Options> made = engine::configured_options(config);
+  if (!made) return fail(made.error());
+  made->transport.accept = true;
+  made->eager_bytes = {memory_bytes / kEagerPart};
+  made->transport.stranger_bytes = engine::stranger_share(config, engine::kServerEndpointParts);
+  if (auto fits = engine::check_stranger_bytes(*made, engine::kServerEndpointParts, 1); !fits) {
+    return fail(fits.error());
+  }
+  engine::NetworkOptions network = engine::configured_network(config);
+  network.port = options.port;
+  return engine::Endpoint::open(network, *made);
+}
+
+std::string session_text(const relaying::SessionReport& report) {
+  const std::string to = report.to.empty() ? "?" : report.to;
+  if (report.refused) {
+    return fmt::format("{} to {}: refused: {}\n", report.from, to, report.cause.message());
+  }
+  std::string text = fmt::format("{} to {}: {} there, {} back, in {}", report.from, to,
+                                 size_text(report.there.bytes), size_text(report.back.bytes),
+                                 duration_text(report.lasted));
+  const bool graceful = report.cause.code == ErrorCode::kClosed;
+  return text + (graceful ? "\n" : fmt::format("; broken: {}\n", report.cause.message()));
+}
+
+Json session_record(const relaying::SessionReport& report) {
+  Json record = {{"from", report.from},
+                 {"to", report.to},
+                 {"seconds", to_seconds(report.lasted)},
+                 {"bytes_there", report.there.bytes},
+                 {"bytes_back", report.back.bytes},
+                 {"frames_there", report.there.frames},
+                 {"frames_back", report.back.frames},
+                 {"refused", report.refused},
+                 {"end", name_of(report.cause.code)}};
+  if (report.cause.code != ErrorCode::kClosed) record["reason"] = report.cause.message();
+  return record;
+}
+
+class RelayCommand {
+ public:
+  RelayCommand(const Config& config, const CommandOptions& options)
+      : config_(config), options_(options) {}
+
+  Result<int> run() {
+    if (Result<void> keyed = check_keys(config_, options_); !keyed) return fail(keyed.error());
+    const Result<Bytes> memory = parse_size(options_.memory);
+    if (!memory) return fail(memory.error());
+    const relaying::RelayOptions limits = {
+        .memory_bytes = memory->count - memory->count / kEagerPart,
+        .most_sessions = options_.sessions};
+    if (auto checked = relaying::Relay::check(limits); !checked) return fail(checked.error());
+    auto destinations = relaying::Destinations::make(options_.to);
+    if (!destinations) return fail(destinations.error());
+    catch_interrupts();
+    auto endpoint = attach_relay(config_, options_, memory->count);
+    if (!endpoint) return fail(endpoint.error());
+    if (!options_.metrics.empty()) {
+      if (auto shown = metrics_.open(options_.metrics); !shown) return fail(shown.error());
+    }
+    address_ = datapath::to_text((*endpoint)->local_address());
+    if (!options_.json) {
+      print(fmt::format("heddle {} relays on {} to {}; {} sessions of {} each way in {}\n",
+                        kVersion, address_, destinations->text(), options_.sessions,
+                        size_text(limits.frames() * relaying::params::kFrameBytes),
+                        size_text(memory->count)));
+    }
+    return serve(**endpoint, *std::move(destinations), limits);
+  }
+
+ private:
+  Result<int> serve(engine::Endpoint& endpoint, relaying::Destinations destinations,
+                    const relaying::RelayOptions& limits) {
+    relaying::Relay relay(endpoint, std::move(destinations), limits,
+                          [this](const relaying::SessionReport& report) { note(report); });
+    const Nanos began = endpoint.now();
+    Nanos shown = began;
+    while (interrupted() == 0) {
+      endpoint.progress(kSlice);
+      relay.step();
+      if (const Nanos now = endpoint.now(); now - shown >= kSlice) {
+        shown = now;
+        metrics_.set(relay.counts(), relay.sessions());
+      }
+    }
+    const relaying::RelayCounts counts = relay.counts();
+    if (options_.json) {
+      print_document(counts, endpoint.now() - began);
+    } else {
+      print(fmt::format("stopped; {} relayed, {}\n", counted_text(counts.sessions, "session"),
+                        size_text(counts.bytes)));
+    }
+    return interrupted_exit_status();
+  }
+
+  void note(const relaying::SessionReport& report) {
+    if (!options_.json) return print(session_text(report));
+    if (records_.size() == kMostRecords) records_.pop_front();
+    records_.push_back(session_record(report));
+  }
+
+  void print_document(const relaying::RelayCounts& counts, Nanos ran) const {
+    const Json document = {{"heddle", std::string(kVersion)},
+                           {"address", address_},
+                           {"destinations", options_.to},
+                           {"seconds", to_seconds(ran)},
+                           {"sessions", counts.sessions},
+                           {"refused", counts.refused},
+                           {"turned_away", counts.turned_away},
+                           {"frames", counts.frames},
+                           {"bytes", counts.bytes},
+                           {"most_held_bytes", counts.most_held_bytes},
+                           {"interrupted", interrupted() != 0},
+                           {"records", records_}};
+    print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
+
+  const Config& config_;
+  const CommandOptions& options_;
+  RelayMetrics metrics_;
+  std::string address_;
+  std::deque<Json> records_;
+};
+
+int run_relay(const Settings& settings, const CommandOptions& options) {
+  const Result<Config> config = settings.load();
+  if (!config) {
+    print_error(config.error());
+    return kCouldNotRun;
+  }
+  const Result<int> status = RelayCommand(*config, options).run();
+  if (status) return *status;
+  print_error(status.error());
+  return kCouldNotRun;
+}
+
+}  // namespace
+
+void add_relay_command(CLI::App& root, Invocation& invocation) {
+  CLI::App* const relay =
+      root.add_subcommand("relay", "forward messages between sites that are far apart");
+  relay->footer(kExample + exit_status_help("", "could not run"));
+  const auto options = std::make_shared<CommandOptions>();
+  const auto settings = std::make_shared<Settings>(*relay);
+  relay
+      ->add_option(
+          "--to", options->to,
+          "where it may forward to: relays and hosts; without a port, any port of the host")
+      ->type_name("HOST[:PORT],...")
+      ->delimiter(',')
+      ->required();
+  relay->add_option("-p,--port", options->port, "UDP port that it receives on")
+      ->type_name("PORT")
+      ->check(whole_number(1, 65535))
+      ->capture_default_str();
+  relay
+      ->add_option("--memory", options->memory,
+                   "most memory for messages, all sessions together; senders wait beyond it")
+      ->type_name("SIZE")
+      ->check(size_value(kLeastMemory))
+      ->capture_default_str();
+  relay->add_option("--sessions", options->sessions, "most sessions at a time; they share memory")
+      ->type_name("N")
+      ->check(whole_number(1, kMostSessions))
+      ->capture_default_str();
+  relay->add_flag("--without-keys", options->without_keys,
+                  "forward for anyone who reaches the port");
+  relay->add_option("--metrics", options->metrics, "show counters to Prometheus at this TCP port")
+      ->type_name("[ADDRESS:]PORT")
+      ->check(listen_address_value());
+  add_json_option(*relay, options->json);
+  settings->offer("--bind", "bind", kAddressListType);
+  settings->offer("--paths", "paths", "N");
+  settings->offer("--cc", "congestion", "NAME");
+  relay->callback([options, settings, &invocation] {
+    invocation.run = [options, settings] { return run_relay(*settings, *options); };
+  });
+}
+
+}  // namespace heddle::cli
