@@ -55,7 +55,7 @@ std::unique_ptr<RelayedLink> Acceptor::admit(Arrival arrival) {
   }
   const auto known = table_->find(arrival.hello.session);
   if (known != table_->end()) {
-    known->second->attach(std::move(arrival));
+    if (const auto refused = known->second->attach(arrival)) turn_away(*arrival.port, *refused);
     return nullptr;
   }
   // The initiator had a session with a program that has ended: its messages cannot be continued.

@@ -10,8 +10,6 @@
 namespace heddle::relaying {
 namespace {
 
-constexpr uint32_t kLongestMessage = 1U << 30;
-
 class Writer {
  public:
   explicit Writer(std::span<std::byte> space) : space_(space) {}
@@ -105,7 +103,7 @@ Result<Frame> read_data(Reader& reader, Frame frame) {
   if (!reader.good()) return no_frame("it is too short");
   frame.payload = reader.rest();
   const Piece& piece = frame.piece;
-  if (piece.message_bytes > kLongestMessage || piece.offset > piece.message_bytes ||
+  if (piece.message_bytes > params::kLongestMessage || piece.offset > piece.message_bytes ||
       frame.payload.size() > piece.message_bytes - piece.offset) {
     return no_frame("a piece reaches beyond its message");
   }

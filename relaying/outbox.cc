@@ -98,6 +98,7 @@ engine::Operation Inbox::post(engine::Channel channel, const MessageBytes& bytes
   const engine::Operation operation = book_.open();
   ChannelState& state = channels_[channel];
   state.receives.push_back({operation, bytes});
+  ++posted_;
   while (!state.early.empty() && !state.receives.empty()) {
     const EarlyPiece early = std::move(state.early.front());
     state.early.pop_front();
@@ -112,6 +113,7 @@ bool Inbox::has_space() const {
 }
 
 bool Inbox::take(const Frame& frame) {
+  if (frame.piece.channel >= params::kChannels) return false;
   switch (ledger_.take(frame.piece.sequence)) {
     case ReceiveLedger::Verdict::kDouble:
       return true;
@@ -153,6 +155,7 @@ void Inbox::place(ChannelState& channel, const Piece& piece, std::span<const std
       .done = true, .ok = fits, .error = ErrorCode::kTruncated, .bytes = piece.message_bytes};
   book_.finish(receive.operation, outcome);
   channel.receives.pop_front();
+  --posted_;
 }
 
 void Inbox::fail_all(const engine::Outcome& outcome) {

@@ -45,6 +45,7 @@ class Outbox {
   bool confirm(uint64_t received);
   bool rewind(uint64_t received);
   bool empty() const { return messages_.empty(); }
+  size_t posted() const { return messages_.size(); }
   uint64_t retransmitted() const { return ledger_.retransmitted(); }
   void fail_all(const engine::Outcome& outcome);
 
@@ -67,6 +68,7 @@ class Inbox {
   explicit Inbox(OperationBook& book) : book_(book) {}
 
   engine::Operation post(engine::Channel channel, const MessageBytes& bytes);
+  size_t posted() const { return posted_; }
   // Whether the memory for early messages has a place for one more piece.
   bool has_space() const;
   // Takes a data frame. False: no honest end sends it.
@@ -99,6 +101,7 @@ class Inbox {
   ReceiveLedger ledger_;
   std::map<engine::Channel, ChannelState> channels_;
   size_t early_bytes_ = 0;
+  size_t posted_ = 0;  // receives that are not done
   bool message_end_ = false;
 };
 

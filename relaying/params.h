@@ -22,6 +22,10 @@ inline constexpr uint32_t kFramesOut = 128;
 // Bytes of messages that arrived before the program posted a receive. Beyond it no frame is taken.
 inline constexpr size_t kEarlyBytes = 4 << 20;
 inline constexpr size_t kEarlyRecordBytes = 128;  // counted for each of them, for its record
+inline constexpr uint16_t kChannels = 64;         // of a session, as of a connection
+// Operations outstanding of an end, in each direction, as of a connection.
+inline constexpr size_t kMostPosted = 4096;
+inline constexpr uint64_t kLongestMessage = uint64_t{1} << 30;
 // Frames after which their arrival is confirmed within a message. Range: 4 to 64.
 inline constexpr uint64_t kConfirmFrames = 16;
 

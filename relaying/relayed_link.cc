@@ -119,10 +119,13 @@ Result<void> RelayedLink::dial() {
   return {};
 }
 
-void RelayedLink::attach(Arrival arrival) {
-  if (end_ || arrival.hello.attempt <= attempt_) return;
-  if (!outbox_.rewind(arrival.hello.received)) return end(strange_frame());
+std::optional<Error> RelayedLink::attach(Arrival& arrival) {
+  if (end_) return *end_;
+  if (arrival.hello.attempt <= attempt_ || !outbox_.rewind(arrival.hello.received)) {
+    return strange_frame();
+  }
   welcome(std::move(arrival));
+  return std::nullopt;
 }
 
 void RelayedLink::welcome(Arrival arrival) {
@@ -136,15 +139,32 @@ void RelayedLink::welcome(Arrival arrival) {
 }
 
 Result<engine::Operation> RelayedLink::send(engine::Channel channel, const MessageBytes& bytes) {
-  if (end_) return fail(*end_);
+  if (Result<void> possible = check(channel, bytes, outbox_.posted()); !possible) {
+    return fail(possible.error());
+  }
   const engine::Operation operation = outbox_.post(channel, bytes);
   step();
   return operation;
 }
 
 Result<engine::Operation> RelayedLink::receive(engine::Channel channel, const MessageBytes& bytes) {
-  if (end_) return fail(*end_);
+  if (Result<void> possible = check(channel, bytes, inbox_.posted()); !possible) {
+    return fail(possible.error());
+  }
   return inbox_.post(channel, bytes);
+}
+
+Result<void> RelayedLink::check(engine::Channel channel, const MessageBytes& bytes,
+                                size_t posted) const {
+  if (end_) return fail(*end_);
+  if (channel >= params::kChannels || bytes.bytes > params::kLongestMessage) {
+    return fail(ErrorCode::kInvalid, "cannot post a message",
+                fmt::format("channels are 0 to {}, and messages have at most 1 GiB",
+                            params::kChannels - 1));
+  }
+  if (posted < params::kMostPosted) return {};
+  return fail(ErrorCode::kExhausted, "cannot post a message",
+              fmt::format("{} are outstanding", posted), "take what is done first");
 }
 
 engine::Outcome RelayedLink::wait(engine::Operation operation, Nanos timeout) {
@@ -243,9 +263,13 @@ void RelayedLink::send_frames() {
 }
 
 void RelayedLink::lose(const Error& cause) {
-  const Error kept = cause;  // it may be the port's
+  Error kept = cause;  // it may be the port's
   port_.reset();
-  if (dialing_ && !dialing_->ever_welcomed) return end(kept);
+  if (dialing_ && !dialing_->ever_welcomed) {
+    kept.what = fmt::format("cannot open a session through the relay {}", datapath::to_text(peer_));
+    kept.todo = "start 'heddle relay' there, with the same key_file or none, and let UDP through";
+    return end(kept);
+  }
   last_break_ = kept;
   if (!broken_) broken_at_ = now();
   broken_ = true;

@@ -56,8 +56,9 @@ class RelayedLink : public MessageLink {
                                              const LinkOptions& options);
   ~RelayedLink() override;
 
-  // The initiator has connected again.
-  void attach(Arrival arrival);
+  // The initiator has connected again. Takes the arrival, or returns why not: the session has
+  // ended, or this is an older attempt.
+  std::optional<Error> attach(Arrival& arrival);
 
   Result<engine::Operation> send(engine::Channel channel, const MessageBytes& bytes) override;
   Result<engine::Operation> receive(engine::Channel channel, const MessageBytes& bytes) override;
@@ -87,6 +88,7 @@ class RelayedLink : public MessageLink {
 
   RelayedLink(engine::Endpoint& endpoint, const LinkOptions& options)
       : MessageLink(endpoint), options_(options) {}
+  Result<void> check(engine::Channel channel, const MessageBytes& bytes, size_t posted) const;
   Result<void> dial();
   void welcome(Arrival arrival);
   void take_frames();
