@@ -82,8 +82,7 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
 Result<std::unique_ptr<Client>> Client::connect_through(engine::Endpoint& endpoint,
                                                         const std::vector<std::string>& relays,
                                                         const std::string& host,
-                                                        uint16_t default_port,
-                                                        const std::string& server) {
+                                                        uint16_t default_port) {
   auto link = relaying::RelayedLink::connect(endpoint, relays, host, default_port);
   if (!link) return fail(link.error());
   const std::string relay = datapath::to_text((*link)->status().peer);
@@ -93,17 +92,7 @@ Result<std::unique_ptr<Client>> Client::connect_through(engine::Endpoint& endpoi
     if (interrupted() != 0) return stopped();
     client->link_->progress(kSlice);
   }
-  if (Result<void> alive = client->alive(); !alive) {
-    Error error = alive.error();
-    if (error.what.empty()) error.what = fmt::format("cannot connect to {}", client->peer_);
-    if (error.todo.empty()) {
-      error.todo = fmt::format(
-          "start 'heddle relay' on the relays, and '{} --listen --relayed' there, with the same "
-          "key_file or none, and let UDP through",
-          server);
-    }
-    return fail(std::move(error));
-  }
+  if (Result<void> alive = client->alive(); !alive) return fail(alive.error());
   if (Result<void> introduced = client->introduce(); !introduced) return fail(introduced.error());
   return client;
 }

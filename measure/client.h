@@ -24,8 +24,7 @@ class Client {
   static Result<std::unique_ptr<Client>> connect_through(engine::Endpoint& endpoint,
                                                          const std::vector<std::string>& relays,
                                                          const std::string& host,
-                                                         uint16_t default_port,
-                                                         const std::string& server);
+                                                         uint16_t default_port);
   // Says good-bye where the connection still lives.
   ~Client();
   Client(const Client&) = delete;

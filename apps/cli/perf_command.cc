@@ -193,8 +193,7 @@ Result<int> measure_host(const Config& config, const PerfOptions& options) {
   Result<std::unique_ptr<measure::Client>> client =
       options.relays.empty()
           ? measure::Client::connect(**endpoint, options.host, port, "heddle perf")
-          : measure::Client::connect_through(**endpoint, options.relays, options.host, port,
-                                             "heddle perf");
+          : measure::Client::connect_through(**endpoint, options.relays, options.host, port);
   if (!client && interrupted() != 0) return interrupted_exit_status();
   if (!client) return fail(client.error());
   const PerfSetting setting = setting_of(**client, config);
@@ -265,6 +264,7 @@ void add_perf_command(CLI::App& root, Invocation& invocation) {
   perf->add_option("--relay", options->relays, "go through these relays, in their order")
       ->type_name("HOST[:PORT],...")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->excludes(server);
   add_options(*perf, *options, *settings);
   perf->callback([options, settings, host, &invocation] {

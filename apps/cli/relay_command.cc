@@ -50,6 +50,7 @@ struct CommandOptions {
   std::string memory = "256M";
   uint32_t sessions = 8;
   uint16_t port = relaying::params::kPort;
+  std::string first_window = "256K";
   std::string metrics;
   bool without_keys = false;
   bool json = false;
@@ -70,6 +71,9 @@ Result<std::unique_ptr<engine::Endpoint>> attach_relay(const Config& config,
   if (!made) return fail(made.error());
   made->transport.accept = true;
   made->eager_bytes = {memory_bytes / kEagerPart};
+  if (const auto window = parse_size(options.first_window)) {
+    made->transport.initial_window = *window;
+  }
   made->transport.stranger_bytes = engine::stranger_share(config, engine::kServerEndpointParts);
   if (auto fits = engine::check_stranger_bytes(*made, engine::kServerEndpointParts, 1); !fits) {
     return fail(fits.error());
@@ -216,6 +220,7 @@ void add_relay_command(CLI::App& root, Invocation& invocation) {
           "where it may forward to: relays and hosts; without a port, any port of the host")
       ->type_name("HOST[:PORT],...")
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->required();
   relay->add_option("-p,--port", options->port, "UDP port that it receives on")
       ->type_name("PORT")
@@ -230,6 +235,13 @@ void add_relay_command(CLI::App& root, Invocation& invocation) {
   relay->add_option("--sessions", options->sessions, "most sessions at a time; they share memory")
       ->type_name("N")
       ->check(whole_number(1, kMostSessions))
+      ->capture_default_str();
+  relay
+      ->add_option("--first-window", options->first_window,
+                   "in flight on a new connection before anything is known of its path; 0: ten "
+                   "packets, as between hosts")
+      ->type_name("SIZE")
+      ->check(size_value())
       ->capture_default_str();
   relay->add_flag("--without-keys", options->without_keys,
                   "forward for anyone who reaches the port");
