@@ -69,6 +69,21 @@ class Reference(unittest.TestCase):
             server.wait_for("listens")
             self.expect_listed("heddle ping", self.json_of("ping", f"127.0.0.1:{port}", "-C", "2", "--json"))
 
+    def test_relay(self):
+        far, near = str(program.free_port()), str(program.free_port())
+        with program.started("perf", "--listen", "--relayed", "-p", far, settings=LOOPBACK) as server, \
+                program.started("relay", "--to", f"127.0.0.1:{far}", "-p", near, "--without-keys", "--json",
+                                settings=LOOPBACK) as relay:
+            server.wait_for("listens")
+            words = ("perf", f"127.0.0.1:{far}", "bw", "-t", "0.2", "--relay", f"127.0.0.1:{near}", "--json")
+            self.expect_listed("heddle perf", self.json_of(*words))
+            program.run("perf", "127.0.0.1:1", "bw", "--relay", f"127.0.0.1:{near}", settings=LOOPBACK)
+            relay.signal(program.INTERRUPT)
+            self.assertEqual(relay.wait(), 130, relay.said())
+            document = json.loads("\n".join(relay.lines))
+        self.assertEqual((document["sessions"], document["refused"]), (1, 1))
+        self.expect_listed("heddle relay", document)
+
     def test_simulation(self):
         examples = ROOT / "examples"
         self.expect_listed("heddle sim, heddle workload run",
