@@ -26,12 +26,23 @@ Result<FrameMemory> FrameMemory::make(engine::Endpoint& endpoint, uint32_t frame
   return made;
 }
 
+Result<void> FrameMemory::share(engine::Endpoint& endpoint) {
+  Result<engine::Memory> memory = endpoint.register_memory(pages_.start(), pages_.bytes());
+  if (!memory) return fail(memory.error());
+  shared_ = std::move(*memory);
+  return {};
+}
+
 std::span<std::byte> FrameMemory::frame(uint64_t number) const {
   return {pages_.start() + number % frames_ * params::kFrameBytes, params::kFrameBytes};
 }
 
 transport::Payload FrameMemory::payload(uint64_t number, size_t bytes) const {
   return memory_.slice(number % frames_ * params::kFrameBytes, bytes);
+}
+
+transport::Payload FrameMemory::shared_payload(uint64_t number, size_t bytes) const {
+  return shared_.slice(number % frames_ * params::kFrameBytes, bytes);
 }
 
 Result<std::unique_ptr<FramePort>> FramePort::make(engine::Endpoint& endpoint,

@@ -24,13 +24,18 @@ class FrameMemory {
   // Errors: kExhausted, those of register_memory().
   static Result<FrameMemory> make(engine::Endpoint& endpoint, uint32_t frames);
 
+  // Registers it at a second endpoint, for shared_payload(). Errors: likewise.
+  Result<void> share(engine::Endpoint& endpoint);
+
   std::span<std::byte> frame(uint64_t number) const;
   transport::Payload payload(uint64_t number, size_t bytes) const;
+  transport::Payload shared_payload(uint64_t number, size_t bytes) const;
   uint32_t frames() const { return frames_; }
 
  private:
   AnonymousMemory pages_;
   engine::Memory memory_;
+  engine::Memory shared_;
   uint32_t frames_ = 0;
 };
 

@@ -8,21 +8,29 @@
 
 namespace heddle::relaying {
 
+Result<std::unique_ptr<Pipe>> Pipe::make(engine::Endpoint& from, engine::Endpoint& to,
+                                         uint32_t frames) {
+  Result<FrameMemory> memory = FrameMemory::make(from, frames);
+  if (!memory) return fail(memory.error());
+  if (Result<void> shared = memory->share(to); !shared) return fail(shared.error());
+  return std::unique_ptr<Pipe>(new Pipe(from, to, std::move(*memory)));
+}
+
 Pipe::~Pipe() {
-  for (const engine::Operation each : receiving_) endpoint_.wait(each, Nanos::never());
-  for (const engine::Operation each : sending_) endpoint_.wait(each, Nanos::never());
+  for (const engine::Operation each : receiving_) from_.wait(each, Nanos::never());
+  for (const engine::Operation each : sending_) to_.wait(each, Nanos::never());
 }
 
 void Pipe::receive(engine::Connection from) {
   while (posted_ - freed_ < memory_.frames()) {
     const Result<engine::Operation> posted =
-        endpoint_.receive(from, kFrameChannel, memory_.payload(posted_, params::kFrameBytes));
+        from_.receive(from, kFrameChannel, memory_.payload(posted_, params::kFrameBytes));
     if (!posted) break;  // closed
     receiving_.push_back(*posted);
     ++posted_;
   }
   while (!receiving_.empty()) {
-    const engine::Outcome outcome = endpoint_.peek(receiving_.front());
+    const engine::Outcome outcome = from_.peek(receiving_.front());
     if (!outcome.done) break;
     receiving_.pop_front();
     if (!outcome.ok) continue;  // closed: all that follow end likewise
@@ -34,13 +42,13 @@ void Pipe::receive(engine::Connection from) {
 void Pipe::send(engine::Connection to) {
   while (sent_ < arrived_) {
     const Result<engine::Operation> posted =
-        endpoint_.send(to, kFrameChannel, memory_.payload(sent_, bytes_[sent_ % bytes_.size()]));
+        to_.send(to, kFrameChannel, memory_.shared_payload(sent_, bytes_[sent_ % bytes_.size()]));
     if (!posted) break;  // closed
     sending_.push_back(*posted);
     ++sent_;
   }
   while (!sending_.empty()) {
-    const engine::Outcome outcome = endpoint_.peek(sending_.front());
+    const engine::Outcome outcome = to_.peek(sending_.front());
     if (!outcome.done) break;
     sending_.pop_front();
     if (!outcome.ok) continue;  // closed: nothing is freed any more
@@ -61,7 +69,7 @@ void Pipe::replace_front(const Frame& frame) {
 
 void Pipe::add(const Frame& frame) {
   CHECK(empty());
-  for (const engine::Operation each : receiving_) endpoint_.wait(each, Nanos::never());
+  for (const engine::Operation each : receiving_) from_.wait(each, Nanos::never());
   receiving_.clear();
   posted_ = arrived_;
   bytes_[posted_ % bytes_.size()] =

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "engine/endpoint.h"
 #include "relaying/frame_port.h"
@@ -20,8 +22,10 @@ struct PipeCounts {
 
 class Pipe {
  public:
-  Pipe(engine::Endpoint& endpoint, FrameMemory memory)
-      : endpoint_(endpoint), memory_(std::move(memory)), bytes_(memory_.frames()) {}
+  // From connections of one endpoint to those of another, which may be the same. Errors: those of
+  // FrameMemory.
+  static Result<std::unique_ptr<Pipe>> make(engine::Endpoint& from, engine::Endpoint& to,
+                                            uint32_t frames);
   // Both connections are closed or aborted by then.
   ~Pipe();
   Pipe(const Pipe&) = delete;
@@ -46,7 +50,11 @@ class Pipe {
   const PipeCounts& counts() const { return counts_; }
 
  private:
-  engine::Endpoint& endpoint_;
+  Pipe(engine::Endpoint& from, engine::Endpoint& to, FrameMemory memory)
+      : from_(from), to_(to), memory_(std::move(memory)), bytes_(memory_.frames()) {}
+
+  engine::Endpoint& from_;
+  engine::Endpoint& to_;
   FrameMemory memory_;
   std::vector<uint32_t> bytes_;  // of each place
   std::deque<engine::Operation> receiving_;

@@ -44,20 +44,22 @@ Result<void> Relay::check(const RelayOptions& options) {
 // A session, from its connection to the end of both.
 class Relay::Session {
  public:
-  Session(Relay& relay, engine::Connection near, FrameMemory there, FrameMemory back, bool full)
+  Session(Relay& relay, engine::Connection near, std::unique_ptr<Pipe> there,
+          std::unique_ptr<Pipe> back, bool full)
       : relay_(relay),
-        endpoint_(relay.endpoint_),
+        near_end_(relay.near_),
+        far_end_(relay.far_),
         near_(near),
         full_(full),
-        came_at_(endpoint_.now()),
-        there_(endpoint_, std::move(there)),
-        back_(endpoint_, std::move(back)) {
-    report_.from = datapath::to_text(endpoint_.status(near).peer);
-    there_.receive(near_);
+        came_at_(near_end_.now()),
+        there_(std::move(there)),
+        back_(std::move(back)) {
+    report_.from = datapath::to_text(near_end_.status(near).peer);
+    there_->receive(near_);
   }
   ~Session() {
-    endpoint_.abort(near_);
-    if (far_ != 0) endpoint_.abort(far_);
+    near_end_.abort(near_);
+    if (far_ != 0) far_end_.abort(far_);
   }
 
   // False: it is over.
@@ -66,17 +68,13 @@ class Relay::Session {
   bool forwarded() const { return opened_; }
   SessionReport report() const {
     SessionReport report = report_;
-    report.there = there_.counts();
-    report.back = back_.counts();
-    report.lasted = endpoint_.now() - came_at_;
+    report.there = there_->counts();
+    report.back = back_->counts();
+    report.lasted = near_end_.now() - came_at_;
     return report;
   }
 
  private:
-  bool is_closed(engine::Connection connection) const {
-    return connection == 0 ||
-           endpoint_.status(connection).state == engine::ConnectionState::kClosed;
-  }
   void begin();
   Result<void> connect(Frame& hello);
   void forward();
@@ -86,14 +84,15 @@ class Relay::Session {
   bool step_end();
 
   Relay& relay_;
-  engine::Endpoint& endpoint_;
+  engine::Endpoint& near_end_;
+  engine::Endpoint& far_end_;
   const engine::Connection near_;
   const bool full_;
   const Nanos came_at_;
   engine::Connection far_ = 0;
   bool opened_ = false;  // far_ has been open
-  Pipe there_;
-  Pipe back_;
+  const std::unique_ptr<Pipe> there_;
+  const std::unique_ptr<Pipe> back_;
   std::optional<Nanos> ending_at_;  // since when
   bool closing_ = false;
   SessionReport report_;
@@ -107,35 +106,35 @@ bool Relay::Session::step() {
 
 // Looks at the connections before frames are taken: what came before a close is forwarded.
 void Relay::Session::watch() {
-  const engine::ConnectionStatus near = endpoint_.status(near_);
+  const engine::ConnectionStatus near = near_end_.status(near_);
   if (near.state == engine::ConnectionState::kClosed) return start_end(near.error);
   if (far_ == 0) {
-    if (endpoint_.now() - came_at_ < params::kIntroduceWithin) return;
+    if (near_end_.now() - came_at_ < params::kIntroduceWithin) return;
     return start_end({ErrorCode::kTimeout, "the session did not begin", "it sent no hello", ""});
   }
-  const engine::ConnectionStatus far = endpoint_.status(far_);
+  const engine::ConnectionStatus far = far_end_.status(far_);
   if (far.state == engine::ConnectionState::kOpen) opened_ = true;
   if (far.state != engine::ConnectionState::kClosed) return;
   if (opened_) return start_end(far.error);
   Error error = far.error;
   error.what = fmt::format("the relay {} cannot connect to {}",
-                           datapath::to_text(endpoint_.local_address()), report_.to);
+                           datapath::to_text(near_end_.local_address()), report_.to);
   if (error.todo.empty()) error.todo = "start what should listen there, with the same keys";
   refuse(error);
 }
 
 void Relay::Session::forward() {
-  there_.receive(near_);
-  if (far_ == 0 && !ending_at_ && there_.waits()) begin();
+  there_->receive(near_);
+  if (far_ == 0 && !ending_at_ && there_->waits()) begin();
   if (far_ != 0) {
-    there_.send(far_);
-    back_.receive(far_);
+    there_->send(far_);
+    back_->receive(far_);
   }
-  back_.send(near_);
+  back_->send(near_);
 }
 
 void Relay::Session::begin() {
-  Result<Frame> hello = read_frame(there_.front());
+  Result<Frame> hello = read_frame(there_->front());
   if (!hello) return refuse(hello.error());
   if (hello->kind != FrameKind::kHello || hello->hello.hops.empty()) {
     return refuse({ErrorCode::kInvalid, "the relay cannot forward this",
@@ -159,43 +158,45 @@ Result<void> Relay::Session::connect(Frame& hello) {
                 "it is not among the relay's destinations",
                 fmt::format("start the relay with --to {} if it should", report_.to));
   }
-  Result<engine::Connection> connection = endpoint_.connect(*address);
+  Result<engine::Connection> connection = far_end_.connect(*address);
   if (!connection) return fail(connection.error());
   far_ = *connection;
   hello.hello.hops.erase(hello.hello.hops.begin());
-  there_.replace_front(hello);
+  there_->replace_front(hello);
   return {};
 }
 
 void Relay::Session::refuse(const Error& error) {
-  if (far_ != 0) endpoint_.abort(far_);
+  if (far_ != 0) far_end_.abort(far_);
   far_ = 0;
   report_.refused = true;
-  if (back_.empty()) back_.add({.kind = FrameKind::kRefuse, .error = error});
+  if (back_->empty()) back_->add({.kind = FrameKind::kRefuse, .error = error});
   start_end(error);
 }
 
 void Relay::Session::start_end(const Error& cause) {
-  ending_at_ = endpoint_.now();
+  ending_at_ = near_end_.now();
   report_.cause = cause;
 }
 
 // What is held goes on to the side that lives; then both connections are closed.
 bool Relay::Session::step_end() {
-  const bool near_closed = is_closed(near_);
-  const bool far_closed = is_closed(far_);
-  if (!closing_ && (near_closed || back_.empty()) && (far_closed || there_.empty())) {
+  const auto closed = engine::ConnectionState::kClosed;
+  const bool near_closed = near_end_.status(near_).state == closed;
+  const bool far_closed = far_ == 0 || far_end_.status(far_).state == closed;
+  if (!closing_ && (near_closed || back_->empty()) && (far_closed || there_->empty())) {
     closing_ = true;
-    endpoint_.begin_close(near_);
-    if (far_ != 0) endpoint_.begin_close(far_);
+    near_end_.begin_close(near_);
+    if (far_ != 0) far_end_.begin_close(far_);
   }
-  if (endpoint_.now() - *ending_at_ >= params::kGoodbye) return false;
+  if (near_end_.now() - *ending_at_ >= params::kGoodbye) return false;
   return !(near_closed && far_closed);
 }
 
-Relay::Relay(engine::Endpoint& endpoint, Destinations destinations, const RelayOptions& options,
-             std::function<void(const SessionReport&)> report)
-    : endpoint_(endpoint),
+Relay::Relay(engine::Endpoint& near, engine::Endpoint& far, Destinations destinations,
+             const RelayOptions& options, std::function<void(const SessionReport&)> report)
+    : near_(near),
+      far_(far),
       destinations_(std::move(destinations)),
       options_(options),
       report_(std::move(report)) {}
@@ -212,13 +213,13 @@ void Relay::step() {
 }
 
 void Relay::accept() {
-  while (const auto connection = endpoint_.take_accepted()) {
+  while (const auto connection = near_.take_accepted()) {
     const bool full = sessions_.size() >= options_.most_sessions;
     const uint32_t frames = full ? kFramesToRefuse : options_.frames();
-    auto there = FrameMemory::make(endpoint_, frames);
-    auto back = FrameMemory::make(endpoint_, frames);
+    auto there = Pipe::make(near_, far_, frames);
+    auto back = Pipe::make(far_, near_, frames);
     if (sessions_.size() >= options_.most_sessions + kMostRefusing || !there || !back) {
-      endpoint_.abort(*connection);
+      near_.abort(*connection);
       ++counts_.turned_away;
       continue;
     }

@@ -46,11 +46,14 @@ class Relay {
  public:
   // Errors: kInvalid (too little memory for the sessions).
   static Result<void> check(const RelayOptions& options);
-  Relay(engine::Endpoint& endpoint, Destinations destinations, const RelayOptions& options,
-        std::function<void(const SessionReport&)> report);
+  // Sessions arrive at `near`, and connections to next hops are of `far`. Where the two have
+  // sockets of their own, neither side's senders share the receive capacity of the other's. They
+  // may be the same.
+  Relay(engine::Endpoint& near, engine::Endpoint& far, Destinations destinations,
+        const RelayOptions& options, std::function<void(const SessionReport&)> report);
   ~Relay();
 
-  // Moves on what can be, never blocks. To be called after each progress of the endpoint.
+  // Moves on what can be, never blocks. To be called after each progress of either endpoint.
   void step();
   size_t sessions() const { return sessions_.size(); }
   // What ended sessions were, and those that run are now.
@@ -61,7 +64,8 @@ class Relay {
   void accept();
   void note_end(const Session& session);
 
-  engine::Endpoint& endpoint_;
+  engine::Endpoint& near_;
+  engine::Endpoint& far_;
   const Destinations destinations_;
   const RelayOptions options_;
   const std::function<void(const SessionReport&)> report_;

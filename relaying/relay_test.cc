@@ -32,21 +32,30 @@ struct Station {
   explicit Station(std::string destination) : to(std::move(destination)) { start(); }
   void start() {
     endpoint = open_on_loopback(port);
+    far = open_on_loopback();
     port = endpoint->local_address().port;
     relay =
-        std::make_unique<Relay>(*endpoint, Destinations::make({to}).value(),
+        std::make_unique<Relay>(*endpoint, *far, Destinations::make({to}).value(),
                                 RelayOptions{.memory_bytes = kMemory, .most_sessions = 2},
                                 [this](const SessionReport& report) { reports.push_back(report); });
   }
   void kill() {
     relay.reset();
     endpoint.reset();
+    far.reset();
   }
   std::string address() const { return "127.0.0.1:" + std::to_string(port); }
 
   const std::string to;
   uint16_t port = 0;
+  void turn() {
+    if (!relay) return;
+    endpoint->progress(Nanos{});
+    far->progress(Nanos{});
+    relay->step();
+  }
   std::unique_ptr<engine::Endpoint> endpoint;
+  std::unique_ptr<engine::Endpoint> far;
   std::unique_ptr<Relay> relay;
   std::vector<SessionReport> reports;
 };
@@ -74,11 +83,8 @@ class Relayed : public testing::Test {
   void connect() { connect({near_->address(), far_->address()}); }
 
   void turn() {
-    for (Station* each : {&*near_, &*far_}) {
-      if (!each->endpoint) continue;
-      each->endpoint->progress(Nanos{});
-      each->relay->step();
-    }
+    near_->turn();
+    far_->turn();
     server_->progress(Nanos{});
     if (auto link = acceptor_->accept()) receiver_ = std::move(link);
     if (receiver_) receiver_->step();
@@ -204,10 +210,8 @@ TEST_F(Relayed, ASendIsNotDoneBeforeTheFarEndHasIt) {
   while (client_->now() < end) {
     client_->progress(micros(200));
     sender_->step();
-    for (Station* each : {&*near_, &*far_}) {
-      each->endpoint->progress(Nanos{});
-      each->relay->step();
-    }
+    near_->turn();
+    far_->turn();
     ASSERT_FALSE(sender_->peek(sent).done);
   }
   EXPECT_GT(far_->relay->counts().bytes, 20'000U);
@@ -255,8 +259,7 @@ TEST_F(Relayed, ADestinationThatIsAwayEndsTheFirstAttempt) {
   Station lost("127.0.0.1:9");  // discard: no program
   sender_ = RelayedLink::connect(*client_, {lost.address()}, "127.0.0.1:9", 1).value();
   ASSERT_TRUE(turn_until([&] {
-    lost.endpoint->progress(Nanos{});
-    lost.relay->step();
+    lost.turn();
     return sender_->status().state == engine::ConnectionState::kClosed;
   }));
   EXPECT_NE(sender_->status().error.what.find("cannot connect to 127.0.0.1:9"), std::string::npos)

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <string>
@@ -20,6 +21,7 @@
 #include "base/error_code.h"
 #include "base/interrupt.h"
 #include "base/quantity.h"
+#include "base/thread.h"
 #include "base/version.h"
 #include "datapath/resolve.h"
 #include "engine/configured.h"
@@ -64,13 +66,14 @@ Result<void> check_keys(const Config& config, const CommandOptions& options) {
               "on the relays, or forward for anyone with --without-keys");
 }
 
+// One endpoint of the relay's two: where sessions arrive (`accept`), or that connects to next hops.
 Result<std::unique_ptr<engine::Endpoint>> attach_relay(const Config& config,
                                                        const CommandOptions& options,
-                                                       uint64_t memory_bytes) {
+                                                       uint64_t memory_bytes, bool accept) {
   Result<engine::Options> made = engine::configured_options(config);
   if (!made) return fail(made.error());
-  made->transport.accept = true;
-  made->eager_bytes = {memory_bytes / kEagerPart};
+  made->transport.accept = accept;
+  made->eager_bytes = {memory_bytes / kEagerPart / 2};
   if (const auto window = parse_size(options.first_window)) {
     made->transport.initial_window = *window;
   }
@@ -79,7 +82,7 @@ Result<std::unique_ptr<engine::Endpoint>> attach_relay(const Config& config,
     return fail(fits.error());
   }
   engine::NetworkOptions network = engine::configured_network(config);
-  network.port = options.port;
+  network.port = accept ? options.port : 0;
   return engine::Endpoint::open(network, *made);
 }
 
@@ -109,6 +112,36 @@ Json session_record(const relaying::SessionReport& report) {
   return record;
 }
 
+// Drives the endpoint of the next hops in a thread, which wakes the one that forwards.
+class FarDriver {
+ public:
+  FarDriver(engine::Endpoint& near, engine::Endpoint& far) : near_(near), far_(far) {}
+  ~FarDriver() {
+    stopped_ = true;
+    far_.interrupt();
+    if (thread_.joinable()) thread_.join();
+  }
+  FarDriver(const FarDriver&) = delete;
+  FarDriver& operator=(const FarDriver&) = delete;
+
+  Result<void> start() {
+    Result<Thread> thread = start_thread("heddle-far", [this] {
+      while (!stopped_) {
+        if (far_.progress(kSlice)) near_.interrupt();
+      }
+    });
+    if (!thread) return fail(thread.error());
+    thread_ = std::move(*thread);
+    return {};
+  }
+
+ private:
+  engine::Endpoint& near_;
+  engine::Endpoint& far_;
+  std::atomic<bool> stopped_{false};
+  Thread thread_;
+};
+
 class RelayCommand {
  public:
   RelayCommand(const Config& config, const CommandOptions& options)
@@ -125,39 +158,43 @@ class RelayCommand {
     auto destinations = relaying::Destinations::make(options_.to);
     if (!destinations) return fail(destinations.error());
     catch_interrupts();
-    auto endpoint = attach_relay(config_, options_, memory->count);
-    if (!endpoint) return fail(endpoint.error());
+    auto near = attach_relay(config_, options_, memory->count, true);
+    if (!near) return fail(near.error());
+    auto far = attach_relay(config_, options_, memory->count, false);
+    if (!far) return fail(far.error());
     if (!options_.metrics.empty()) {
       if (auto shown = metrics_.open(options_.metrics); !shown) return fail(shown.error());
     }
-    address_ = datapath::to_text((*endpoint)->local_address());
+    address_ = datapath::to_text((*near)->local_address());
     if (!options_.json) {
       print(fmt::format("heddle {} relays on {} to {}; {} sessions of {} each way in {}\n",
                         kVersion, address_, destinations->text(), options_.sessions,
                         size_text(limits.frames() * relaying::params::kFrameBytes),
                         size_text(memory->count)));
     }
-    return serve(**endpoint, *std::move(destinations), limits);
+    return serve(**near, **far, *std::move(destinations), limits);
   }
 
  private:
-  Result<int> serve(engine::Endpoint& endpoint, relaying::Destinations destinations,
-                    const relaying::RelayOptions& limits) {
-    relaying::Relay relay(endpoint, std::move(destinations), limits,
+  Result<int> serve(engine::Endpoint& near, engine::Endpoint& far,
+                    relaying::Destinations destinations, const relaying::RelayOptions& limits) {
+    relaying::Relay relay(near, far, std::move(destinations), limits,
                           [this](const relaying::SessionReport& report) { note(report); });
-    const Nanos began = endpoint.now();
+    FarDriver driver(near, far);
+    if (Result<void> driving = driver.start(); !driving) return fail(driving.error());
+    const Nanos began = near.now();
     Nanos shown = began;
     while (interrupted() == 0) {
-      endpoint.progress(kSlice);
+      near.progress(kSlice);
       relay.step();
-      if (const Nanos now = endpoint.now(); now - shown >= kSlice) {
+      if (const Nanos now = near.now(); now - shown >= kSlice) {
         shown = now;
         metrics_.set(relay.counts(), relay.sessions());
       }
     }
     const relaying::RelayCounts counts = relay.counts();
     if (options_.json) {
-      print_document(counts, endpoint.now() - began);
+      print_document(counts, near.now() - began);
     } else {
       print(fmt::format("stopped; {} relayed, {}\n", counted_text(counts.sessions, "session"),
                         size_text(counts.bytes)));
