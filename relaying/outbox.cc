@@ -8,6 +8,15 @@
 #include "relaying/params.h"
 
 namespace heddle::relaying {
+namespace {
+
+// Payload of a message's frames, but for its last one.
+uint64_t piece_bytes(uint64_t message_bytes) {
+  return std::clamp<uint64_t>(message_bytes / params::kPiecesToCut, params::kLeastPayloadBytes,
+                              params::kPayloadBytes);
+}
+
+}  // namespace
 
 engine::Operation OperationBook::open() {
   entries_.emplace(++last_, Entry{});
@@ -46,7 +55,8 @@ void OperationBook::forget(engine::Operation operation) {
 
 engine::Operation Outbox::post(engine::Channel channel, const MessageBytes& bytes) {
   const engine::Operation operation = book_.open();
-  const uint64_t frames = (bytes.bytes + params::kPayloadBytes - 1) / params::kPayloadBytes;
+  const uint64_t piece = piece_bytes(bytes.bytes);
+  const uint64_t frames = (bytes.bytes + piece - 1) / piece;
   ledger_.add(std::max<uint64_t>(frames, 1));
   messages_.push_back({operation, channel, bytes});
   return operation;
@@ -56,8 +66,9 @@ bool Outbox::take_next(Frame& frame) {
   const auto next = ledger_.take_next();
   if (!next) return false;
   const Message& message = messages_[next->message - first_];
-  const uint64_t offset = next->frame * params::kPayloadBytes;
-  const uint64_t bytes = std::min<uint64_t>(message.bytes.bytes - offset, params::kPayloadBytes);
+  const uint64_t piece = piece_bytes(message.bytes.bytes);
+  const uint64_t offset = next->frame * piece;
+  const uint64_t bytes = std::min(message.bytes.bytes - offset, piece);
   frame.kind = FrameKind::kData;
   frame.piece = {.channel = message.channel,
                  .offset = static_cast<uint32_t>(offset),

@@ -10,10 +10,16 @@ namespace heddle::relaying::params {
 
 inline constexpr uint16_t kPort = 18704;  // of relays
 
-// Payload of a frame. With its head it fits into an eager block of the transport (32 KiB and 64
-// bytes), so a session's first frames travel ahead of grants. Range: 4 to 64 KiB.
+// Most payload of a frame. With its head it fits into an eager block of the transport (32 KiB and
+// 64 bytes), so a session's first frames travel ahead of grants. Range: 4 to 64 KiB.
 inline constexpr size_t kPayloadBytes = 32 << 10;
 inline constexpr size_t kFrameBytes = kPayloadBytes + 64;
+
+// Payload of a frame of a message: an eighth of it, within kLeastPayloadBytes and kPayloadBytes. A
+// relay forwards a frame when it is complete, so each hop adds the time of one; `bench/run relay`
+// measures it. Range of the least: 4 KiB to kPayloadBytes.
+inline constexpr size_t kLeastPayloadBytes = 8 << 10;
+inline constexpr uint64_t kPiecesToCut = 8;
 
 // Frames of a session at one of its ends: 8 MiB that arrive, which fill 6 Gb/s over a round trip of
 // 10 ms (1,000 km), and 4 MiB in flight to the next hop. Range: 16 to 2,048.

@@ -52,7 +52,7 @@ struct CommandOptions {
   std::string memory = "256M";
   uint32_t sessions = 8;
   uint16_t port = relaying::params::kPort;
-  std::string first_window = "256K";
+  std::string first_window = "128K";
   std::string metrics;
   bool without_keys = false;
   bool json = false;

@@ -19,7 +19,7 @@ from harness.machine import describe
 from harness.meanwhile import summary
 from harness.pair import built, installed, start, wait_until_listening
 from harness.report import cpu_note, row
-from harness.rounds import interleave, ratio, spread, text
+from harness.rounds import Spare, interleave, ratio, spread, text
 
 SUMMARY = "goodput and message times between two sites, direct and through relays, in a lab"
 
@@ -40,11 +40,13 @@ _TCP = {"TCP": False, "TCP, relays": True}
 def add_arguments(parser):
     parser.add_argument("--seconds", type=int, default=2, metavar="N", help="how long one measurement takes [2]")
     parser.add_argument("--pairs", type=int, default=3, metavar="N", help="rounds [3]")
+    parser.add_argument("--again", type=int, default=120, metavar="N",
+                        help="most seconds a case for runs that were disturbed [120]")
     parser.add_argument("--km", type=int, action="append", metavar="N", help="this distance only [0 to 1000]")
     parser.add_argument("--loss", action="append", metavar="SHARE", help='of the long cable [0%% and 0.01%%]')
     parser.add_argument("--local-loss", default="0%", metavar="SHARE",
                         help="of the sender's cable within its site [0%%]")
-    parser.add_argument("--mbits", type=int, default=400, metavar="N", help="rate of all cables [400]")
+    parser.add_argument("--mbits", type=int, default=100, metavar="N", help="rate of all cables [100]")
     parser.add_argument("--paths", type=int, default=8, metavar="N", help="paths of heddle's connections [8]")
     parser.add_argument("--cc", default="cubic", help="heddle's congestion control [cubic]")
 
@@ -165,7 +167,7 @@ def _case(km, loss, arguments, progress):
             programs += [_HeddleMessages(name, fabric, arguments, size) for name in _HEDDLE]
             programs += [_TcpMessages(name, fabric, size) for name in _TCP]
         contests = [Contest(fabric, program, _FLOWS, arguments.seconds) for program in programs]
-        samples = interleave(contests, arguments.pairs, progress)
+        samples = interleave(contests, arguments.pairs, progress, Spare(arguments.again))
     names = [*_HEDDLE, *_TCP]
     mine = _parts(samples["heddle, relays"], "goodput_mbits_per_s")
     return {"km": km, "one_way_us": km * _NS_A_KM / 1e3, "loss": loss, "payload_capacity_mbits_per_s": capacity,
