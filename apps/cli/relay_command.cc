@@ -112,7 +112,8 @@ Json session_record(const relaying::SessionReport& report) {
   return record;
 }
 
-// Drives the endpoint of the next hops in a thread, which wakes the one that forwards.
+// Drives the endpoint of the next hops, where it is another one, in a thread, which wakes the one
+// that forwards.
 class FarDriver {
  public:
   FarDriver(engine::Endpoint& near, engine::Endpoint& far) : near_(near), far_(far) {}
@@ -125,6 +126,7 @@ class FarDriver {
   FarDriver& operator=(const FarDriver&) = delete;
 
   Result<void> start() {
+    if (&near_ == &far_) return {};
     Result<Thread> thread = start_thread("heddle-far", [this] {
       while (!stopped_) {
         if (far_.progress(kSlice)) near_.interrupt();
@@ -160,7 +162,10 @@ class RelayCommand {
     catch_interrupts();
     auto near = attach_relay(config_, options_, memory->count, true);
     if (!near) return fail(near.error());
-    auto far = attach_relay(config_, options_, memory->count, false);
+    // XDP sockets take a whole interface: one endpoint does both.
+    const bool one = config_.text("datapath") == "xdp";
+    auto far = one ? Result<std::unique_ptr<engine::Endpoint>>(nullptr)
+                   : attach_relay(config_, options_, memory->count, false);
     if (!far) return fail(far.error());
     if (!options_.metrics.empty()) {
       if (auto shown = metrics_.open(options_.metrics); !shown) return fail(shown.error());
@@ -172,7 +177,7 @@ class RelayCommand {
                         size_text(limits.frames() * relaying::params::kFrameBytes),
                         size_text(memory->count)));
     }
-    return serve(**near, **far, *std::move(destinations), limits);
+    return serve(**near, one ? **near : **far, *std::move(destinations), limits);
   }
 
  private:

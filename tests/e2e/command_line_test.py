@@ -59,7 +59,7 @@ class Help(unittest.TestCase):
         for group in GROUPS:
             self.assertIn(f"\n{group}\n", done.stdout)
         self.assertNotIn("Options:", done.stdout)
-        self.assertLess(done.stdout.count("\n"), 42)
+        self.assertLess(done.stdout.count("\n"), 44)
         self.assertIn("--help", done.stdout)
 
     def test_without_a_command_of_a_group_its_commands_are_listed(self):

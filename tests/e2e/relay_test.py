@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import tempfile
 import time
@@ -16,6 +17,7 @@ import urllib.request
 import lab_fabric
 import program
 
+METRICS = pathlib.Path(__file__).resolve().parents[2] / "docs/reference/metrics.md"
 SITES = """version = 1
 [[host]]
 name = "sender"
@@ -221,6 +223,9 @@ class Relay(unittest.TestCase):
             time.sleep(0.5)
             page = urllib.request.urlopen(f"http://127.0.0.1:{shown}/metrics", timeout=10).read().decode()
         self.assertIn("heddle_relay_sessions_total 1", page)
+        reference = METRICS.read_text(encoding="utf-8")
+        listed = re.findall(r"\| `(heddle_relay_\w+)` \| (\w+) \|", reference)
+        self.assertEqual(set(re.findall(r"^# TYPE (heddle_relay_\w+) (\w+)$", page, re.MULTILINE)), set(listed))
 
     @unittest.skipIf(lab_fabric.missing(), str(lab_fabric.missing()))
     def test_a_far_host(self):
