@@ -86,7 +86,11 @@ class Relayed : public testing::Test {
     near_->turn();
     far_->turn();
     server_->progress(Nanos{});
-    if (auto link = acceptor_->accept()) receiver_ = std::move(link);
+    if (auto link = acceptor_->accept())
+      receivers_.push_back(std::exchange(receiver_, std::move(link)));
+    for (const auto& each : receivers_) {
+      if (each) each->step();
+    }
     if (receiver_) receiver_->step();
     client_->progress(micros(200));
     sender_->step();
@@ -142,7 +146,8 @@ class Relayed : public testing::Test {
   std::optional<Acceptor> acceptor_;
   std::optional<Station> far_;
   std::optional<Station> near_;
-  std::unique_ptr<RelayedLink> receiver_;
+  std::unique_ptr<RelayedLink> receiver_;                // the newest
+  std::vector<std::unique_ptr<RelayedLink>> receivers_;  // those before
   std::unique_ptr<RelayedLink> sender_;
 };
 
@@ -289,6 +294,84 @@ TEST_F(Relayed, AProgramThatWasStartedAnewDoesNotContinueTheSession) {
       turn_until([this] { return sender_->status().state == engine::ConnectionState::kClosed; }));
   EXPECT_NE(sender_->status().error.why.find("no longer knows it"), std::string::npos)
       << sender_->status().error.message();
+}
+
+TEST_F(Relayed, AMessageLargerThanItsReceiveFailsThatReceiveOnly) {
+  connect();
+  ASSERT_TRUE(both_open());
+  std::vector<std::byte> large(100'000, std::byte{1});
+  std::vector<std::byte> small(50'000, std::byte{2});
+  std::vector<std::byte> first(50'000);
+  std::vector<std::byte> second(50'000);
+  for (auto* each : {&large, &small}) sender_->forget(sender_->send(3, bytes_of(*each)).value());
+  const engine::Operation receives[] = {receiver_->receive(3, bytes_of(first)).value(),
+                                        receiver_->receive(3, bytes_of(second)).value()};
+  engine::Outcome outcome;
+  ASSERT_TRUE(turn_until([&] { return (outcome = receiver_->peek(receives[0])).done; }));
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_EQ(outcome.error, ErrorCode::kTruncated);
+  ASSERT_TRUE(turn_until([&] { return (outcome = receiver_->peek(receives[1])).done; }));
+  EXPECT_TRUE(outcome.ok);
+  EXPECT_EQ(first, std::vector<std::byte>(50'000)) << "nothing was written";
+  EXPECT_EQ(second, small);
+}
+
+TEST_F(Relayed, PostsBeyondTheLimitsAreRefused) {
+  connect();
+  std::vector<std::byte> message(10);
+  EXPECT_EQ(sender_->send(params::kChannels, bytes_of(message)).error().code, ErrorCode::kInvalid);
+  const MessageBytes long_one{.start = message.data(), .bytes = params::kLongestMessage + 1};
+  EXPECT_EQ(sender_->send(1, long_one).error().code, ErrorCode::kInvalid);
+  for (size_t i = 0; i < params::kMostPosted; ++i) {
+    ASSERT_TRUE(sender_->receive(1, bytes_of(message)));
+  }
+  EXPECT_EQ(sender_->receive(1, bytes_of(message)).error().code, ErrorCode::kExhausted);
+}
+
+// Connections that send no hello, at a relay and at a program's end.
+TEST_F(Relayed, StrangersThatSendOtherBytesEndThemselvesOnly) {
+  connect();
+  ASSERT_TRUE(both_open());
+  const std::string addresses[] = {near_->address(), datapath::to_text(server_->local_address())};
+  const std::string texts[] = {"GET / HTTP/1.1", std::string(params::kFrameBytes, '\3'), "\5", ""};
+  const auto stranger = open_on_loopback();
+  std::vector<std::byte> answer(params::kFrameBytes);
+  for (const std::string& address : addresses) {
+    for (const std::string& text : texts) {
+      const engine::Connection connection = stranger->connect(address, 0).value();
+      const auto sent = stranger->send(connection, kFrameChannel, text.data(), text.size());
+      if (sent) stranger->forget(*sent);
+      stranger->forget(
+          stranger->receive(connection, kFrameChannel, answer.data(), answer.size()).value());
+      ASSERT_TRUE(turn_until([&] {
+        stranger->progress(Nanos{});
+        return stranger->status(connection).state == engine::ConnectionState::kClosed;
+      })) << address
+          << " " << text.substr(0, 10);
+      stranger->abort(connection);
+    }
+  }
+  transfer(10, 5, [](int) {});
+}
+
+TEST_F(Relayed, SessionsBeyondTheLimitGetTheReason) {
+  connect({far_->address()});
+  ASSERT_TRUE(both_open());
+  const std::string server = datapath::to_text(server_->local_address());
+  const auto second = RelayedLink::connect(*client_, {far_->address()}, server, 1).value();
+  ASSERT_TRUE(turn_until([&] {
+    second->step();
+    return second->status().state == engine::ConnectionState::kOpen;
+  }));
+  const auto third = RelayedLink::connect(*client_, {far_->address()}, server, 1).value();
+  ASSERT_TRUE(turn_until([&] {
+    second->step();
+    third->step();
+    return third->status().state == engine::ConnectionState::kClosed;
+  }));
+  EXPECT_EQ(third->status().error.code, ErrorCode::kExhausted);
+  EXPECT_NE(third->status().error.why.find("2 sessions already"), std::string::npos)
+      << third->status().error.message();
 }
 
 TEST(RelayOptions, TooLittleMemoryNamesWhatSuffices) {
