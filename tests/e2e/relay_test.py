@@ -163,7 +163,7 @@ class Relay(unittest.TestCase):
         with self.server(), self.relay(f"127.0.0.1:{self.port}") as (relay, port):
             done = self.perf((port,), "lat", "-t", "0.1", settings=stranger)
             self.assertEqual(done.returncode, 2)
-            self.assertIn("cannot connect", done.stderr)
+            self.assertIn("proves to hold the cluster key", done.stderr)
             done = self.perf((port,), "lat", "-t", "0.1", settings=QUICK)
             self.assertEqual(done.returncode, 2)
             self.assertEqual(len(relay.lines), 1, relay.said())  # neither became a session
