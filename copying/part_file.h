@@ -18,7 +18,7 @@
 
 namespace heddle::copying {
 
-// What tells whether a file is the one that was looked at, unchanged.
+// By this a file is known as the one that was looked at, unchanged.
 struct FileState {
   uint64_t device = 0;
   uint64_t inode = 0;

@@ -144,7 +144,7 @@ std::optional<Source::Sending> Source::open_file(const Waiting& next) {
     report(unreadable(next.entry.source).error);
     return std::nullopt;
   }
-  // A folder on the way may have become a link to another place.
+  // A folder above it may have become a link to another place.
   if (!S_ISREG(state.st_mode) || !is_same_file(next.entry.state, state)) {
     report({ErrorCode::kInvalid, fmt::format("cannot copy {}", quoted_path(next.entry.source)),
             "another file has its name by now", "run the copy again"});

@@ -75,12 +75,20 @@ uint64_t part_of(const Action& action, uint32_t part, uint32_t parts) {
   return (part + 1 < parts ? each : elements - each * (parts - 1)) * action.element_bytes;
 }
 
-void split_program(topology::Program& program, uint32_t parts) {
+// An all-reduce that a step waits for at once, as for a bucket that is full at the end of the
+// backward pass alone, becomes several that begin during the computation before it.
+void split_program(const Job& job, topology::Program& program, uint32_t parts) {
   std::vector<Action> actions;
-  for (const Action& action : program.actions) {
-    if (!is_bucket(action) || action.bytes / action.element_bytes < parts) {
+  for (Action action : program.actions) {
+    const bool split = action.call == CallKind::kAllReduce && exchanges_gradients(job, action);
+    if (!split || action.bytes / action.element_bytes < parts) {
       actions.push_back(action);
       continue;
+    }
+    const bool blocks = action.label == kNoLabel;
+    if (blocks) {
+      action.label = static_cast<uint32_t>(program.labels.size());
+      program.labels.push_back("bucket" + std::to_string(action.label));
     }
     Nanos computed;
     if (!actions.empty() && actions.back().kind == ActionKind::kCompute) {
@@ -93,6 +101,7 @@ void split_program(topology::Program& program, uint32_t parts) {
       actions.push_back(action);
       actions.back().bytes = part_of(action, part, parts);
     }
+    if (blocks) actions.push_back({.kind = ActionKind::kWait, .label = action.label});
   }
   program.actions = std::move(actions);
 }
@@ -196,7 +205,8 @@ Job merged(Job job, uint32_t buckets) {
 }
 
 Job split(Job job, uint32_t parts) {
-  for (topology::Program& program : job.programs) split_program(program, parts);
+  const Job before = job;
+  for (topology::Program& program : job.programs) split_program(before, program, parts);
   return job;
 }
 
@@ -225,11 +235,11 @@ Buckets buckets_of(const Job& job) {
   for (const topology::Program& program : job.programs) {
     Buckets here;
     for (const Action& action : program.actions) {
-      if (!is_bucket(action)) continue;
-      ++here.count;
+      if (action.call != CallKind::kAllReduce || !exchanges_gradients(job, action)) continue;
+      here.count += is_bucket(action) ? 1 : 0;
       here.largest_bytes = std::max(here.largest_bytes, action.bytes);
     }
-    if (here.count > most.count) most = here;
+    if (here.count > most.count || most.largest_bytes == 0) most = here;
   }
   return most;
 }

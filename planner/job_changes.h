@@ -38,10 +38,10 @@ topology::Job accumulated(const topology::Job& job, uint32_t passes);
 inline constexpr uint64_t kLeastGradientBytes = 16'384;
 bool exchanges_gradients(const topology::Job& job, const topology::Action& action);
 
-// Buckets of a step: the asynchronous all-reduces of the program with most of them.
+// Buckets of a step, of the program with most of them.
 struct Buckets {
-  uint32_t count = 0;
-  uint64_t largest_bytes = 0;
+  uint32_t count = 0;          // asynchronous all-reduces, which can be merged
+  uint64_t largest_bytes = 0;  // all-reduces of gradients, those that block included; 0: none
 };
 Buckets buckets_of(const topology::Job& job);
 

@@ -144,6 +144,26 @@ TEST(JobChanges, RanksMoveToOtherHosts) {
   EXPECT_EQ(changed.ranks[1].host, 3U);
 }
 
+// A recording of one bucket behind the backward pass has a wait right behind its call.
+TEST(JobChanges, ABucketThatBlocksIsSplitIntoThoseThatBeginEarlier) {
+  Job job = data_parallel();
+  Action blocking = bucket(0);
+  blocking.label = topology::kNoLabel;
+  job.programs.front().actions = {{.kind = ActionKind::kCompute, .span = millis(4)}, blocking};
+  job.programs.resize(1);
+  EXPECT_EQ(buckets_of(job).count, 0U);
+  EXPECT_EQ(buckets_of(job).largest_bytes, kBucket);
+  const Job changed = split(job, 2);
+  const std::vector<Action>& actions = changed.programs.front().actions;
+  ASSERT_EQ(actions.size(), 5U);
+  EXPECT_EQ(actions[0].span, millis(2));
+  EXPECT_EQ(actions[2].span, millis(2));
+  EXPECT_EQ(actions[1].bytes + actions[3].bytes, kBucket);
+  EXPECT_EQ(actions[4].kind, ActionKind::kWait);
+  for (const size_t at : {1U, 3U}) EXPECT_EQ(actions[at].label, actions[4].label);
+  EXPECT_EQ(changed.programs.front().labels.size(), job.programs.front().labels.size() + 1);
+}
+
 TEST(JobChanges, BucketsAreCounted) {
   EXPECT_EQ(buckets_of(data_parallel()).count, 4U);
   EXPECT_EQ(buckets_of(data_parallel()).largest_bytes, kBucket);

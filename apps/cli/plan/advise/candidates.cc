@@ -135,8 +135,8 @@ class Proposing {
 
   void add_buckets() {
     const planner::Buckets buckets = planner::buckets_of(job_);
-    if (buckets.count == 0) {
-      leave_out(ChangeKind::kBuckets, "the job has no asynchronous all-reduces of gradients");
+    if (buckets.largest_bytes == 0) {
+      leave_out(ChangeKind::kBuckets, "the job has no all-reduces of gradients");
       return;
     }
     std::set<uint32_t> factors;
