@@ -116,7 +116,7 @@ MUTANTS = [
     # --- remote writes ---
     Mutant("no_recall", "engine/driver.cc",
            "a NIC reads the buffer of a send that has ended",
-           "  datapath_.recall(request);\n", ""),
+           "  datapath_.recall(request);\n", "", 400, 401),
     Mutant("no_fence", MESSAGES + "remote_receives.cc",
            "a buffer ends while a write that was given up may still land",
            "  return std::all_of(message.writes.begin(), message.writes.end(),",
