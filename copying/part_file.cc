@@ -23,9 +23,10 @@ namespace {
 
 std::array<timespec, 2> times_of(int64_t mtime_ns) {
   constexpr int64_t kSecond = 1'000'000'000;
-  const int64_t below = ((mtime_ns % kSecond) + kSecond) % kSecond;
+  const int64_t rest = mtime_ns % kSecond;
+  const int64_t before = rest < 0 ? 1 : 0;  // nanoseconds count forwards, also before 1970
   return {{{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
-           {.tv_sec = (mtime_ns - below) / kSecond, .tv_nsec = below}}};
+           {.tv_sec = mtime_ns / kSecond - before, .tv_nsec = rest + before * kSecond}}};
 }
 
 // The first `bytes` of a file. Returns how many there were, or -1 with errno; ECANCELED: stopped.
@@ -90,6 +91,13 @@ FileState state_of(const struct stat& found) {
           .bytes = static_cast<uint64_t>(found.st_size),
           .modified_ns = nanoseconds_of(found.st_mtim),
           .changed_ns = nanoseconds_of(found.st_ctim)};
+}
+
+FileState part_state(const SafeFolder::Place& place) {
+  struct stat found {};
+  const bool there =
+      fstatat(place.folder, part_name(place.name).c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0;
+  return there && is_own(found) ? state_of(found) : FileState();
 }
 
 Result<PartRead> read_part(const SafeFolder::Place& place, const std::function<bool()>& stopped) {

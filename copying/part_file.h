@@ -38,6 +38,7 @@ struct PartRead {
   FileState state;
   Digest digest;
 };
+FileState part_state(const SafeFolder::Place& place);
 // `stopped` is asked between pieces. Errors: kSystem (unreadable), kCancelled.
 Result<PartRead> read_part(const SafeFolder::Place& place, const std::function<bool()>& stopped);
 

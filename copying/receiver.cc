@@ -87,7 +87,7 @@ bool Receiver::step() {
   if (!content_ended_) content_ended_ = !take_content();
   const std::optional<Result<void>> end = exchange_.end();
   send_answers();
-  if (!introduced_ && endpoint_.now() - came_at_ >= params::kIntroduceWithin) {
+  if (!store_.greeted() && endpoint_.now() - came_at_ >= params::kIntroduceWithin) {
     error_ = {ErrorCode::kTimeout, "cannot receive this copy", "the sender did not say hello", ""};
     return false;
   }
@@ -116,7 +116,6 @@ bool Receiver::take_content() {
       error_ = end_of(endpoint_, connection_, outcome.error);
       return false;
     }
-    introduced_ = true;
     exchange_.to_disk({first.index, outcome.bytes});
   }
   return endpoint_.status(connection_).state != engine::ConnectionState::kClosed;

@@ -59,7 +59,6 @@ class Receiver {
   Error error_;
   std::optional<Nanos> leaving_;  // since when only the sender's close is awaited
   bool content_ended_ = false;
-  bool introduced_ = false;
 };
 
 }  // namespace heddle::copying

@@ -66,7 +66,7 @@ void Source::fill(RecordWriter& message) {
                             .version = params::kVersion,
                             .dry = options_.dry});
   }
-  while (add_some(message)) {
+  while (!options_.stopped() && add_some(message)) {
   }
 }
 

@@ -23,7 +23,7 @@ struct SourceOptions {
   std::vector<std::string> sources;
   std::string folder;  // of the destination; empty: the listener's own
   bool dry = false;    // asks what would be copied, and sends nothing
-  // Asked while a long file is read: true makes that stop.
+  // Asked before each record, and while a long file is read: true makes that stop.
   std::function<bool()> stopped = [] { return false; };
   // Called for each entry that is not copied, and why.
   std::function<void(const Error&)> failed;

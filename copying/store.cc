@@ -175,15 +175,27 @@ Result<void> Store::offer(const Record& record) {
 }
 
 Result<void> Store::want(const Record& record, const SafeFolder::Place& place) {
-  Result<PartRead> part = read_part(place, stopped_);
-  if (!part) return fail(part.error());
+  // A part that is offered again, as it was, is not read again.
+  const auto is_it = [now = part_state(place)](const KeptPart& kept) {
+    return kept.read.state == now;
+  };
+  auto kept = std::ranges::find_if(kept_parts_, is_it);
+  if (kept == kept_parts_.end()) {
+    Result<PartRead> part = read_part(place, stopped_);
+    if (!part) return fail(part.error());
+    if (part->state.bytes == 0) {
+      answers_->push_back(
+          {.kind = RecordKind::kWanted, .id = record.id, .digest = part->digest.value()});
+      return {};
+    }
+    if (kept_parts_.size() == params::kPartsKept) kept_parts_.erase(kept_parts_.begin());
+    kept = kept_parts_.insert(kept_parts_.end(), {.id = 0, .read = std::move(*part)});
+  }
+  kept->id = record.id;
   answers_->push_back({.kind = RecordKind::kWanted,
                        .id = record.id,
-                       .from = part->state.bytes,
-                       .digest = part->digest.value()});
-  if (part->state.bytes == 0) return {};
-  if (kept_parts_.size() == params::kPartsKept) kept_parts_.erase(kept_parts_.begin());
-  kept_parts_.push_back({record.id, std::move(*part)});
+                       .from = kept->read.state.bytes,
+                       .digest = kept->read.digest.value()});
   return {};
 }
 

@@ -3,6 +3,7 @@
 // of files.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -37,7 +38,7 @@ class Store {
   // none.
   Result<void> take(std::span<const std::byte> message, std::vector<Record>& answers);
 
-  bool greeted() const { return greeted_; }
+  bool greeted() const { return greeted_; }  // any thread may ask
   bool finished() const { return finished_; }
   uint64_t files() const { return files_; }
   uint64_t bytes() const { return bytes_; }  // of content, without what was there
@@ -72,7 +73,7 @@ class Store {
   std::optional<Writing> writing_;    // one file at a time
   std::vector<KeptPart> kept_parts_;
   std::vector<Record>* answers_ = nullptr;  // during take()
-  bool greeted_ = false;
+  std::atomic<bool> greeted_ = false;
   bool dry_ = false;
   bool finished_ = false;
   uint64_t files_ = 0;
