@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "launch/remote_stream.h"
+
 namespace heddle::launch {
 namespace {
 
@@ -47,6 +49,14 @@ TEST(RemoteHostsTest, AnOptionOfARemoteShellIsNoHost) {
   EXPECT_FALSE(parse_remote_hosts("node1=$(reboot)"));
   EXPECT_FALSE(parse_remote_hosts("node1,"));
   EXPECT_FALSE(parse_remote_hosts(""));
+}
+
+TEST(RemoteStreamTest, AnOptionOfARemoteShellIsNoHost) {
+  for (const char* const host : {"-oProxyCommand=reboot", "--flag", "node1;reboot", ""}) {
+    const auto stream = RemoteStream::start(parse_remote_shell("ssh").value(), host, {});
+    ASSERT_FALSE(stream) << host;
+    EXPECT_EQ(stream.error().code, ErrorCode::kInvalid) << host;
+  }
 }
 
 TEST(RemoteHostsTest, AHostMayBeThereOnce) {
