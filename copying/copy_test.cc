@@ -307,6 +307,14 @@ TEST_F(HostileTest, APartWithAnotherNameIsNotWrittenThrough) {
   }
 }
 
+// A copy was killed between the file's permissions and its name.
+TEST_F(HostileTest, APartThatIsReadOnlyIsMadeAnew) {
+  write_file(to_ + "/.x.heddle-part", "old and longer");
+  chmod((to_ + "/.x.heddle-part").c_str(), 0444);
+  EXPECT_EQ(take(file("x", "new")).back().kind, RecordKind::kStored);
+  EXPECT_EQ(content_of(to_ + "/x"), "new");
+}
+
 TEST_F(HostileTest, AFileIsLeftAsNoFolder) {
   write_file(to_ + "/x", "text");
   chmod((to_ + "/x").c_str(), 0644);

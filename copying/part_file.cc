@@ -50,9 +50,11 @@ int64_t digest_file(int file, uint64_t bytes, Digest& digest,
   return static_cast<int64_t>(at);
 }
 
-// Whether only this user's copies write it.
+// Whether only this user's copies write it. One that a copy was to rename next, and did not, has
+// its final permissions already, and may be read-only.
 bool is_own(const struct stat& found) {
-  return S_ISREG(found.st_mode) && found.st_nlink == 1 && found.st_uid == geteuid();
+  return S_ISREG(found.st_mode) && found.st_nlink == 1 && found.st_uid == geteuid() &&
+         (found.st_mode & 0600) == 0600;
 }
 
 Unexpected not_read(const std::string& name) {

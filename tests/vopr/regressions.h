@@ -48,7 +48,7 @@ inline constexpr Regression kRegressions[] = {
     {165264, "without keys, an init repeated after its connection had ended made a second one"},
     {301400,
      "an acceptor whose answers were lost gave up, and the checker did not expect its refusal"},
-    {269, "a NIC that had stalled read the buffer of a send that had ended"},
+    {433, "a NIC that had stalled read the buffer of a send that had ended"},
     {210373,
      "a fence lost all writes of a path whose numbers were far ahead of the acknowledged ones, and "
      "nothing asked for the acknowledgement that it waited for"},
