@@ -16,6 +16,9 @@ namespace heddle::datapath {
 // kInvalid (empty), kUnavailable (unknown name; no answer).
 Result<transport::Address> resolve(const std::string& host, uint16_t port);
 
+// The same of a numeric address alone, without any resolver. Errors: kInvalid (it is none).
+Result<transport::Address> parse_address(const std::string& host, uint16_t port);
+
 // The addresses of this host's interfaces that are up, loopback last, without link-local IPv6
 // addresses.
 std::vector<transport::Address> host_addresses(uint16_t port);

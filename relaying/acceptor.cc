@@ -1,20 +1,29 @@
 // Acceptor: see acceptor.h.
 #include "relaying/acceptor.h"
 
-namespace heddle::relaying {
-namespace {
+#include "base/quantity.h"
 
-void turn_away(FramePort& port, const Error& error) {
-  port.write({.kind = FrameKind::kRefuse, .error = error});
-  static_cast<void>(port.close(millis(300)));
+namespace heddle::relaying {
+
+// It has a while to take the reason.
+void Acceptor::turn_away(std::unique_ptr<FramePort> port, const Error& error) {
+  ++turned_away_;
+  if (!port->has_space(true)) return;
+  port->write({.kind = FrameKind::kRefuse, .error = error});
+  port->begin_close();
+  leaving_.push_back({std::move(port), endpoint_.now()});
 }
 
-}  // namespace
-
 void Acceptor::take_connections() {
+  std::erase_if(leaving_, [this](const Stranger& each) {
+    return each.port->status().state == engine::ConnectionState::kClosed ||
+           endpoint_.now() - each.came_at >= params::kGoodbye;
+  });
   while (const auto connection = endpoint_.accept(Nanos{})) {
-    const bool full = strangers_.size() >= params::kMostStrangers ||
-                      strangers_.size() + table_->size() >= most_links_;
+    // One at a time also where all links are in use: it may be a link's next connection.
+    const size_t strangers = strangers_.size() + leaving_.size();
+    const bool full = strangers >= params::kMostStrangers ||
+                      (strangers > 0 && strangers + table_->size() >= most_links_);
     auto port =
         full ? Result<std::unique_ptr<FramePort>>(fail(ErrorCode::kExhausted, "full"))
              : FramePort::make(endpoint_, *connection, options_.frames_in, options_.frames_out);
@@ -49,20 +58,29 @@ std::unique_ptr<RelayedLink> Acceptor::accept() {
 
 std::unique_ptr<RelayedLink> Acceptor::admit(Arrival arrival) {
   if (!arrival.hello.hops.empty()) {
-    turn_away(*arrival.port, {ErrorCode::kInvalid, "cannot forward the session",
-                              "this is a program's end, and no relay", "correct the route"});
+    turn_away(std::move(arrival.port),
+              {ErrorCode::kInvalid, "cannot forward the session",
+               "this is a program's end, and no relay", "correct the route"});
     return nullptr;
   }
   const auto known = table_->find(arrival.hello.session);
   if (known != table_->end()) {
-    if (const auto refused = known->second->attach(arrival)) turn_away(*arrival.port, *refused);
+    if (const auto refused = known->second->attach(arrival)) {
+      turn_away(std::move(arrival.port), *refused);
+    }
     return nullptr;
   }
   // The initiator had a session with a program that has ended: its messages cannot be continued.
   if (arrival.hello.attempt != 1) {
-    turn_away(*arrival.port,
+    turn_away(std::move(arrival.port),
               {ErrorCode::kClosed, "the relayed session has ended",
                "the program at the far end no longer knows it", "start it again at both ends"});
+    return nullptr;
+  }
+  if (table_->size() >= most_links_) {
+    turn_away(std::move(arrival.port),
+              {ErrorCode::kExhausted, "the destination takes no further session",
+               counted_text(most_links_, "session") + " are open there", "try again later"});
     return nullptr;
   }
   return RelayedLink::accept(endpoint_, std::move(arrival), table_, options_);

@@ -12,8 +12,9 @@ namespace heddle::relaying {
 
 class Acceptor {
  public:
-  // All connections of the endpoint are its own. At most `most_links` sessions and connections that
-  // sent no hello yet exist at a time; further ones are turned away.
+  // All connections of the endpoint are its own. At most `most_links` sessions exist at a time, and
+  // with connections that sent no hello yet, or are being turned away, one more; further ones are
+  // turned away.
   Acceptor(engine::Endpoint& endpoint, size_t most_links, const LinkOptions& options = {})
       : endpoint_(endpoint), most_links_(most_links), options_(options) {}
 
@@ -28,6 +29,7 @@ class Acceptor {
     Nanos came_at;
   };
   void take_connections();
+  void turn_away(std::unique_ptr<FramePort> port, const Error& error);
   std::unique_ptr<RelayedLink> admit(Arrival arrival);
 
   engine::Endpoint& endpoint_;
@@ -35,6 +37,7 @@ class Acceptor {
   const LinkOptions options_;
   const std::shared_ptr<SessionTable> table_ = std::make_shared<SessionTable>();
   std::vector<Stranger> strangers_;
+  std::vector<Stranger> leaving_;  // turned away, since when
   uint64_t turned_away_ = 0;
 };
 

@@ -1,23 +1,10 @@
 // Destinations: see destinations.h.
 #include "relaying/destinations.h"
 
-#include <algorithm>
-
 #include "datapath/resolve.h"
 #include "engine/host_port.h"
 
 namespace heddle::relaying {
-namespace {
-
-// An IPv4 or IPv6 address in digits, which no resolver is asked for.
-bool is_in_digits(const std::string& host) {
-  const bool v6 = host.find(':') != std::string::npos;
-  const char* const digits = v6 ? "0123456789abcdefABCDEF:." : "0123456789.";
-  return !host.empty() && host.find_first_not_of(digits) == std::string::npos &&
-         (v6 || std::ranges::count(host, '.') == 3);
-}
-
-}  // namespace
 
 Result<Destinations> Destinations::make(const std::vector<std::string>& allowed) {
   Destinations made;
@@ -34,10 +21,9 @@ Result<Destinations> Destinations::make(const std::vector<std::string>& allowed)
 std::optional<transport::Address> Destinations::find(const std::string& hop) const {
   const Result<engine::HostPort> parts = engine::parse_host_port(hop, 0);
   if (!parts || parts->port == 0) return std::nullopt;
+  // A session cannot make the relay wait for a resolver.
   std::optional<transport::Address> digits;
-  if (is_in_digits(parts->host)) {
-    if (const auto address = datapath::resolve(parts->host, parts->port)) digits = *address;
-  }
+  if (const auto address = datapath::parse_address(parts->host, parts->port)) digits = *address;
   for (const Allowed& each : allowed_) {
     transport::Address address = each.address;
     if (address.port == 0) address.port = parts->port;

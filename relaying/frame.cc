@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/printable.h"
 #include "relaying/params.h"
 
 namespace heddle::relaying {
@@ -124,6 +125,9 @@ Result<Frame> read_frame(std::span<const std::byte> bytes) {
     case FrameKind::kHello:
       read_hello(reader, frame.hello);
       if (frame.hello.hops.size() > params::kMostHops) return no_frame("it names too many hops");
+      for (const std::string& hop : frame.hello.hops) {
+        if (printable(hop) != hop) return no_frame("a hop has a character that no name has");
+      }
       break;
     case FrameKind::kWelcome:
     case FrameKind::kConfirm:
@@ -140,6 +144,9 @@ Result<Frame> read_frame(std::span<const std::byte> bytes) {
       reader.text(frame.error.what, params::kLongestText);
       reader.text(frame.error.why, params::kLongestText);
       reader.text(frame.error.todo, params::kLongestText);
+      for (std::string* text : {&frame.error.what, &frame.error.why, &frame.error.todo}) {
+        *text = printable(*text);  // a terminal would obey what a peer wrote
+      }
       break;
     default:
       return no_frame("it is of an unknown kind");

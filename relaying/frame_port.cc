@@ -81,7 +81,8 @@ std::optional<std::span<const std::byte>> FramePort::front() {
     if (!outcome.done) return std::nullopt;
     receiving_.pop_front();
     if (!outcome.ok) {
-      // The others end likewise.
+      // Closed, or the frame did not fit, which no end of a session sends: then it is closed here.
+      endpoint_.abort(connection_);
       while (!receiving_.empty()) {
         endpoint_.forget(receiving_.front());
         receiving_.pop_front();

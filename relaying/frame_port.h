@@ -63,6 +63,7 @@ class FramePort {
   engine::ConnectionStatus status() const { return endpoint_.status(connection_); }
   engine::Connection connection() const { return connection_; }
   // Closes, which takes until all that was written has reached the next hop.
+  void begin_close() { endpoint_.begin_close(connection_); }
   Result<void> close(Nanos timeout) { return endpoint_.close(connection_, timeout); }
 
  private:

@@ -57,6 +57,20 @@ TEST(Frame, RefusalKeepsTheReasonWithinLimits) {
   EXPECT_EQ(read.error.todo, "todo");
 }
 
+TEST(Frame, TextOfAPeerIsPrintable) {
+  std::vector<std::byte> space(params::kFrameBytes);
+  Frame refusal{.kind = FrameKind::kRefuse};
+  refusal.error = {ErrorCode::kInvalid, "a\x1b[2J", "b\nc", "d"};
+  const size_t bytes = write_frame(space, refusal);
+  const Result<Frame> read = read_frame(std::span(space).first(bytes));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->error.message().find('\x1b'), std::string::npos);
+  EXPECT_EQ(read->error.why.find('\n'), std::string::npos);
+  Frame hello{.kind = FrameKind::kHello};
+  hello.hello.hops = {"node\n2:1"};
+  EXPECT_FALSE(read_frame(std::span(space).first(write_frame(space, hello))));
+}
+
 TEST(Frame, DamagedOnesAreRefused) {
   Frame hello{.kind = FrameKind::kHello};
   hello.hello.hops = {"a", "b"};

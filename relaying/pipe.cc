@@ -22,6 +22,7 @@ Pipe::~Pipe() {
 }
 
 void Pipe::receive(engine::Connection from) {
+  if (broken_) return;
   while (posted_ - freed_ < memory_.frames()) {
     const Result<engine::Operation> posted =
         from_.receive(from, kFrameChannel, memory_.payload(posted_, params::kFrameBytes));
@@ -33,7 +34,9 @@ void Pipe::receive(engine::Connection from) {
     const engine::Outcome outcome = from_.peek(receiving_.front());
     if (!outcome.done) break;
     receiving_.pop_front();
-    if (!outcome.ok) continue;  // closed: all that follow end likewise
+    // Closed, or the frame did not fit: the places of what follows are not known.
+    broken_ = broken_ || !outcome.ok;
+    if (broken_) continue;
     bytes_[arrived_++ % bytes_.size()] = static_cast<uint32_t>(outcome.bytes);
   }
   counts_.most_held = std::max(counts_.most_held, arrived_ - freed_);

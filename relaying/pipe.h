@@ -37,6 +37,8 @@ class Pipe {
   void send(engine::Connection to);
   // Nothing is held.
   bool empty() const { return freed_ == arrived_; }
+  // The source sent more than a frame holds, or a connection has ended: nothing more is forwarded.
+  bool broken() const { return broken_; }
 
   // The oldest frame that has not been forwarded, and its replacement by a shorter one; only where
   // waits() says that there is one.
@@ -64,6 +66,7 @@ class Pipe {
   uint64_t arrived_ = 0;
   uint64_t sent_ = 0;
   uint64_t freed_ = 0;
+  bool broken_ = false;
   PipeCounts counts_;
 };
 

@@ -79,6 +79,7 @@ class Relay::Session {
   Result<void> connect(Frame& hello);
   void forward();
   void watch();
+  void cut();
   void refuse(const Error& error);
   void start_end(const Error& cause);
   bool step_end();
@@ -108,19 +109,30 @@ bool Relay::Session::step() {
 void Relay::Session::watch() {
   const engine::ConnectionStatus near = near_end_.status(near_);
   if (near.state == engine::ConnectionState::kClosed) return start_end(near.error);
+  if (there_->broken()) return cut();
   if (far_ == 0) {
     if (near_end_.now() - came_at_ < params::kIntroduceWithin) return;
     return start_end({ErrorCode::kTimeout, "the session did not begin", "it sent no hello", ""});
   }
   const engine::ConnectionStatus far = far_end_.status(far_);
   if (far.state == engine::ConnectionState::kOpen) opened_ = true;
-  if (far.state != engine::ConnectionState::kClosed) return;
+  if (far.state != engine::ConnectionState::kClosed) return back_->broken() ? cut() : void();
   if (opened_) return start_end(far.error);
+  // The cause may be over a moment later: the client tries again.
   Error error = far.error;
+  error.code = ErrorCode::kUnavailable;
   error.what = fmt::format("the relay {} cannot connect to {}",
                            datapath::to_text(near_end_.local_address()), report_.to);
   if (error.todo.empty()) error.todo = "start what should listen there, with the same keys";
   refuse(error);
+}
+
+void Relay::Session::cut() {
+  near_end_.abort(near_);
+  if (far_ != 0) far_end_.abort(far_);
+  start_end({ErrorCode::kInvalid, "the relay cannot forward this",
+             "a frame is longer than frames are",
+             "use the same version of heddle at both ends and on the relays between them"});
 }
 
 void Relay::Session::forward() {

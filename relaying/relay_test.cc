@@ -203,6 +203,39 @@ TEST_F(Relayed, BothDirectionsGoOnAfterAKill) {
   }
   EXPECT_EQ(there, there_in);
   EXPECT_EQ(back, back_in);
+  EXPECT_GE(sender_->reconnects(), 1U);
+}
+
+TEST_F(Relayed, AFrameThatIsTooLongEndsItsConnection) {
+  std::vector<std::byte> large(params::kFrameBytes + 1);
+  connect();
+  ASSERT_TRUE(both_open());
+  ASSERT_TRUE(client_->send(sender_->connection(), kFrameChannel, large.data(), large.size()));
+  ASSERT_TRUE(turn_until([this] { return !near_->reports.empty(); }));
+  EXPECT_EQ(near_->reports.front().cause.code, ErrorCode::kInvalid);
+}
+
+// A reconnect counted as one session more, and was turned away until both ends gave it up.
+TEST_F(Relayed, ASessionGoesOnWhereAllLinksAreInUse) {
+  acceptor_.emplace(*server_, 1);
+  connect();
+  ASSERT_TRUE(both_open());
+  std::unique_ptr<RelayedLink> second = std::move(sender_);
+  connect();
+  ASSERT_TRUE(
+      turn_until([this] { return sender_->status().state == engine::ConnectionState::kClosed; }));
+  EXPECT_EQ(sender_->status().error.code, ErrorCode::kExhausted);
+  sender_ = std::move(second);
+  near_->kill();
+  near_->start();
+  std::vector<std::byte> message(20'000, std::byte{1});
+  std::vector<std::byte> arrived(20'000);
+  const engine::Operation sent = sender_->send(1, bytes_of(message)).value();
+  const engine::Operation received = receiver_->receive(1, bytes_of(arrived)).value();
+  ASSERT_TRUE(turn_until([&] { return receiver_->peek(received).done; }));
+  ASSERT_TRUE(turn_until([&] { return sender_->peek(sent).done; }));
+  EXPECT_EQ(message, arrived);
+  EXPECT_GE(sender_->reconnects(), 1U);
 }
 
 TEST_F(Relayed, ASendIsNotDoneBeforeTheFarEndHasIt) {
@@ -390,6 +423,9 @@ TEST(Destinations, OnlyWhatIsListed) {
   EXPECT_FALSE(allowed.find("localhost:18700")) << "a name that was not given is not resolved";
   EXPECT_FALSE(allowed.find("127.0.0.2"));
   EXPECT_FALSE(allowed.find(""));
+  // These a resolver would be asked for, while all sessions wait.
+  EXPECT_FALSE(allowed.find("999.999.999.999:18700"));
+  EXPECT_FALSE(allowed.find("127.0.0.:18700"));
   EXPECT_FALSE(Destinations::make({"host:0"}));
 }
 

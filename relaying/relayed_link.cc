@@ -184,6 +184,7 @@ void RelayedLink::step() {
   if (port_) {
     // Before the frames: those that came before the close are taken.
     const engine::ConnectionStatus state = port_->status();
+    if (dialing_ && state.state == engine::ConnectionState::kOpen) dialing_->reached = true;
     take_frames();
     if (end_ || !port_) return;
     if (state.state == engine::ConnectionState::kClosed) {
@@ -201,11 +202,12 @@ void RelayedLink::step() {
 }
 
 void RelayedLink::take_frames() {
-  while (port_ && !end_ && inbox_.has_space()) {
+  while (port_ && !end_) {
     const auto bytes = port_->front();
     if (!bytes) return;
     const Result<Frame> frame = read_frame(*bytes);
     if (!frame) return refuse(frame.error());
+    if (frame->kind == FrameKind::kData && !inbox_.has_space()) return;
     handle(*frame);
     if (port_) port_->pop();
   }
@@ -267,7 +269,11 @@ void RelayedLink::lose(const Error& cause) {
   port_.reset();
   if (dialing_ && !dialing_->ever_welcomed) {
     kept.what = fmt::format("cannot open a session through the relay {}", datapath::to_text(peer_));
-    kept.todo = "start 'heddle relay' there, with the same key_file or none, and let UDP through";
+    kept.todo = dialing_->reached
+                    ? "look at the relays behind it, and whether the destination serves relayed "
+                      "sessions ('heddle perf --listen --relayed')"
+                    : "start 'heddle relay' there, with the same key_file or none, and let UDP "
+                      "through";
     return end(kept);
   }
   last_break_ = kept;

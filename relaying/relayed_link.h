@@ -82,6 +82,7 @@ class RelayedLink : public MessageLink {
     std::vector<std::string> hops;  // after the first relay
     Nanos retry_at;
     Nanos interval = params::kFirstRetry;
+    bool reached = false;        // a connection to the first relay was open
     bool welcomed = false;       // on this connection
     bool ever_welcomed = false;  // on any
   };

@@ -20,6 +20,7 @@
 #include "apps/cli/terminal.h"
 #include "base/error_code.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
 #include "base/quantity.h"
 #include "base/thread.h"
 #include "base/version.h"
@@ -87,7 +88,7 @@ Result<std::unique_ptr<engine::Endpoint>> attach_relay(const Config& config,
 }
 
 std::string session_text(const relaying::SessionReport& report) {
-  const std::string to = report.to.empty() ? "?" : report.to;
+  const std::string to = report.to.empty() ? "?" : printable(report.to);
   if (report.refused) {
     return fmt::format("{} to {}: refused: {}\n", report.from, to, report.cause.message());
   }

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "datapath/udp/socket_address.h"
 
@@ -39,6 +40,29 @@ Unexpected unknown_host(const std::string& host, int code) {
               "give a numeric address");
 }
 
+struct Looked {
+  std::optional<Address> address;  // the first one
+  int code = EAI_NONAME;           // why there is none
+};
+
+Looked look_up(const std::string& name, int flags, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_flags = flags;
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_DGRAM;
+  addrinfo* raw = nullptr;
+  const int code = name.empty() ? EAI_NONAME : getaddrinfo(name.c_str(), nullptr, &hints, &raw);
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(raw, &freeaddrinfo);
+  if (code != 0) return {std::nullopt, code};
+  for (const addrinfo* entry = found.get(); entry != nullptr; entry = entry->ai_next) {
+    if (entry->ai_family != AF_INET && entry->ai_family != AF_INET6) continue;
+    Address address = from_socket_address(entry->ai_addr);
+    address.port = port;
+    return {address, 0};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Address> resolve(const std::string& host, uint16_t port) {
@@ -47,20 +71,15 @@ Result<Address> resolve(const std::string& host, uint16_t port) {
     return fail(ErrorCode::kInvalid, "cannot find a host", "its name is empty",
                 "give a name or an address");
   }
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* raw = nullptr;
-  const int code = getaddrinfo(name.c_str(), nullptr, &hints, &raw);
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(raw, &freeaddrinfo);
-  if (code != 0) return unknown_host(host, code);
-  for (const addrinfo* entry = found.get(); entry != nullptr; entry = entry->ai_next) {
-    if (entry->ai_family != AF_INET && entry->ai_family != AF_INET6) continue;
-    Address address = from_socket_address(entry->ai_addr);
-    address.port = port;
-    return address;
-  }
-  return unknown_host(host, EAI_NONAME);
+  const Looked looked = look_up(name, 0, port);
+  return looked.address ? *looked.address : Result<Address>(unknown_host(host, looked.code));
+}
+
+Result<Address> parse_address(const std::string& host, uint16_t port) {
+  const Looked looked = look_up(without_brackets(host), AI_NUMERICHOST, port);
+  if (looked.address) return *looked.address;
+  return fail(ErrorCode::kInvalid, "cannot read an address", "'" + host + "' is no numeric address",
+              "write it as 10.0.0.1 or fd00::1");
 }
 
 std::string host_text(const Address& address) {

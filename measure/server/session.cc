@@ -16,10 +16,13 @@ namespace {
 
 Json statistics_between(const transport::ConnectionStatistics& before,
                         const transport::ConnectionStatistics& after) {
-  return {{"segments_sent", after.segments_sent - before.segments_sent},
-          {"segments_retransmitted", after.segments_retransmitted - before.segments_retransmitted},
-          {"segments_retransmitted_spuriously",
-           after.segments_retransmitted_spuriously - before.segments_retransmitted_spuriously}};
+  // A connection that replaces a broken one counts from zero (relaying/relayed_link.h).
+  const auto since = [](uint64_t now, uint64_t then) { return now >= then ? now - then : now; };
+  return {{"segments_sent", since(after.segments_sent, before.segments_sent)},
+          {"segments_retransmitted",
+           since(after.segments_retransmitted, before.segments_retransmitted)},
+          {"segments_retransmitted_spuriously", since(after.segments_retransmitted_spuriously,
+                                                      before.segments_retransmitted_spuriously)}};
 }
 
 Json stream_record(const StreamResult& result) {
