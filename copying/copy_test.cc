@@ -2,6 +2,7 @@
 // neither may do.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -161,6 +162,67 @@ TEST_F(CopyTest, AFileThatAnotherCopyWritesIsRefused) {
   ASSERT_TRUE(other);
   copy();
   EXPECT_THAT(failures_, testing::ElementsAre(testing::HasSubstr("another copy writes it")));
+}
+
+// It was removed as no file of this user's alone, and the other copy then gave its name to the new
+// one, which was not whole.
+TEST_F(CopyTest, APartThatAnotherCopyWritesIsNotMadeAnewWhateverItIs) {
+  auto folder = SafeFolder::open(to_, false);
+  const std::string name = to_ + "/.file.heddle-part";
+  const auto other = PartFile::open(*folder->place_of("file"), "file");
+  ASSERT_TRUE(other);
+  struct stat before {};
+  ASSERT_EQ(stat(name.c_str(), &before), 0);
+  for (const bool linked : {false, true}) {
+    ASSERT_EQ(chmod(name.c_str(), linked ? 0600 : 0400), 0);
+    if (linked) fs::create_hard_link(name, to_ + "/other");
+    const auto mine = PartFile::open(*folder->place_of("file"), "file");
+    ASSERT_FALSE(mine);
+    EXPECT_EQ(mine.error().code, ErrorCode::kInUse);
+    struct stat after {};
+    ASSERT_EQ(stat(name.c_str(), &after), 0);
+    EXPECT_EQ(before.st_ino, after.st_ino);
+  }
+}
+
+TEST_F(CopyTest, AFileThatTookThePartsNameIsNeitherStoredNorRemoved) {
+  auto folder = SafeFolder::open(to_, false);
+  const std::string name = to_ + "/.file.heddle-part";
+  auto part = PartFile::open(*folder->place_of("file"), "file");
+  ASSERT_TRUE(part);
+  ASSERT_TRUE(part->append(std::as_bytes(std::span(std::string_view("whole")))));
+  fs::remove(name);
+  write_file(name, "hal");
+  EXPECT_FALSE(part->finish(0644, 0));
+  EXPECT_FALSE(fs::exists(to_ + "/file"));
+  part->remove();
+  EXPECT_EQ(content_of(name), "hal");
+}
+
+// Then a copy that opens the part next finds one that it may not write.
+TEST_F(CopyTest, AReadOnlyFileIsStoredReadOnly) {
+  auto folder = SafeFolder::open(to_, false);
+  for (const uint32_t mode : {0444u, 0u, 0200u, 0755u}) {
+    auto part = PartFile::open(*folder->place_of("file"), "file");
+    ASSERT_TRUE(part);
+    ASSERT_TRUE(part->finish(mode, 5'000'000'007));
+    struct stat found {};
+    ASSERT_EQ(stat((to_ + "/file").c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 07777, mode);
+    EXPECT_EQ(nanoseconds_of(found.st_mtim), 5'000'000'007);
+  }
+}
+
+// As on network file systems that give files to another user.
+TEST_F(CopyTest, AFileSystemMayGiveNewFilesToAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to make files of another user";
+  ASSERT_EQ(chmod(place_.path().c_str(), 0755), 0);
+  ASSERT_EQ(chmod(to_.c_str(), 0777), 0);
+  auto folder = SafeFolder::open(to_, false);
+  setfsuid(65534);
+  const auto part = PartFile::open(*folder->place_of("file"), "file");
+  setfsuid(0);
+  EXPECT_TRUE(part) << part.error().message();
 }
 
 TEST_F(CopyTest, ADryRunWritesNothing) {

@@ -50,11 +50,13 @@ int64_t digest_file(int file, uint64_t bytes, Digest& digest,
   return static_cast<int64_t>(at);
 }
 
-// Whether only this user's copies write it. One that a copy was to rename next, and did not, has
-// its final permissions already, and may be read-only.
+bool has_one_name(const struct stat& found) {
+  return S_ISREG(found.st_mode) && found.st_nlink == 1;
+}
+
+// Whether only this user's copies write it, and it can be gone on with.
 bool is_own(const struct stat& found) {
-  return S_ISREG(found.st_mode) && found.st_nlink == 1 && found.st_uid == geteuid() &&
-         (found.st_mode & 0600) == 0600;
+  return has_one_name(found) && found.st_uid == geteuid() && (found.st_mode & 0600) == 0600;
 }
 
 Unexpected not_read(const std::string& name) {
@@ -62,6 +64,25 @@ Unexpected not_read(const std::string& name) {
   return fail(stopped ? ErrorCode::kCancelled : ErrorCode::kSystem,
               fmt::format("cannot read {}", quoted_path(name)),
               stopped ? "the copy ends" : std::strerror(errno), stopped ? "" : "remove it there");
+}
+
+bool is_named(const struct stat& held, int folder, const std::string& name) {
+  struct stat named {};
+  return fstatat(folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+         named.st_ino == held.st_ino && named.st_dev == held.st_dev;
+}
+
+// Removes what has a part's name and is none. Another copy may hold it nevertheless, as another
+// user or with another name for it: then EWOULDBLOCK. Returns 0 or errno.
+int remove_other(int folder, const std::string& name) {
+  const Descriptor file(
+      openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat held {};
+  if (file.valid() && fstat(file.number(), &held) == 0 && S_ISREG(held.st_mode)) {
+    if (flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return errno;
+    if (!is_named(held, folder, name)) return 0;
+  }
+  return unlinkat(folder, name.c_str(), 0) == 0 || errno == ENOENT ? 0 : errno;
 }
 
 // What has a name, without following it; its permissions do not matter.
@@ -129,19 +150,19 @@ Result<PartFile> PartFile::open(const SafeFolder::Place& place, const std::strin
     struct stat named {};
     const bool there = fstatat(place.folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0;
     if (there && S_ISDIR(named.st_mode)) return part.failed(EISDIR);
-    if (there && !is_own(named) && unlinkat(place.folder, name.c_str(), 0) != 0 &&
-        errno != ENOENT) {
-      return part.failed(errno);
-    }
-    const int new_file = there && is_own(named) ? 0 : O_CREAT | O_EXCL;
-    part.file_ = Descriptor(openat(place.folder, name.c_str(), kFlags | new_file, 0600));
+    const bool is_new = !there || !is_own(named);
+    const int removed = there && is_new ? remove_other(place.folder, name) : 0;
+    if (removed == EWOULDBLOCK) break;
+    if (removed != 0) return part.failed(removed);
+    const int flags = kFlags | (is_new ? O_CREAT | O_EXCL : 0);
+    part.file_ = Descriptor(openat(place.folder, name.c_str(), flags, 0600));
     if (!part.file_.valid() && (errno == EEXIST || errno == ENOENT || errno == ELOOP)) continue;
     if (!part.file_.valid()) return part.failed(errno);
     if (flock(part.file_.number(), LOCK_EX | LOCK_NB) != 0) break;
     struct stat held {};
     if (fstat(part.file_.number(), &held) != 0) return part.failed(errno);
-    if (is_own(held) && fstatat(place.folder, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-        named.st_ino == held.st_ino && named.st_dev == held.st_dev) {
+    // A file system may give a new file to another user.
+    if ((is_new ? has_one_name(held) : is_own(held)) && is_named(held, place.folder, name)) {
       part.opened_ = state_of(held);
       part.bytes_ = part.opened_.bytes;
       return part;
@@ -187,11 +208,21 @@ Result<void> PartFile::append(std::span<const std::byte> data) {
 
 Result<void> PartFile::finish(uint32_t mode, int64_t mtime_ns) {
   const auto times = times_of(mtime_ns);
-  if (fchmod(file_.number(), mode & 0777) != 0 || futimens(file_.number(), times.data()) != 0) {
+  // With these permissions it would be no part for another copy, so they come behind the name.
+  const bool chmod_last = (mode & 0600) != 0600;
+  if ((!chmod_last && fchmod(file_.number(), mode & 0777) != 0) ||
+      futimens(file_.number(), times.data()) != 0) {
     return failed(errno);
   }
+  if (!has_name()) {
+    return fail(ErrorCode::kInUse, fmt::format("cannot write {}", quoted_path(path_)),
+                "another program removed or replaced its incomplete file", "run the copy again");
+  }
   const std::string part = part_name(name_);
-  if (renameat(folder_.number(), part.c_str(), folder_.number(), name_.c_str()) == 0) return {};
+  if (renameat(folder_.number(), part.c_str(), folder_.number(), name_.c_str()) == 0) {
+    const bool done = !chmod_last || fchmod(file_.number(), mode & 0777) == 0;
+    return done ? Result<void>() : failed(errno);
+  }
   const int error = errno;
   remove();
   if (error != EISDIR && error != ENOTEMPTY && error != EEXIST) return failed(error);
@@ -199,7 +230,14 @@ Result<void> PartFile::finish(uint32_t mode, int64_t mtime_ns) {
               "a folder has this name in the destination", "remove or rename it there");
 }
 
-void PartFile::remove() { unlinkat(folder_.number(), part_name(name_).c_str(), 0); }
+void PartFile::remove() {
+  if (has_name()) unlinkat(folder_.number(), part_name(name_).c_str(), 0);
+}
+
+bool PartFile::has_name() const {
+  struct stat held {};
+  return fstat(file_.number(), &held) == 0 && is_named(held, folder_.number(), part_name(name_));
+}
 
 Result<void> set_attributes(const SafeFolder::Place& place, Kind kind, uint32_t mode,
                             int64_t mtime_ns) {

@@ -45,7 +45,8 @@ Result<PartRead> read_part(const SafeFolder::Place& place, const std::function<b
 class PartFile {
  public:
   // Opens or makes it. What has its name and is no file of this user's alone is removed first:
-  // another name of the same file would be written, too. Errors: kInUse (another copy writes it),
+  // another name of the same file would be written, too. One that another copy writes is left.
+  // Errors: kInUse (another copy writes it),
   // kInvalid (a folder has the name), kPermission, kExhausted (full disk), kSystem. `path` is for
   // messages.
   static Result<PartFile> open(const SafeFolder::Place& place, const std::string& path);
@@ -57,8 +58,9 @@ class PartFile {
   // Errors: kExhausted (full disk), kSystem.
   Result<void> append(std::span<const std::byte> data);
   // Gives it its permissions, its time and its name, in place of an older file. Errors: kInvalid (a
-  // folder has the name), those of append().
+  // folder has the name), kInUse (another file has the part's name), those of append().
   Result<void> finish(uint32_t mode, int64_t mtime_ns);
+  // Unless another file has its name.
   void remove();
   uint64_t bytes() const { return bytes_; }
   // As it was when it was opened.
@@ -67,6 +69,7 @@ class PartFile {
 
  private:
   Unexpected failed(int error) const;
+  bool has_name() const;
 
   Descriptor folder_;
   Descriptor file_;
