@@ -1,8 +1,10 @@
 // Source and Store together, without a network: trees, going on after an interruption, and what
 // neither may do.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/fsuid.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/descriptor.h"
 #include "base/temporary_folder.h"
 #include "copying/part_file.h"
 #include "copying/source.h"
@@ -351,6 +354,33 @@ TEST_F(HostileTest, APartThatAnotherCopyHasRewrittenIsNotTakenForWhole) {
       take(store, {{.kind = RecordKind::kStart, .id = 1, .path = "x", .size = 10, .from = 10},
                    {.kind = RecordKind::kEnd, .id = 1, .size = 10, .digest = digest.value()}});
   ASSERT_EQ(answers.back().kind, RecordKind::kFailed);
+  EXPECT_FALSE(fs::exists(to_ + "/x"));
+}
+
+// Where a file system's times are coarse, a part that is rewritten at once has the same time again;
+// a mapped file shows that on each file system.
+TEST_F(HostileTest, APartThatWasRewrittenWithoutANewTimeIsNotTakenForWhole) {
+  const std::string old(4096, 'a');
+  const std::string part = to_ + "/.x.heddle-part";
+  write_file(part, old);
+  const Descriptor file(open(part.c_str(), O_RDWR | O_CLOEXEC));
+  void* const mapped =
+      mmap(nullptr, old.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file.number(), 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const first = static_cast<volatile char*>(mapped);
+  *first = 'a';  // sets the time, which the next write then leaves
+  Store store({to_});
+  take(store, {{.kind = RecordKind::kHello, .version = 1},
+               {.kind = RecordKind::kOffer, .id = 1, .path = "x", .size = old.size()}});
+  *first = 'b';
+  Digest digest;
+  digest.add(std::as_bytes(std::span(old)));
+  const auto answers = take(
+      store,
+      {{.kind = RecordKind::kStart, .id = 1, .path = "x", .size = old.size(), .from = old.size()},
+       {.kind = RecordKind::kEnd, .id = 1, .size = old.size(), .digest = digest.value()}});
+  munmap(mapped, old.size());
+  EXPECT_EQ(answers.back().kind, RecordKind::kFailed);
   EXPECT_FALSE(fs::exists(to_ + "/x"));
 }
 

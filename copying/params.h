@@ -28,6 +28,9 @@ inline constexpr size_t kLongestPath = 4095;   // PATH_MAX without the end
 inline constexpr size_t kDeepestFolder = 256;  // each open folder of a walk is a descriptor
 // Incomplete files whose checksum so far is kept between the offer and the data.
 inline constexpr size_t kPartsKept = 16;
+// A file that changed this short a while before it was read may change again without another time:
+// 2 s is the coarsest time of a file system, that of FAT.
+inline constexpr Nanos kSettled = seconds(2);
 inline constexpr size_t kReadBytes = 1 << 20;  // of an incomplete file, read at once
 
 inline constexpr size_t kMostSessions = 8;  // copies that one listener receives at once

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clocks.h"
 #include "base/write_error.h"
 #include "copying/params.h"
 
@@ -131,6 +132,7 @@ Result<PartRead> read_part(const SafeFolder::Place& place, const std::function<b
   struct stat found {};
   if (!file.valid() || fstat(file.number(), &found) != 0 || !is_own(found)) return part;
   part.state = state_of(found);
+  part.settled = wall_now() - Nanos{part.state.changed_ns} > params::kSettled;
   const int64_t bytes = digest_file(file.number(), part.state.bytes, part.digest, stopped);
   if (bytes < 0) return not_read(name);
   const bool whole = bytes == found.st_size && fstat(file.number(), &found) == 0;

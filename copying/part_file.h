@@ -37,6 +37,7 @@ int64_t nanoseconds_of(const timespec& time);
 struct PartRead {
   FileState state;
   Digest digest;
+  bool settled = false;  // a later change shows in the state
 };
 FileState part_state(const SafeFolder::Place& place);
 // `stopped` is asked between pieces. Errors: kSystem (unreadable), kCancelled.
@@ -46,9 +47,8 @@ class PartFile {
  public:
   // Opens or makes it. What has its name and is no file of this user's alone is removed first:
   // another name of the same file would be written, too. One that another copy writes is left.
-  // Errors: kInUse (another copy writes it),
-  // kInvalid (a folder has the name), kPermission, kExhausted (full disk), kSystem. `path` is for
-  // messages.
+  // Errors: kInUse (another copy writes it), kInvalid (a folder has the name), kPermission,
+  // kExhausted (full disk), kSystem. `path` is for messages.
   static Result<PartFile> open(const SafeFolder::Place& place, const std::string& path);
 
   // Keeps its first `from` bytes. Errors: kInvalid if it has fewer.

@@ -210,7 +210,7 @@ Result<void> Store::start(const Record& record) {
   Writing writing{.id = record.id, .part = std::move(*part), .digest = {}};
   if (Result<void> kept = writing.part.keep(record.from); !kept) return kept;
   const auto known = std::ranges::find(kept_parts_, record.id, &KeptPart::id);
-  if (known != kept_parts_.end() && known->read.state.bytes == record.from &&
+  if (known != kept_parts_.end() && known->read.settled && known->read.state.bytes == record.from &&
       known->read.state == writing.part.opened()) {
     writing.digest = std::move(known->read.digest);
   } else if (record.from > 0) {
