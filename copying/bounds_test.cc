@@ -96,6 +96,24 @@ TEST_F(BoundsTest, ASendersMemoryDoesNotGrowWithItsReceiversWords) {
   EXPECT_LT(mallinfo2().uordblks, before + (16 << 20));
 }
 
+// A message of the shortest records that all fail: each has an answer with its reason. Beside the
+// 64 messages of 1 MiB it stays below the 100 MiB that a copy may hold.
+TEST_F(BoundsTest, AReceiversMemoryDoesNotGrowWithFailures) {
+  std::vector<std::byte> message(1 << 20);
+  RecordWriter writer(message);
+  ASSERT_TRUE(writer.add({.kind = RecordKind::kHello, .version = 1}));
+  size_t records = 0;
+  while (writer.add({.kind = RecordKind::kFolder, .path = ""})) ++records;
+  EXPECT_GT(records, 30'000u);
+  Store store({folder_});
+  std::vector<Record> answers;
+  const auto in_use = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const size_t before = in_use();
+  ASSERT_TRUE(store.take(std::span(message).first(writer.bytes()), answers));
+  EXPECT_EQ(answers.size(), records + 1);
+  EXPECT_LT(in_use(), before + (30 << 20));
+}
+
 TEST_F(BoundsTest, APartThatIsOfferedOftenIsReadOnce) {
   write_file(folder_ + "/.x.heddle-part", std::string(8 << 20, 'x'));
   int asked = 0;

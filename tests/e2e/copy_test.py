@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""heddle copy: trees, keys, either end killed and gone on with, a full disk, two copies at once."""
+"""heddle copy: trees, keys, either end killed and gone on with, a full disk, two copies at once, a real sshd."""
 
 import contextlib
 import filecmp
@@ -11,7 +11,9 @@ import tempfile
 import time
 import unittest
 
+import lab_fabric
 import program
+import ssh_lab
 
 # A path's quiet peer is dead after this.
 QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "1500"}
@@ -210,6 +212,46 @@ class Copy(unittest.TestCase):
             missing = self.copy(port, source=str(self.folder / "missing"))
         self.assertEqual(missing.returncode, 1)
         self.assertRegex(missing.stderr, "cannot read .*missing': No such file")
+
+
+@unittest.skipIf(ssh_lab.MISSING, str(ssh_lab.MISSING))
+class Ssh(unittest.TestCase):
+    """Host h1 of a lab has an sshd; the sender is on h0."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.machines = ssh_lab.SshLab(lab_fabric.LEAF_SPINE, ("h1",), "cpssh")
+        cls.addClassCleanup(cls.machines.close)
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="cp")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.source = self.folder / "from"
+        self.source.mkdir()
+        (self.source / "file").write_bytes(os.urandom(1_000_000))
+
+    def copy(self, via, target, *more):
+        return self.machines.at("h0", "copy", "--via", via, "--json", *more, "--", f"{self.source}/", target)
+
+    def test_a_receiver_is_started_by_ssh_also_behind_a_greeting_of_the_shell_there(self):
+        for greeting in ("", "echo Welcome to {host}; echo; "):
+            target = self.folder / f"to{len(greeting)}"
+            done = self.copy(self.machines.via.replace("{command}", greeting + "{command}"), f"h1:{target}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((target / "file").read_bytes(), (self.source / "file").read_bytes())
+
+    def test_a_dry_run_by_ssh_makes_no_folder(self):
+        done = self.copy(self.machines.via, f"h1:{self.folder}/to", "--dry-run")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["files"], 1)
+        self.assertEqual(os.listdir(self.folder), ["from"])
+
+    def test_an_option_of_ssh_is_no_host(self):
+        done = self.copy(self.machines.via, f"-oProxyCommand=touch${{IFS}}{self.folder}/evil:to")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("no name of a host", done.stderr)
+        self.assertEqual(os.listdir(self.folder), ["from"])
 
 
 if __name__ == "__main__":
