@@ -1,4 +1,4 @@
-"""Run by each of two ranks of backend_test.py: jobs of DistributedDataParallel and of plain calls, each recorded in a
+"""Run by each of two ranks of waits_test.py: jobs of DistributedDataParallel and of plain calls, each recorded in a
 folder of its own, and how long this rank's caller was blocked by its own count. Prints "passed NAME" a job on rank 0.
 
     waits.py FOLDER     FOLDER/NAME is a job's recording, FOLDER/NAME.RANK.json what the rank counted
