@@ -2,6 +2,8 @@
 # CMakePresets.json and cmake/, longer steps are in scripts/.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
+# The slowest tests mostly wait.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 PRESET ?= release
 PYTHON ?= /usr/bin/python3
 
@@ -12,7 +14,7 @@ PYTHON ?= /usr/bin/python3
 help: ## list these commands
 	@echo "heddle: make COMMAND"
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
-	@echo "Settings: PREFIX=$(PREFIX) JOBS=$(JOBS) PRESET=$(PRESET) SECONDS=$(or $(SECONDS),60)"
+	@echo "Settings: PREFIX=$(PREFIX) JOBS=$(JOBS) TEST_JOBS=$(TEST_JOBS) PRESET=$(PRESET) SECONDS=$(or $(SECONDS),60)"
 
 setup: ## install what the build needs (quiet when nothing is missing)
 	@scripts/setup
@@ -22,7 +24,7 @@ build: setup ## build the programs and libraries, without tests: build/release/b
 
 test: setup ## build and run all tests, those of PyTorch's backend where there is torch
 	@scripts/build $(PRESET) $(JOBS) --target all heddle_torch
-	@scripts/run_tests $(PRESET) $(JOBS)
+	@scripts/run_tests $(PRESET) $(TEST_JOBS)
 
 verify: build ## build, then show a transfer, all-reduces and a training, beside TCP
 	@$(MAKE) --no-print-directory torch || echo "warning: without PyTorch there is no training below" >&2
@@ -57,11 +59,11 @@ try-packages: ## install them in a bare root, run them there, remove them (as ro
 
 asan: setup ## run all tests with the address and undefined-behaviour sanitizers
 	@scripts/build asan $(JOBS)
-	@scripts/run_tests asan $(JOBS)
+	@scripts/run_tests asan $(TEST_JOBS)
 
 tsan: setup ## run all tests with the thread sanitizer
 	@scripts/build tsan $(JOBS)
-	@scripts/run_tests tsan $(JOBS)
+	@scripts/run_tests tsan $(TEST_JOBS)
 
 fuzz: ## fuzz every target for SECONDS (default 60) with libFuzzer
 	@scripts/setup --fuzz
