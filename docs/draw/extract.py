@@ -149,7 +149,8 @@ def training(document):
         parts = document["parts"]
         return [figure("training_wan", "Training a small network on two sites that 20 Mb/s join, RTT 20 ms",
                        "steps a minute", [f"{part['ranks']} ranks" for part in parts],
-                       [(name, [part["steps_a_minute"][name] for part in parts]) for name in ("heddle", "gloo")], 0)]
+                       [(label, [part["steps_a_minute"][name] for part in parts])
+                        for name, label in (("heddle", "heddle"), ("gloo", "Gloo"))], 0)]
     return [figure("training", "Training ResNet-18: images a second, heddle to Gloo", "times as fast",
                    ["heddle to Gloo"],
                    [(f"{part['ranks']} ranks, {places[part['on']]}", [part["to_gloo"]]) for part in document["parts"]],
