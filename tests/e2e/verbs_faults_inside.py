@@ -202,6 +202,32 @@ def down(mode):
     return found
 
 
+def removed(mode):
+    """The listener's RDMA device is removed: soft-RoCE's removal waits for the end of programs that have opened it."""
+    served = listener(mode)
+    client = transfer(mode, 8)
+    found = {"began": flows(mode, client)}
+    with subprocess.Popen(["rdma", "link", "delete", "rxe1"]) as removal:
+        found["client"] = client.end()
+        found["served"] = served.stop()
+        found["removal"] = removal.wait(LIMIT_S)
+    subprocess.run(["rdma", "link", "add", "rxe1", "type", "rxe", "netdev", "h1"], check=True)
+    served = listener(mode)
+    found["next client"] = transfer(mode, 1).end()
+    found["next served"] = served.stop()
+    return found
+
+
+def mtu(mode):
+    """The receiver's link carries 1,500 bytes, the sender's 9,000: packets of queue pairs must fit both."""
+    subprocess.run(["ip", "link", "set", "h1", "mtu", "1500"], check=True)
+    served = listener(mode)
+    client = transfer(mode, 3)
+    found = {"flows": flows(mode, client), "client": client.end(), "served": served.stop()}
+    subprocess.run(["ip", "link", "set", "h1", "mtu", "9000"], check=True)
+    return found
+
+
 def several(mode):
     """Three clients of one listener; one is killed."""
     served = listener(mode)
@@ -241,7 +267,8 @@ def late(program, which):
     return {"status": done.returncode, "output": done.stdout}
 
 
-SCENARIOS = {"pairs": pairs, "killed": killed, "down": down, "several": several, "ipv6": ipv6, "late": late}
+SCENARIOS = {"pairs": pairs, "killed": killed, "down": down, "removed": removed, "mtu": mtu,
+             "several": several, "ipv6": ipv6, "late": late}
 
 
 def main(heddle, names):

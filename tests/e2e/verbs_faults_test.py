@@ -18,7 +18,8 @@ ALL = os.environ.get("VERBS_FAULTS") == "all"
 LATE_WRITES = os.environ.get("VERBS_VM_TEST", "")
 SCENARIOS = ["pairs:rc", "pairs:uc", "killed:rc", "down:uc"]
 if ALL:
-    SCENARIOS += ["killed:uc", "down:rc", "down:udp", "several:rc", "several:uc", "ipv6"]
+    SCENARIOS += ["killed:uc", "down:rc", "down:udp", "removed:rc", "mtu:rc", "mtu:uc", "several:rc",
+                  "several:uc", "ipv6"]
 BOOT_LIMIT_S, LIMIT_S = (900, 1000) if ALL else (400, 440)
 # The tests' environment has no home; the kernel is in the caller's cache.
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -119,6 +120,20 @@ class Faults(unittest.TestCase):
         self.assertLess(found["error after s"], MOST_S)
         self.assert_complete(found["next client"])
         self.assertTrue(found["released"])
+        self.assert_stopped(found["served"])
+
+    @each_of("removed")
+    def test_a_device_goes_when_the_programs_that_use_it_have_ended(self, found):
+        self.assertTrue(found["began"], found)
+        self.assert_complete(found["client"])
+        self.assert_stopped(found["served"])
+        self.assertEqual(found["removal"], 0)
+        self.assert_complete(found["next client"])
+
+    @each_of("mtu")
+    def test_packets_fit_the_smaller_mtu_of_both_ends(self, found):
+        self.assertTrue(found["flows"], found)
+        self.assert_complete(found["client"])
         self.assert_stopped(found["served"])
 
     @each_of("ipv6")
