@@ -4,9 +4,9 @@ followed as results.json below $OUT.
 Usage: verbs_faults_inside.py HEDDLE SCENARIO[:MODE]... [late:PROGRAM:FILTER]
 """
 
-import contextlib
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -86,13 +86,10 @@ def until(reached, limit_s=LIMIT_S):
 
 def listener(mode, interface="h1"):
     served = Heddle(interface, mode, "perf", "--listen")
-    with contextlib.suppress(FileNotFoundError):
-        until(lambda: served.ended() or ":490C " in _sockets())  # port 18700
+    # At port 18700.
+    tables = [pathlib.Path("/proc/net", table) for table in ("udp", "udp6")]
+    until(lambda: served.ended() or any(":490C " in table.read_text(encoding="ascii") for table in tables))
     return served
-
-
-def _sockets():
-    return "".join(open(f"/proc/net/{table}", encoding="ascii").read() for table in ("udp", "udp6"))
 
 
 def transfer(mode, seconds, host=LISTENER, interface="h0", **options):
