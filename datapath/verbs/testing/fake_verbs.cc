@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <map>
 #include <utility>
@@ -62,7 +63,12 @@ struct FakeVerbs::Nic {
     made.pair.qp_num = number;
     return &made.pair;
   }
+  static bool busy() { return only()->busy_calls > 0 && only()->busy_calls-- > 0; }
+  static int modify_pair(ibv_qp* /*pair*/, ibv_qp_attr* /*attributes*/, int /*mask*/) {
+    return busy() ? EBUSY : 0;
+  }
   static int destroy_pair(ibv_qp* pair) {
+    if (busy()) return EBUSY;
     only()->pairs.erase(pair->qp_num);
     return 0;
   }
@@ -108,6 +114,7 @@ struct FakeVerbs::Nic {
   std::deque<ibv_event_type> events;
   std::map<uint32_t, Pair> pairs;  // that are alive
   uint32_t made = 0;
+  int busy_calls = 0;
   bool refuses_receives = false;
 };
 
@@ -149,7 +156,7 @@ FakeVerbs::FakeVerbs() : nic_(std::make_unique<Nic>()) {
   library_.get_async_event = &Nic::take_event;
   library_.ack_async_event = [](ibv_async_event*) {};
   library_.create_qp = &Nic::create_pair;
-  library_.modify_qp = [](ibv_qp*, ibv_qp_attr*, int) { return 0; };
+  library_.modify_qp = &Nic::modify_pair;
   library_.destroy_qp = &Nic::destroy_pair;
 }
 
@@ -189,6 +196,7 @@ void FakeVerbs::arrive_without_immediate(uint32_t queue_pair) {
   nic_->arrive(queue_pair, IBV_WC_RECV, 0, 0x01020304);
 }
 
+void FakeVerbs::be_busy(int calls) { nic_->busy_calls = calls; }
 void FakeVerbs::refuse_receives() { nic_->refuses_receives = true; }
 
 }  // namespace heddle::datapath

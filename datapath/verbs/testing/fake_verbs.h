@@ -45,6 +45,8 @@ class FakeVerbs {
   // A receive of this queue pair ends well: a write with an immediate, or a plain send of the peer.
   void arrive(uint32_t queue_pair, uint32_t immediate);
   void arrive_without_immediate(uint32_t queue_pair);
+  // This many calls that change or end a queue pair find it busy.
+  void be_busy(int calls);
   // From now on no queue takes a receive.
   void refuse_receives();
 
