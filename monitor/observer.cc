@@ -17,11 +17,13 @@ void Observer::take(size_t file, const events::AnyEvent& event, int64_t at_ns) {
     diagnosis_.builder().add_process(recording_.facts(fresh).identity,
                                      {.closed = recording_.facts(fresh).closed,
                                       .clock_error_ns = recording_.clock_error_ns(fresh)});
+    series_.add_process();
     processes_.emplace_back();
     // Before its first event: later it changes between looks only.
     diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   }
   diagnosis_.builder().add(static_cast<uint32_t>(file), event, at_ns);
+  series_.add(file, event, at_ns);
   Process& process = processes_[file];
   ++process.events;
   ++events_;
@@ -94,7 +96,7 @@ WatchState Observer::state() const {
     const Process& process = processes_[file];
     state.processes.push_back({party.name, party.host, party.rank, process.events,
                                recording_.missed_events(file), process.last_at_ns, facts.closed,
-                               process.heard});
+                               process.heard, series_.total(file), series_.recent_calls(file)});
   }
   state.lasting = diagnosis_.alarms().lasting();
   state.past = {diagnosis_.alarms().past().begin(), diagnosis_.alarms().past().end()};

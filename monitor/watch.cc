@@ -35,6 +35,7 @@ class Watch {
     Observer observer(folders_);
     WatchState state;
     Nanos next = steady_now();
+    Nanos sample_at = next + options_.series_every;
     while (!options_.interrupted()) {
       take_feeds(next);
       const Nanos now = steady_now();
@@ -45,7 +46,12 @@ class Watch {
       warn_of_hosts();
       state = observer.state();
       for (const AlarmChange& change : changes) options_.changed(change, state);
-      options_.looked({fs::path(options_.folder).filename().string(), state, hosts(now)});
+      const bool due = now >= sample_at || state.over;
+      if (due) sample_at = std::max(sample_at + options_.series_every, now);
+      const WatchDocument document{fs::path(options_.folder).filename().string(), state,
+                                   hosts(now)};
+      options_.looked(document);
+      if (due) options_.sampled(document, observer.cut_series());
       if (state.over) break;
     }
     return state;
