@@ -26,6 +26,9 @@ inline constexpr int kLooksToRaiseSlow = 6;
 inline constexpr int kWeightOfWhole = 3;
 // Parts of ranks in operations that are kept, about 200 bytes each. Range 50,000 to 1,000,000.
 inline constexpr size_t kMostParts = 200'000;
+// And as many of each rank where these are more: some 20 s of a job that makes ten calls a second,
+// as slowness is judged after 20 operations. Range 100 to 1,000.
+inline constexpr size_t kPartsARank = 200;
 // Alarms that are over and still shown. Range 10 to 10,000.
 inline constexpr size_t kMostPast = 100;
 
@@ -46,6 +49,19 @@ inline constexpr size_t kMostPublishedAlarms = 50;
 inline constexpr size_t kMostPublishedHosts = 50;
 // Sentences of a list, and evidence of a fault. Range 5 to 100.
 inline constexpr size_t kMostPublishedNotes = 20;
+
+// --- rows in a database ---
+
+// Rows are sent this often, or when a batch reaches this size: ClickHouse wants few large inserts.
+// Range 1 to 60 s; 256 KiB to 16 MiB.
+inline constexpr Nanos kStoreEvery = seconds(5);
+inline constexpr size_t kBatchBytes = size_t{4} << 20;
+// That wait for the server: of 10,000 ranks, a minute. Range 4 MiB to 1 GiB.
+inline constexpr size_t kMostStoredBytes = size_t{32} << 20;
+// For an answer. Range 5 to 120 s.
+inline constexpr Nanos kLongestRequest = seconds(20);
+// Times that the server refuses a batch before it is dropped. Range 2 to 10.
+inline constexpr int kMostRefusals = 3;
 
 // --- the overview of a site ---
 

@@ -45,6 +45,7 @@ constexpr const char* kExample = R"(Example:
   heddle monitor job --json | jq -r 'select(.event == "raised") | .summary'
   heddle monitor job --publish nats://nats.example/site   and so for each job of a site
   heddle monitor --all nats://nats.example/site           the faults of all of them
+  heddle monitor job --store clickhouse://ch.example/heddle
   heddle monitor job --policy steer.toml                  prints what it would do
   heddle monitor job --policy steer.toml --act --audit /var/log/heddle/steering.jsonl
 
@@ -58,7 +59,8 @@ standard input. The watch ends with the job.
 SUBJECT.JOB.ID; --all shows what monitors have published there, and marks a job stale whose monitor
 is silent. User and password, or a token, are read from --nats-access FILE, or from
 HEDDLE_NATS_USER and HEDDLE_NATS_PASSWORD, or HEDDLE_NATS_TOKEN. Without its server the watch goes
-on; what waits too long is dropped, and how much is said.
+on; what waits too long is dropped, and how much is said. --store keeps the same in tables of a
+ClickHouse database; user and password are those of `heddle record export`.
 --policy decides by a file what is done about which fault: drain a node of Slurm, set a condition or
 a taint of a Kubernetes node, run a command. Without --act that is printed and nothing is done. With
 it an active test confirms the fault first, limits hold, and each decision is a line of the audit
@@ -152,6 +154,7 @@ class Monitor {
         .folder = options_.folder, .hosts = {}, .shell = {}, .copies = {}, .interrupted = [this] {
           if (hook_) hook_->poll(steady_now());
           if (driver_) driver_->poll(steady_now());
+          if (site_) site_->poll(steady_now());
           return lab::noted_signal() != 0 || !check_output();
         }};
     made.every = *parse_duration(options_.every);
@@ -208,7 +211,7 @@ class Monitor {
   }
 
   Result<void> publish() {
-    if (options_.site.publish.empty()) return {};
+    if (options_.site.publish.empty() && options_.site.store.empty()) return {};
     monitor::PublishedJob job{.name = options_.name.empty() ? job_name() : options_.name,
                               .host = own_host(),
                               .folder = whole_path(),

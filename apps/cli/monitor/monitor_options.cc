@@ -35,23 +35,23 @@ std::vector<CLI::Option*> add_publish_options(CLI::App& command, MonitorOptions&
   auto* const publish = command.add_option("--publish", options.site.publish,
                                            "publish faults, state and series to a server of NATS");
   publish->type_name("ADDRESS");
-  auto* const name = command.add_option("--name", options.name, "of the job, in what is published")
+  auto* const name = command.add_option("--name", options.name, "of the job there")
                          ->type_name("NAME")
-                         ->default_str("the folder's name")
-                         ->needs(publish);
+                         ->default_str("the folder's name");
   auto* const state_every =
-      command
-          .add_option("--state-every", options.site.state_every, "time between published states")
+      command.add_option("--state-every", options.site.state_every, "time between such states")
           ->type_name("DURATION")
           ->check(duration_value(millis(200)))
-          ->capture_default_str()
-          ->needs(publish);
+          ->capture_default_str();
   auto* const series_every =
-      command.add_option("--series-every", options.series_every, "interval of series of ranks")
+      command.add_option("--series-every", options.series_every, "interval of such series")
           ->type_name("DURATION")
           ->check(duration_value(seconds(1)))
           ->capture_default_str();
-  return {publish, name, state_every, series_every};
+  auto* const store = command.add_option("--store", options.site.store,
+                                         "keep faults, state and series in a ClickHouse database");
+  store->type_name("ADDRESS");
+  return {publish, name, state_every, series_every, store};
 }
 
 std::vector<CLI::Option*> add_policy_options(CLI::App& command, MonitorOptions& options) {

@@ -93,8 +93,8 @@ class Families {
         static_cast<double>(document_.server.dropped), metrics::Type::kCounter);
     add("not_read_total", "Messages that are no monitor's, or of one job too many.",
         static_cast<double>(document_.not_read), metrics::Type::kCounter);
-    of_jobs("job_heard", "1: the job's monitor publishes its state.",
-            [](const OverviewJob& job) { return job.state == JobState::kWatched ? 1.0 : 0.0; });
+    of_jobs("job_heard", "0: the job's monitor is silent, and the job is not over.",
+            [](const OverviewJob& job) { return job.state == JobState::kStale ? 0.0 : 1.0; });
     of_jobs("job_alarms", "Faults of the job that last.",
             [](const OverviewJob& job) { return static_cast<double>(job.alarms.size()); });
     of_jobs("job_processes", "Processes of the job.", [](const OverviewJob& job) {

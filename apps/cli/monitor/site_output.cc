@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
+#include "apps/cli/monitor/database_access.h"
 #include "base/clocks.h"
 #include "base/quantity.h"
 #include "messaging/nats_address.h"
@@ -20,73 +23,131 @@ constexpr Nanos kWarnEvery = seconds(10);
 
 Result<std::unique_ptr<SiteOutput>> SiteOutput::make(const SiteOptions& options,
                                                      monitor::PublishedJob job, Warn warn) {
+  std::unique_ptr<SiteOutput> made(
+      new SiteOutput(*parse_duration(options.state_every), std::move(warn)));
+  if (!options.publish.empty()) {
+    if (Result<void> opened = made->open_publisher(options, job); !opened) {
+      return fail(std::move(opened).error());
+    }
+  }
+  if (!options.store.empty()) {
+    if (Result<void> opened = made->open_store(options, job); !opened) {
+      return fail(std::move(opened).error());
+    }
+  }
+  return made;
+}
+
+Result<void> SiteOutput::open_publisher(const SiteOptions& options,
+                                        const monitor::PublishedJob& job) {
   Result<messaging::NatsAddress> address = messaging::parse_nats_address(options.publish);
   if (!address) return fail(std::move(address).error());
   Result<messaging::NatsAccess> access = messaging::read_nats_access(options.access);
   if (!access) return fail(std::move(access).error());
-  const Nanos every = *parse_duration(options.state_every);
-  monitor::Publication publication(address->subject, job, every);
+  publication_ = std::make_unique<monitor::Publication>(address->subject, job, every_);
   Result<std::unique_ptr<messaging::Publisher>> publisher =
       messaging::Publisher::start({.address = std::move(*address),
                                    .access = std::move(*access),
                                    .name = "heddle monitor " + messaging::subject_token(job.name)});
   if (!publisher) return fail(std::move(publisher).error());
-  return std::unique_ptr<SiteOutput>(
-      new SiteOutput(std::move(*publisher), std::move(publication), every, std::move(warn)));
+  publisher_ = std::move(*publisher);
+  return {};
 }
 
-SiteOutput::SiteOutput(std::unique_ptr<messaging::Publisher> publisher,
-                       monitor::Publication publication, Nanos every, Warn warn)
-    : publisher_(std::move(publisher)),
-      publication_(std::move(publication)),
-      every_(every),
-      warn_(std::move(warn)) {}
+Result<void> SiteOutput::open_store(const SiteOptions& options, const monitor::PublishedJob& job) {
+  Result<monitor::StoreAddress> address = monitor::parse_store_address(options.store);
+  if (!address) return fail(std::move(address).error());
+  const Result<recordings::HttpPost> post =
+      recordings::HttpPost::to(address->url, credentials_of_environment());
+  if (!post) return fail(post.error());
+  store_ = std::make_unique<monitor::Store>(*post, std::move(address->database), job);
+  return {};
+}
+
+messaging::PublisherState SiteOutput::published() const {
+  return publisher_ ? publisher_->state() : messaging::PublisherState{};
+}
 
 void SiteOutput::change(const monitor::AlarmChange& change, const monitor::WatchState& state) {
-  publisher_->post(publication_.change(change, state));
+  if (publisher_) publisher_->post(publication_->change(change, state));
+  if (store_) store_->add(change, state);
 }
 
 void SiteOutput::look(const monitor::WatchDocument& document, Nanos now) {
   last_ = document;
   if (now >= state_at_ && !document.state.over) {
     state_at_ = now + every_;
-    publisher_->post(publication_.state(document, publisher_->state(), false));
+    if (publisher_) publisher_->post(publication_->state(document, published(), false));
+    if (store_) store_->add(document);
   }
   warn_of_changes();
 }
 
 void SiteOutput::sample(const monitor::WatchDocument& document,
                         const monitor::SeriesInterval& interval) {
-  for (messaging::Message& each : publication_.series(document, interval)) {
+  if (store_) store_->add(document, interval);
+  if (!publisher_) return;
+  for (messaging::Message& each : publication_->series(document, interval)) {
     publisher_->post(std::move(each));
   }
 }
 
+void SiteOutput::poll(Nanos now) {
+  if (store_) store_->poll(now);
+}
+
 void SiteOutput::finish(bool interrupted) {
-  const messaging::PublisherState state = publisher_->state();
-  publisher_->post(publication_.state(last_, state, true));
+  const messaging::PublisherState state = published();
+  if (publisher_) publisher_->post(publication_->state(last_, state, true));
+  if (store_) {
+    store_->add(last_);
+    finish_store(interrupted ? kInterruptedWithin : kFinishWithin);
+  }
   const Nanos within = !interrupted      ? kFinishWithin
                        : state.connected ? kInterruptedWithin
                                          : Nanos{};
-  if (!publisher_->finish(within)) {
+  if (publisher_ && !publisher_->finish(within)) {
     warn_(fmt::format("{} could not be published",
                       counted_text(publisher_->state().waiting, "message")));
   }
   warn_of_changes();
 }
 
-// Each complaint once, and at intervals how much was dropped.
+void SiteOutput::finish_store(Nanos within) {
+  store_->finish();
+  const Nanos end = steady_now() + within;
+  while (store_->busy() && steady_now() < end) {
+    store_->poll(steady_now());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  if (!store_->busy()) return;
+  warn_(fmt::format("{} could not be stored", counted_text(store_->state().waiting, "row")));
+}
+
 void SiteOutput::warn_of_changes() {
-  const messaging::PublisherState state = publisher_->state();
-  if (state.complaint != complaint_ && !state.complaint.empty()) warn_(state.complaint);
-  complaint_ = state.complaint;
+  if (publisher_) {
+    const messaging::PublisherState state = publisher_->state();
+    warn_of(of_publisher_, state.complaint, state.dropped, "message");
+  }
+  if (store_) {
+    const monitor::StoreState state = store_->state();
+    warn_of(of_store_, state.complaint, state.dropped, "row");
+  }
+}
+
+// Each complaint once, and at intervals how much was dropped.
+void SiteOutput::warn_of(Reported& reported, const std::string& complaint, uint64_t dropped,
+                         const char* what) {
+  if (std::exchange(reported.complaint, complaint) != complaint && !complaint.empty()) {
+    warn_(complaint);
+  }
   const Nanos now = steady_now();
-  if (state.dropped <= dropped_ || now < dropped_at_ + kWarnEvery) return;
-  warn_(fmt::format("{} could not be published in time and {} dropped, {} in all",
-                    counted_text(state.dropped - dropped_, "message"),
-                    state.dropped - dropped_ == 1 ? "was" : "were", state.dropped));
-  dropped_ = state.dropped;
-  dropped_at_ = now;
+  if (dropped <= reported.dropped || now < reported.at + kWarnEvery) return;
+  const uint64_t more = dropped - reported.dropped;
+  warn_(fmt::format("{} could not be sent in time and {} dropped, {} in all",
+                    counted_text(more, what), more == 1 ? "was" : "were", dropped));
+  reported.dropped = dropped;
+  reported.at = now;
 }
 
 }  // namespace heddle::cli

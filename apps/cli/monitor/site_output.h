@@ -1,5 +1,6 @@
 // SiteOutput: where a watched job's faults, state and series go beside this program's output: to a
-// site's NATS. The watch calls it after each look; it never waits for a network.
+// site's NATS, to a ClickHouse database, or both. The watch calls it after each look; it never
+// waits for a network.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "messaging/publisher.h"
 #include "monitor/publication.h"
+#include "monitor/store.h"
 
 namespace heddle::cli {
 
@@ -17,6 +19,7 @@ struct SiteOptions {
   std::string publish;  // address; empty: nothing is published
   std::string access;   // file; empty: the environment
   std::string state_every = "2s";
+  std::string store;  // address; empty: nothing is stored
 };
 
 class SiteOutput {
@@ -30,25 +33,37 @@ class SiteOutput {
   void change(const monitor::AlarmChange& change, const monitor::WatchState& state);
   void look(const monitor::WatchDocument& document, Nanos now);
   void sample(const monitor::WatchDocument& document, const monitor::SeriesInterval& interval);
-  // Says that this monitor ends, and waits for what is in flight: 5 s at most,
-  // after an interrupt one.
+  // Between looks, often.
+  void poll(Nanos now);
+  // Says that this monitor ends, and waits for what is in flight: 5 s at most, after an interrupt
+  // one.
   void finish(bool interrupted);
-  messaging::PublisherState published() const { return publisher_->state(); }
 
  private:
-  SiteOutput(std::unique_ptr<messaging::Publisher> publisher, monitor::Publication publication,
-             Nanos every, Warn warn);
+  // How much a destination has dropped, and its complaint: each is reported once.
+  struct Reported {
+    std::string complaint;  // that lasts
+    uint64_t dropped = 0;
+    Nanos at;
+  };
+  SiteOutput(Nanos every, Warn warn) : every_(every), warn_(std::move(warn)) {}
+  Result<void> open_publisher(const SiteOptions& options, const monitor::PublishedJob& job);
+  Result<void> open_store(const SiteOptions& options, const monitor::PublishedJob& job);
+  messaging::PublisherState published() const;
+  void finish_store(Nanos within);
   void warn_of_changes();
+  void warn_of(Reported& reported, const std::string& complaint, uint64_t dropped,
+               const char* what);
 
   std::unique_ptr<messaging::Publisher> publisher_;
-  monitor::Publication publication_;
+  std::unique_ptr<monitor::Publication> publication_;
+  std::unique_ptr<monitor::Store> store_;
   Nanos every_;
   Warn warn_;
   Nanos state_at_;
   monitor::WatchDocument last_;
-  std::string complaint_;  // that was reported, and lasts
-  uint64_t dropped_ = 0;   // that were reported
-  Nanos dropped_at_;
+  Reported of_publisher_;
+  Reported of_store_;
 };
 
 }  // namespace heddle::cli
