@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""heddle monitor --publish and --all with a real nats-server: what is published, and what a dead server or a dead
-monitor does."""
+"""heddle monitor --publish and --all with a real nats-server, and --store with a real ClickHouse (Debian's
+18.16): what is published and stored, and what a dead server or a dead monitor does."""
 
 import contextlib
 import json
@@ -13,6 +13,8 @@ import time
 import unittest
 import urllib.request
 
+import export_test
+import json_reference_test
 import nats_server
 import program
 
@@ -67,6 +69,12 @@ class Site(unittest.TestCase):
         self.addCleanup(client.close)
         return client
 
+    def expect_listed(self, document):
+        known = json_reference_test.listed("heddle monitor")
+        missing = [field for field in json_reference_test.fields(document)
+                   if not any(expression.fullmatch(field) for expression in known)]
+        self.assertEqual(missing, [], "docs/reference/json.md, 'heddle monitor', does not list them")
+
     def end(self, process, number=signal.SIGINT):
         process.process.send_signal(number)
         self.assertEqual(process.wait(), 128 + number, process.said())
@@ -98,7 +106,11 @@ class Published(Site):
             job.wait()
             self.assertEqual(monitor.wait(), 1, monitor.said())
             self.assertNotIn("warning", monitor.said())
+            for _, text in client.messages:
+                self.expect_listed(json.loads(text))
             overview.wait_for('"event":"over"')
+            for line in overview.lines:
+                self.expect_listed(json.loads(line))
             self.end(overview)
 
     def test_a_dead_monitor_is_stale_within_seconds_and_back_when_another_comes(self):
@@ -179,6 +191,7 @@ class Published(Site):
             self.assertRegex(done.stdout, r"(?m)^job +\S+ +watched ")
             done = program.run("monitor", "--all", f"nats://127.0.0.1:{server.port}/site", "--for", "2s", "--json")
             self.assertEqual(json.loads(done.stdout.splitlines()[-1])["jobs"][0]["job"], "job")
+            self.expect_listed(json.loads(done.stdout.splitlines()[-1]))
             self.end(monitor)
 
 
@@ -245,6 +258,92 @@ class Access(Site):
                 self.assertNotIn("warning", monitor.said())
 
 
+@unittest.skipIf(export_test.SERVER is None, "clickhouse-server is not installed: scripts/setup --clickhouse")
+class Stored(Site):
+    SETTINGS = {"HEDDLE_CLICKHOUSE_USER": "default", "HEDDLE_CLICKHOUSE_PASSWORD": export_test.PASSWORD}
+
+    def setUp(self):
+        super().setUp()
+        self.port = nats_server.tcp_port()
+        for folder in ("data", "tmp"):
+            (self.place / folder).mkdir()
+        (self.place / "config.xml").write_text(export_test.CONFIG.format(self.place, self.port), encoding="utf-8")
+        (self.place / "users.xml").write_text(export_test.USERS.format(export_test.PASSWORD), encoding="utf-8")
+
+    @contextlib.contextmanager
+    def server(self):
+        process = subprocess.Popen([export_test.SERVER, f"--config-file={self.place}/config.xml"], cwd=self.place,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            end = time.monotonic() + program.PATIENCE_S
+            while self.ask("SELECT 1") is None:
+                self.assertTrue(process.poll() is None and time.monotonic() < end, "it does not answer")
+                time.sleep(0.1)
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+    def ask(self, sql):
+        """Rows; nothing without a server, or without the table."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/", data=sql.encode(),
+                                         headers={"X-ClickHouse-User": "default",
+                                                  "X-ClickHouse-Key": export_test.PASSWORD})
+        with contextlib.suppress(OSError), urllib.request.urlopen(request, timeout=program.PATIENCE_S) as answer:
+            return [line.split("\t") for line in answer.read().decode().splitlines()]
+        return None
+
+    def wait_for(self, sql, is_it):
+        end = time.monotonic() + program.PATIENCE_S
+        while not is_it(rows := self.ask(sql)):
+            self.assertLess(time.monotonic(), end, rows)
+            time.sleep(0.2)
+
+    def watch(self, *options, settings=None):
+        return program.started("monitor", self.folder, "--json", "--every", "200ms", "--series-every", "1s",
+                               "--store", f"clickhouse://127.0.0.1:{self.port}/site", *options,
+                               settings={**self.SETTINGS, **(settings or {})})
+
+    def test_changes_states_and_series_are_rows(self):
+        with self.server(), self.job() as job, self.watch("--name", "it's\ta\njob") as monitor:
+            self.wait_for("SELECT count() FROM site.watched_series WHERE calls > 0 AND exposed_ns > 0 AND "
+                          "sent_bytes > 0 AND call_ns_p99 >= call_ns_p50 AND span_ns > 0",
+                          lambda rows: rows and int(rows[0][0]) > 3)
+            pid = self.stop_rank(1)
+            raised = json.loads(monitor.wait_for('"event":"raised".*_hang"'))
+            os.kill(pid, signal.SIGKILL)
+            job.wait()
+            self.assertEqual(monitor.wait(), 1, monitor.said())
+            self.assertNotIn("warning", monitor.said())
+            rows = self.ask("SELECT job, number, class, summary, processes, raised_ns, action FROM "
+                            f"site.watched_changes WHERE event = 'raised' AND number = {raised['number']}")
+            self.assertEqual(rows, [["it\\'s\\ta\\njob", str(raised["number"]), raised["class"],
+                                     raised["summary"], "['1']", str(raised["raised_ns"]), raised["try"]]])
+            (over, processes), = self.ask("SELECT over, processes FROM site.watched_states ORDER BY at_ns DESC LIMIT 1")
+            self.assertEqual((over, int(processes) >= 3), ("1", True))
+            (apart,), = self.ask("SELECT max(abs(toInt64(toUInt32(time)) - toInt64(toUInt32(now())))) FROM "
+                                 "site.watched_series")
+            self.assertLess(int(apart), 600)
+
+    def test_a_server_that_comes_later_gets_what_waited(self):
+        with self.watch() as monitor:
+            monitor.wait_for("cannot store rows")
+            with self.server():
+                self.wait_for("SELECT count() FROM site.watched_states", lambda rows: rows and int(rows[0][0]) > 0)
+                monitor.process.send_signal(signal.SIGTERM)
+                self.assertEqual(monitor.wait(), 143, monitor.said())
+            self.assertNotIn(export_test.PASSWORD, monitor.said())
+
+    def test_a_wrong_password_is_reported_and_disturbs_nothing(self):
+        with self.server(), self.job(), self.watch(settings={"HEDDLE_CLICKHOUSE_PASSWORD": "wrong"}) as monitor:
+            monitor.wait_for("cannot store rows.*assword")
+            pid = self.stop_rank(2)
+            monitor.wait_for('"event":"raised".*_hang"')
+            os.kill(pid, signal.SIGKILL)
+            self.assertEqual(monitor.wait(), 1, monitor.said())
+            monitor.wait_for("could not be stored")
+
+
 class Mistakes(Site):
     def test_they_are_named(self):
         readable = self.place / "readable"
@@ -255,7 +354,9 @@ class Mistakes(Site):
                             (("--publish", "nats://h/a b"), "subject"),
                             (("--publish", "nats://h", "--nats-access", str(readable)), "chmod 600"),
                             (("--publish", "nats://h", "--nats-access", "/none"), "/none"),
-                            (("--name", "x"), "--publish"),
+                            (("--store", "http://h/"), "begins with neither"),
+                            (("--store", "clickhouse://me:hunter2@h/"), "HEDDLE_CLICKHOUSE_USER"),
+                            (("--store", "clickhouse://h/a;b"), "letters, digits"),
                             (("--for", "1s"), "--all"),
                             (("--all", "nats://h"), "--all")):
             with self.subTest(words=words):
