@@ -62,6 +62,7 @@ class Observer {
 
  private:
   struct Process {
+    std::string folder;
     uint64_t events = 0;
     int64_t last_at_ns = 0;
     bool heard = true;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/clocks.h"
@@ -82,9 +83,10 @@ class Watch {
     for (const auto& feed : feeds_) watched.push_back({feed->descriptor(), POLLIN, 0});
     const Nanos left = std::clamp(next - steady_now(), Nanos{}, millis(100));
     ::poll(watched.data(), watched.size(), static_cast<int>((left + millis(1)) / millis(1)));
-    for (const auto& feed : feeds_) {
+    for (size_t i = 0; i < feeds_.size(); ++i) {
       if (options_.interrupted()) return;
-      feed->poll(steady_now());
+      feeds_[i]->poll(steady_now(),
+                      watched[i].revents == 0 ? std::span<char>() : std::span<char>(buffer_));
     }
   }
 
@@ -121,6 +123,7 @@ class Watch {
   const WatchOptions& options_;
   std::vector<std::string> folders_;
   std::vector<std::unique_ptr<HostFeed>> feeds_;
+  std::vector<char> buffer_ = std::vector<char>(size_t{256} << 10);
   std::vector<std::string> complaints_;  // reported ones that last, by feed
 };
 
