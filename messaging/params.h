@@ -17,9 +17,19 @@ inline constexpr size_t kMostReceived = 10'000;
 inline constexpr size_t kMostReceivedBytes = size_t{64} << 20;
 // Sent before the server is asked whether it has all of them. Range 10 to 10,000.
 inline constexpr size_t kMostAtOnce = 500;
+// And bytes: 1 Mbit/s carries them within the time for an answer. Range 64 KiB to 4 MiB.
+inline constexpr size_t kMostBytesAtOnce = size_t{256} << 10;
+// How long the last state is repeated without a new one: a look at many ranks may take its time,
+// and a monitor that hangs must be seen. Range 10 to 300 s.
+inline constexpr Nanos kLongestRepeat = seconds(60);
 
-// For a connection, and for an answer. Range 1 to 10 s.
+// For each step of a connection, and for an answer. Range 1 to 10 s.
 inline constexpr Nanos kAnswerWithin = seconds(3);
+// For all of a connection; then it is left alone. libnats 3.4 bounds each step by the above, but
+// neither the resolver's nor the handshake of TLS. Range 3 to 60 s.
+inline constexpr Nanos kConnectWithin = seconds(10);
+// That were left alone, each with a thread and a socket. Range 2 to 64.
+inline constexpr int kMostAbandoned = 8;
 // Until a server is tried again, doubled up to the longest. Range 0.1 to 2 s; 2 to 60 s.
 inline constexpr Nanos kFirstRetry = millis(250);
 inline constexpr Nanos kLongestRetry = seconds(5);

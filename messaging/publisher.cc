@@ -7,12 +7,18 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
+#include "base/clocks.h"
+#include "base/hash.h"
 #include "base/thread.h"
-#include "messaging/nats/connection.h"
+#include "messaging/backoff.h"
+#include "messaging/nats/connector.h"
 #include "messaging/params.h"
+#include "messaging/refusal.h"
 #include "messaging/waiting_messages.h"
 
 namespace heddle::messaging {
@@ -20,7 +26,10 @@ namespace heddle::messaging {
 class Publisher::Body {
  public:
   explicit Body(PublisherOptions options)
-      : options_(std::move(options)), waiting_({params::kMostWaiting, params::kMostWaitingBytes}) {}
+      : options_(std::move(options)),
+        connector_(options_.address, options_.access, options_.name),
+        backoff_(static_cast<uint64_t>(steady_now().count) ^ hash_text(options_.name)),
+        waiting_({params::kMostWaiting, params::kMostWaitingBytes}) {}
   ~Body() {
     {
       const std::scoped_lock lock(mutex_);
@@ -42,6 +51,10 @@ class Publisher::Body {
   void post(Message message) {
     {
       const std::scoped_lock lock(mutex_);
+      if (message.newest_only) {
+        newest_ = message;
+        newest_at_ = steady_now();
+      }
       count_dropped(waiting_.add(std::move(message)));
     }
     changed_.notify_all();
@@ -62,33 +75,30 @@ class Publisher::Body {
 
  private:
   void run() {
-    Nanos wait = params::kFirstRetry;
-    for (size_t attempt = 0; !ends(); ++attempt) {
-      Result<NatsConnection> made =
-          NatsConnection::make(options_.address, options_.access, options_.name, attempt);
+    while (!ends()) {
+      Result<NatsConnection> made = connector_.connect([this] { return ends(); });
+      if (ends()) return;
       if (made) {
         set_connected();
         const Error why = publish_until_lost(*made);
         if (ends()) return;
         lose(why, true);
-        wait = params::kFirstRetry;
       } else {
         lose(made.error(), false);
       }
-      pause_for(wait);
-      wait = std::min(wait * 2, params::kLongestRetry);
+      pause_for(backoff_.next());
     }
   }
 
   // Returns why it is lost.
   Error publish_until_lost(NatsConnection& connection) {
-    while (true) {
+    while (!ends()) {
       std::vector<Message> batch = next_batch();
-      if (batch.empty() && ends()) return {};
       const Result<void> sent = send(connection, batch);
       settle(sent.has_value(), std::move(batch));
       if (!sent) return sent.error();
     }
+    return {};
   }
 
   void settle(bool sent, std::vector<Message> batch) {
@@ -107,35 +117,62 @@ class Publisher::Body {
   // Without one, once in a while, to see whether the server is still there.
   std::vector<Message> next_batch() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::nanoseconds(params::kSignOfLife.count),
+    changed_.wait_for(lock, std::chrono::nanoseconds(quiet().count),
                       [this] { return ends_ || waiting_.size() > 0; });
-    std::vector<Message> batch = waiting_.take(params::kMostAtOnce);
+    std::vector<Message> batch = waiting_.take(params::kMostAtOnce, params::kMostBytesAtOnce);
     in_flight_ = batch.size();
     return batch;
   }
 
+  Nanos quiet() const {
+    if (options_.repeat_every == Nanos{}) return params::kSignOfLife;
+    return std::min(params::kSignOfLife, options_.repeat_every);
+  }
+
   Result<void> send(NatsConnection& connection, std::vector<Message>& batch) {
     const size_t most = connection.most_bytes();
+    for (const Message& each : batch) {
+      if (each.text.size() > most || refused_.contains(each.subject)) continue;
+      if (Result<void> sent = connection.publish(each.subject, each.text); !sent) return sent;
+    }
+    if (const auto last = to_repeat(); last && !refused_.contains(last->subject)) {
+      if (Result<void> sent = connection.publish(last->subject, last->text); !sent) return sent;
+    }
+    if (Result<void> flushed = connection.flush(params::kAnswerWithin); !flushed) return flushed;
+    set_confirmed();
     std::erase_if(batch, [this, most](const Message& each) {
       if (each.text.size() <= most) return false;
       drop_too_long(each, most);
       return true;
     });
-    for (const Message& each : batch) {
-      if (Result<void> sent = connection.publish(each.subject, each.text); !sent) return sent;
-    }
-    if (Result<void> flushed = connection.flush(params::kAnswerWithin); !flushed) return flushed;
     drop_refused(connection.refusal(), batch);
     return {};
   }
 
-  // It goes on for others, or until the server's rules are changed: no reason to connect again.
-  void drop_refused(const std::string& why, std::vector<Message>& batch) {
-    if (why.empty() || batch.empty()) return;
+  // The last one of `newest_only`, if it is time to send it again.
+  std::optional<Message> to_repeat() {
     const std::scoped_lock lock(mutex_);
-    state_.dropped += batch.size();
-    state_.complaint = "the server refuses what is published: " + why;
-    batch.clear();
+    const Nanos now = steady_now();
+    const Nanos since = std::max(newest_at_, repeated_at_);
+    if (options_.repeat_every == Nanos{} || !newest_ || now - since < options_.repeat_every) {
+      return std::nullopt;
+    }
+    if (now - newest_at_ >= params::kLongestRepeat) return std::nullopt;
+    repeated_at_ = now;
+    return newest_;
+  }
+
+  // Others go on. This connection sends no more of a refused subject: libnats keeps the last
+  // refusal, so another one would not be seen. A server whose rules change ends connections.
+  void drop_refused(const std::string& why, std::vector<Message>& batch) {
+    for (const Message& each : batch) {
+      if (refuses(why, each.subject)) refused_.insert(each.subject);
+    }
+    const std::scoped_lock lock(mutex_);
+    const size_t dropped = std::erase_if(
+        batch, [this](const Message& each) { return refused_.contains(each.subject); });
+    state_.dropped += dropped;
+    if (dropped > 0) state_.complaint = "the server refuses what is published: " + why;
   }
 
   void drop_too_long(const Message& message, size_t most) {
@@ -146,8 +183,17 @@ class Publisher::Body {
   }
 
   void set_connected() {
+    refused_.clear();
+    confirmed_ = false;
     const std::scoped_lock lock(mutex_);
     state_.connected = true;
+  }
+
+  // A connection that is lost before it has carried anything is no reason to hurry.
+  void set_confirmed() {
+    if (std::exchange(confirmed_, true)) return;
+    backoff_.reset();
+    const std::scoped_lock lock(mutex_);
     state_.complaint.clear();
   }
 
@@ -171,10 +217,18 @@ class Publisher::Body {
   }
 
   const PublisherOptions options_;
+  // Of its thread alone.
+  Connector connector_;
+  Backoff backoff_;
+  std::set<std::string> refused_;  // subjects, by this connection
+  bool confirmed_ = false;         // this connection has carried something
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   WaitingMessages waiting_;
-  size_t in_flight_ = 0;  // that the server has not confirmed yet
+  size_t in_flight_ = 0;           // that the server has not confirmed yet
+  std::optional<Message> newest_;  // of `newest_only`, the last one that was posted
+  Nanos newest_at_;
+  Nanos repeated_at_;
   PublisherState state_;
   bool ends_ = false;
   Thread thread_;

@@ -26,13 +26,16 @@ struct PublisherOptions {
   NatsAddress address;
   NatsAccess access;
   std::string name;  // of this client, in the server's lists
+  // Where no new one has come for this long, the last message of `newest_only` is repeated, for a
+  // minute at most, so that a monitor that is busy does not look dead. Zero: never.
+  Nanos repeat_every;
 };
 
 struct PublisherState {
   bool connected = false;
   std::string complaint;   // why it is not, or what was dropped last; empty: nothing is wrong
   uint64_t published = 0;  // messages that the server has confirmed
-  uint64_t dropped = 0;    // that it will never get
+  uint64_t dropped = 0;    // that it will never get: of a refused subject, too long, one too many
   uint64_t losses = 0;     // of a connection that was there
   size_t waiting = 0;
 };
@@ -42,7 +45,7 @@ class Publisher {
   // Errors: kUnavailable (there is no libnats), kExhausted (no thread). A server that cannot be
   // reached is none.
   static Result<std::unique_ptr<Publisher>> start(PublisherOptions options);
-  // Ends within the time that an answer may take.
+  // Ends within the time that an answer may take; what waits is lost (see finish()).
   ~Publisher();
   Publisher(const Publisher&) = delete;
   Publisher& operator=(const Publisher&) = delete;

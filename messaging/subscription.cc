@@ -8,15 +8,21 @@
 #include <optional>
 #include <utility>
 
+#include "base/clocks.h"
+#include "base/hash.h"
 #include "base/thread.h"
-#include "messaging/nats/connection.h"
+#include "messaging/backoff.h"
+#include "messaging/nats/connector.h"
 #include "messaging/params.h"
 
 namespace heddle::messaging {
 
 class Subscription::Body {
  public:
-  explicit Body(SubscriptionOptions options) : options_(std::move(options)) {}
+  explicit Body(SubscriptionOptions options)
+      : options_(std::move(options)),
+        connector_(options_.address, options_.access, options_.name),
+        backoff_(static_cast<uint64_t>(steady_now().count) ^ hash_text(options_.pattern)) {}
   ~Body() {
     {
       const std::scoped_lock lock(mutex_);
@@ -48,28 +54,23 @@ class Subscription::Body {
 
  private:
   void run() {
-    Nanos wait = params::kFirstRetry;
-    for (size_t attempt = 0; !ends(); ++attempt) {
-      Result<NatsConnection> made =
-          NatsConnection::make(options_.address, options_.access, options_.name, attempt);
-      if (made) {
-        const Error why = receive_until_lost(*made);
-        if (ends()) return;
-        lose(why);
-        wait = params::kFirstRetry;
-      } else {
-        lose(made.error());
-      }
-      pause_for(wait);
-      wait = std::min(wait * 2, params::kLongestRetry);
+    while (!ends()) {
+      Result<NatsConnection> made = connector_.connect([this] { return ends(); });
+      if (ends()) return;
+      const Error why = made ? receive_until_lost(*made) : made.error();
+      if (ends()) return;
+      lose(why);
+      pause_for(backoff_.next());
     }
   }
 
   // Returns why it is lost.
   Error receive_until_lost(NatsConnection& connection) {
     if (Result<void> made = connection.subscribe(options_.pattern); !made) return made.error();
+    Nanos asked_at = steady_now();
     if (Result<void> made = connection.flush(params::kAnswerWithin); !made) return made.error();
-    set_connected(connection.refusal());
+    set_connected(connection.refusal(), asked_at);
+    backoff_.reset();
     uint64_t dropped = 0;
     while (!ends()) {
       Result<std::optional<Received>> next = connection.next(params::kLook);
@@ -77,6 +78,10 @@ class Subscription::Body {
       const uint64_t more = connection.dropped();
       keep(std::move(*next), more - dropped);
       dropped = more;
+      if (steady_now() - asked_at < params::kSignOfLife) continue;
+      asked_at = steady_now();
+      if (Result<void> made = connection.flush(params::kAnswerWithin); !made) return made.error();
+      set_answered(asked_at);
     }
     return {};
   }
@@ -95,9 +100,16 @@ class Subscription::Body {
     received_.push_back(std::move(*message));
   }
 
-  void set_connected(const std::string& refusal) {
+  void set_answered(Nanos at) {
+    const std::scoped_lock lock(mutex_);
+    state_.answered_at = at;
+  }
+
+  void set_connected(const std::string& refusal, Nanos at) {
     const std::scoped_lock lock(mutex_);
     state_.connected = true;
+    state_.connected_at = at;
+    state_.answered_at = at;
     state_.complaint = refusal.empty() ? "" : "the server sends nothing: " + refusal;
   }
 
@@ -118,6 +130,9 @@ class Subscription::Body {
   }
 
   const SubscriptionOptions options_;
+  // Of its thread alone.
+  Connector connector_;
+  Backoff backoff_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Received> received_;

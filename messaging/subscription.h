@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/nanos.h"
 #include "base/result.h"
 #include "messaging/nats_address.h"
 
@@ -31,6 +32,10 @@ struct SubscriptionState {
   uint64_t received = 0;
   uint64_t dropped = 0;  // they came while too many waited
   uint64_t losses = 0;   // of a connection that was there
+  // By the steady clock: since when this connection is there, and until when the server is known to
+  // have sent what there was. The second stands still without one.
+  Nanos connected_at;
+  Nanos answered_at;
 };
 
 class Subscription {
@@ -38,6 +43,7 @@ class Subscription {
   // Errors: kUnavailable (there is no libnats), kExhausted (no thread). A server that cannot be
   // reached is none.
   static Result<std::unique_ptr<Subscription>> start(SubscriptionOptions options);
+  // Ends within the time that an answer may take.
   ~Subscription();
   Subscription(const Subscription&) = delete;
   Subscription& operator=(const Subscription&) = delete;

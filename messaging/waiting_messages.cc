@@ -48,10 +48,13 @@ uint64_t WaitingMessages::drop_too_many() {
   return dropped;
 }
 
-std::vector<Message> WaitingMessages::take(size_t most) {
+std::vector<Message> WaitingMessages::take(size_t most, size_t bytes) {
   std::vector<Message> taken;
+  size_t together = 0;
   while (taken.size() < most && size() > 0) {
-    taken.push_back(pop(important_.empty() ? others_ : important_));
+    together += bytes_of(next().front());
+    if (!taken.empty() && together > bytes) break;
+    taken.push_back(pop(next()));
   }
   return taken;
 }

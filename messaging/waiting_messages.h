@@ -21,8 +21,9 @@ class WaitingMessages {
 
   // Returns how many were dropped for it, itself included.
   uint64_t add(Message message);
-  // The next ones, at most `most`, in the order in which they were added, important ones first.
-  std::vector<Message> take(size_t most);
+  // The next ones, at most `most`, of at most `bytes` unless it is one, in the order in which they
+  // were added, important ones first.
+  std::vector<Message> take(size_t most, size_t bytes = SIZE_MAX);
   // Those that were taken and could not be sent: they are the next ones again. Returns how many
   // were dropped.
   uint64_t put_back(std::vector<Message> messages);
@@ -33,6 +34,7 @@ class WaitingMessages {
  private:
   static size_t bytes_of(const Message& message);
   bool replaces(const Message& message);
+  std::deque<Message>& next() { return important_.empty() ? others_ : important_; }
   Message pop(std::deque<Message>& from);
   uint64_t drop_too_many();
 

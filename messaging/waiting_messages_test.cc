@@ -71,6 +71,17 @@ TEST(WaitingMessages, BytesAreBoundedToo) {
   EXPECT_EQ(waiting.bytes(), 0U);
 }
 
+TEST(WaitingMessages, ABatchIsBoundedByBytesForSlowLinks) {
+  WaitingMessages waiting(kWide);
+  waiting.add(rest(std::string(100, 'a')));
+  waiting.add(rest("b"));
+  waiting.add(important("c"));
+  EXPECT_THAT(texts_of(waiting.take(9, 50)), ElementsAre("c"));
+  EXPECT_THAT(texts_of(waiting.take(9, 50)), ElementsAre(std::string(100, 'a')));
+  EXPECT_THAT(texts_of(waiting.take(9, 50)), ElementsAre("b"));
+  EXPECT_EQ(waiting.bytes(), 0U);
+}
+
 TEST(WaitingMessages, ThoseThatWereNotSentAreTheNextOnes) {
   WaitingMessages waiting(kWide);
   waiting.add(important("a"));
