@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -27,6 +28,10 @@ constexpr size_t kMostOutput = size_t{1} << 20;
 constexpr size_t kMostErrors = 4096;
 
 constexpr int kSettings = 3;  // the descriptor at which a command finds them
+
+// Variables that are for this program alone.
+constexpr std::array kSecrets = {"HEDDLE_NATS_PASSWORD", "HEDDLE_NATS_TOKEN",
+                                 "HEDDLE_CLICKHOUSE_PASSWORD"};
 
 // A file of memory with this text, which is read from its beginning.
 Descriptor file_of(const std::string& text) {
@@ -120,6 +125,10 @@ struct Streams {
   dup2(output.valid() ? output.number() : STDERR_FILENO, STDOUT_FILENO);
   if (streams.settings.number() == kSettings) fcntl(kSettings, F_SETFD, 0);
   if (streams.settings.valid()) dup2(streams.settings.number(), kSettings);
+  // Libraries open descriptors that a command would keep, as sockets to the site's servers.
+  const unsigned first = streams.settings.valid() ? kSettings + 1 : kSettings;
+  close_range(first, ~0U, CLOSE_RANGE_CLOEXEC);
+  for (const char* const secret : kSecrets) unsetenv(secret);
   const ExecFailure failure = exec_program(options.words);
   write_all(STDERR_FILENO, failure.error.message() + "\n");
   _exit(failure.exit_status);

@@ -1,6 +1,7 @@
 // BackgroundCommand: a command that runs beside this program, on this machine: its words, a text on
 // its standard input, a time limit, and what it wrote. It never blocks its caller, and its process
-// group ends with the object. A monitor runs hooks, active tests and actions so.
+// group ends with the object. A monitor runs hooks, active tests and actions so. It gets no other
+// descriptor of this program, and no variable that holds a secret of its own servers.
 #pragma once
 
 #include <sys/types.h>

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -44,6 +46,33 @@ TEST(BackgroundCommandTest, SettingsAreReadAtTheirDescriptor) {
   options.input = "text\n";
   EXPECT_EQ(result_of(options).output, "secret\ntext\n");
   EXPECT_NE(result_of(shell("cat <&3")).exit_status, 0);
+}
+
+TEST(BackgroundCommandTest, SocketsAndSecretsOfThisProgramAreNotPassedOn) {
+  std::array<int, 2> open{};
+  ASSERT_EQ(pipe(open.data()), 0);  // without O_CLOEXEC, as libraries make them
+  for (const char* const name :
+       {"HEDDLE_NATS_PASSWORD", "HEDDLE_NATS_TOKEN", "HEDDLE_CLICKHOUSE_PASSWORD"}) {
+    setenv(name, "hunter2", 1);
+  }
+  const std::string listed = "for each in /proc/self/fd/*; do readlink $each; done; env";
+  CommandOptions with_settings = shell("cat <&3 >/dev/null && " + listed);
+  with_settings.settings = "text\n";
+  for (const CommandOptions& options : {shell(listed), with_settings}) {
+    const std::string output = result_of(options).output;
+    const std::string made = "/proc/self/fd/" + std::to_string(open[0]);
+    std::array<char, 64> name{};
+    ASSERT_GT(readlink(made.c_str(), name.data(), name.size() - 1), 0);
+    EXPECT_EQ(output.find(name.data()), std::string::npos) << output;
+    EXPECT_EQ(output.find("hunter2"), std::string::npos) << output;
+    EXPECT_NE(output.find("PATH="), std::string::npos) << output;
+  }
+  EXPECT_STREQ(getenv("HEDDLE_NATS_TOKEN"), "hunter2");
+  for (const char* const name :
+       {"HEDDLE_NATS_PASSWORD", "HEDDLE_NATS_TOKEN", "HEDDLE_CLICKHOUSE_PASSWORD"}) {
+    unsetenv(name);
+  }
+  for (const int each : open) close(each);
 }
 
 TEST(BackgroundCommandTest, WordsAreNoShellText) {
