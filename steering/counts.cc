@@ -21,20 +21,16 @@ Counts::Counts(const Policy& policy, bool acts) : acts_(acts) {
   }
 }
 
-// A test is over with the next decision of its rule and target.
-void Counts::add_test(OfRule& rule, const Decision& decision) {
-  const std::pair<std::string, std::string> key(decision.rule, decision.target);
-  if (decision.outcome == Outcome::kTesting) {
-    testing_.insert(key);
-    return;
-  }
-  if (testing_.erase(key) == 0) return;
-  if (decision.outcome == Outcome::kNotConfirmed) {
-    ++rule.not_confirmed;
-  } else if (decision.outcome == Outcome::kNotTested) {
-    ++rule.not_tested;
-  } else {
-    ++rule.confirmed;
+void Counts::add_test(OfRule& rule, TestResult result) {
+  switch (result) {
+    case TestResult::kConfirmed:
+      ++rule.confirmed;
+      return;
+    case TestResult::kNotConfirmed:
+      ++rule.not_confirmed;
+      return;
+    case TestResult::kNotTested:
+      ++rule.not_tested;
   }
 }
 
@@ -43,7 +39,7 @@ void Counts::add(const Decision& decision) {
   if (rule.action.empty()) rule.action = decision.action;
   ++(decision.undo ? rule.undone : rule.actions)[decision.outcome];
   if (decision.by_limit) ++rule.refused_by_limits;
-  add_test(rule, decision);
+  if (decision.test) add_test(rule, *decision.test);
 }
 
 std::vector<Family> Counts::families(const std::string& recording) const {

@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "metrics/exposition.h"
@@ -34,11 +32,10 @@ class Counts {
     uint64_t not_confirmed = 0;
     uint64_t not_tested = 0;
   };
-  void add_test(OfRule& rule, const Decision& decision);
+  static void add_test(OfRule& rule, TestResult result);
 
   bool acts_;
-  std::map<std::string, OfRule> rules_;                    // by name
-  std::set<std::pair<std::string, std::string>> testing_;  // rules and targets
+  std::map<std::string, OfRule> rules_;  // by name
 };
 
 }  // namespace heddle::steering

@@ -71,16 +71,20 @@ TEST(CountsTest, OutcomesAreCountedByRule) {
   EXPECT_THAT(text, HasSubstr("heddle_steering_acts{recording=\"job\"} 0\n"));
 }
 
-TEST(CountsTest, ATestIsConfirmedByWhatFollows) {
+TEST(CountsTest, TestsAreCountedByTheResultThatADecisionCarries) {
   Counts counts(policy(), true);
-  counts.add(decision(Outcome::kTesting, "h1"));
-  counts.add(decision(Outcome::kNotConfirmed, "h2"));  // of no test
-  counts.add(decision(Outcome::kStarted, "h1"));
-  counts.add(decision(Outcome::kDone, "h1"));
-  counts.add(decision(Outcome::kTesting, "h2"));
-  counts.add(decision(Outcome::kNotConfirmed, "h2"));
-  counts.add(decision(Outcome::kTesting, "h3"));
-  counts.add(decision(Outcome::kNotTested, "h3"));
+  counts.add(decision(Outcome::kTesting));
+  counts.add(decision(Outcome::kRefused));  // the log could not be written: no test has run
+  counts.add(decision(Outcome::kTesting));
+  Decision unanswered = decision(Outcome::kNotTested);  // by the scheduler, after the test
+  unanswered.test = TestResult::kConfirmed;
+  counts.add(unanswered);
+  counts.add(decision(Outcome::kDone));
+  Decision other = decision(Outcome::kNotConfirmed, "h2");
+  other.test = TestResult::kNotConfirmed;
+  counts.add(other);
+  other.test = TestResult::kNotTested;
+  counts.add(other);
   const std::string text = text_of(counts);
   for (const char* const result : {"confirmed", "not_confirmed", "not_tested"}) {
     EXPECT_THAT(text, HasSubstr(tests_line(result, 1)));

@@ -25,6 +25,9 @@ enum class Outcome : uint8_t {
   kFailed,
   kInterrupted,  // the monitor was ended while it ran
 };
+// Of an active test that has ended.
+enum class TestResult : uint8_t { kConfirmed, kNotConfirmed, kNotTested };
+
 const char* name_of(Outcome outcome);
 std::vector<Outcome> all_outcomes();
 
@@ -45,6 +48,8 @@ struct Decision {
   bool dry = false;
   Outcome outcome = Outcome::kRefused;
   bool by_limit = false;  // kRefused: the policy's limits did not allow it; not in the log
+  // The test before it ended so, and no decision before this one had it; not in the log.
+  std::optional<TestResult> test;
   std::string why;
   std::vector<std::string> command;
 };

@@ -177,7 +177,9 @@ void Driver::start(Nanos now) {
   if (decision.outcome != Outcome::kStarted || added) options_.decided(decision);
   if (decision.outcome != Outcome::kStarted) return;
   if (added) return run(command, now);
-  options_.decided(steering_.drop(Outcome::kFailed, kNotLogged, realtime_ns()));
+  Decision failed = steering_.drop(Outcome::kFailed, kNotLogged, realtime_ns());
+  failed.test = decision.test;
+  options_.decided(failed);
 }
 
 }  // namespace heddle::steering

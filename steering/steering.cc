@@ -272,6 +272,7 @@ Decision Steering::made(Outcome outcome, std::string why, int64_t at_ns) const {
 // With the consequences that every end has for what comes next.
 Decision Steering::end_task(Outcome outcome, std::string why, int64_t at_ns, bool objected) {
   Decision decision = made(outcome, std::move(why), at_ns);
+  decision.test = std::exchange(task_->test_result, std::nullopt);
   history_.add(decision);
   const int64_t again_ns = at_ns + policy_.limits.retry.count;
   if (decision.undo) {
@@ -294,7 +295,8 @@ Decision Steering::end_task(Outcome outcome, std::string why, int64_t at_ns, boo
   return decision;
 }
 
-Decision Steering::testing(int64_t at_ns) const {
+Decision Steering::testing(int64_t at_ns) {
+  task_->testing = true;
   Decision decision = made(Outcome::kTesting, "", at_ns);
   decision.command = task_->test;
   return decision;
@@ -302,7 +304,12 @@ Decision Steering::testing(int64_t at_ns) const {
 
 std::optional<Decision> Steering::tested(const CommandResult& result, int64_t at_ns) {
   const Rule& rule = policy_.rules[task_->rule];
-  if (!result.timed_out && result.exit_status == rule.confirm_status) return std::nullopt;
+  const bool confirmed = !result.timed_out && result.exit_status == rule.confirm_status;
+  task_->testing = false;
+  task_->test_result = confirmed         ? TestResult::kConfirmed
+                       : has_run(result) ? TestResult::kNotConfirmed
+                                         : TestResult::kNotTested;
+  if (confirmed) return std::nullopt;
   return end_task(has_run(result) ? Outcome::kNotConfirmed : Outcome::kNotTested,
                   end_text(result, policy_.limits.command_time), at_ns);
 }
@@ -334,6 +341,7 @@ Decision Steering::start(int64_t at_ns) {
   Decision decision =
       made(Outcome::kStarted,
            task_->base.undo || task_->test.empty() ? "" : "the test confirmed it", at_ns);
+  decision.test = std::exchange(task_->test_result, std::nullopt);
   history_.add(decision);
   return decision;
 }
@@ -348,6 +356,7 @@ Decision Steering::ended(const CommandResult& result, int64_t at_ns) {
 }
 
 Decision Steering::drop(Outcome outcome, std::string why, int64_t at_ns) {
+  if (task_->testing && outcome != Outcome::kRefused) task_->test_result = TestResult::kNotTested;
   return end_task(outcome, std::move(why), at_ns);
 }
 

@@ -47,6 +47,8 @@ struct Task {
   std::vector<std::string> question;  // empty: none
   std::vector<std::string> command;
   bool started = false;
+  bool testing = false;                   // its test has begun and not ended
+  std::optional<TestResult> test_result;  // that no decision has yet
 };
 
 class Steering {
@@ -63,12 +65,13 @@ class Steering {
   const Policy& policy() const { return policy_; }
   const std::optional<Task>& task() const { return task_; }
   // That the test begins, for the log.
-  Decision testing(int64_t at_ns) const;
+  Decision testing(int64_t at_ns);
   std::optional<Decision> tested(const launch::CommandResult& result, int64_t at_ns);
   std::optional<Decision> asked(const launch::CommandResult& result, int64_t at_ns);
   // kStarted: the command is to be run now, if the decision can be logged. Else the task has ended.
   Decision start(int64_t at_ns);
   Decision ended(const launch::CommandResult& result, int64_t at_ns);
+  // A test that runs counts as kNotTested, unless the action is refused before it could.
   Decision drop(Outcome outcome, std::string why, int64_t at_ns);
 
  private:

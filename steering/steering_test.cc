@@ -152,6 +152,30 @@ TEST(SteeringTest, AnActionRunsAfterItsTestHasConfirmed) {
   EXPECT_THAT(watcher.look({alarm(1, "h2")}, 10'000), ElementsAre());
 }
 
+TEST(SteeringTest, OneDecisionCarriesTheResultOfATest) {
+  const std::string asks =
+      "[[rule]]\nname = \"d\"\nconfirm = [\"test\", \"{host}\"]\naction = \"slurm_drain\"\n";
+  Watcher watcher(policy(asks, kMany), true);
+  watcher.look({alarm(1, "h1")}, 40);
+  EXPECT_EQ(watcher.steering.testing(watcher.at()).test, std::nullopt);
+  EXPECT_FALSE(watcher.steering.tested({}, watcher.at()));
+  const auto silent = watcher.steering.asked({.exit_status = 1}, watcher.at());
+  ASSERT_TRUE(silent);
+  EXPECT_EQ(silent->outcome, Outcome::kNotTested);  // the scheduler, and the test has confirmed
+  EXPECT_EQ(silent->test, TestResult::kConfirmed);
+  watcher.look({alarm(1, "h1")}, 5000);
+  EXPECT_FALSE(watcher.steering.tested({}, watcher.at()));
+  EXPECT_EQ(watcher.steering.start(watcher.at()).test, TestResult::kConfirmed);
+  EXPECT_EQ(watcher.steering.ended({}, watcher.at()).test, std::nullopt);
+  watcher.look({alarm(2, "h2", 6000)}, 7000);
+  watcher.steering.testing(watcher.at());
+  EXPECT_EQ(watcher.steering.drop(Outcome::kRefused, "", watcher.at()).test, std::nullopt);
+  watcher.look({alarm(2, "h2", 6000)}, 20'000);
+  watcher.steering.testing(watcher.at());
+  EXPECT_EQ(watcher.steering.drop(Outcome::kInterrupted, "", watcher.at()).test,
+            TestResult::kNotTested);
+}
+
 TEST(SteeringTest, AFaultThatTheTestDoesNotConfirmCostsNothing) {
   Watcher watcher(policy(kTested, "[limits]\nretry = \"60s\"\n"), true);
   const std::vector<std::pair<std::pair<int, bool>, std::string>> ends = {
