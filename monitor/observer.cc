@@ -47,6 +47,18 @@ void Observer::set_ends(const std::vector<Heard>& heard) {
   }
 }
 
+// After a gap, and of a process that has ended.
+void Observer::forget_what_cannot_end() {
+  for (size_t file = 0; file < processes_.size(); ++file) {
+    Process& process = processes_[file];
+    const uint64_t missed = recording_.missed_events(file);
+    if (missed > process.missed_events || recording_.facts(file).closed) {
+      series_.forget_open(file);
+    }
+    process.missed_events = missed;
+  }
+}
+
 std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& heard) {
   const uint64_t before = events_;
   recording_.poll(now, [this](size_t file, const events::AnyEvent& event, int64_t at_ns) {
@@ -54,6 +66,7 @@ std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& hea
   });
   diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   set_ends(heard);
+  forget_what_cannot_end();
   if (processes_.empty()) return {};
   if (events_ > before || last_seen_ == Nanos{}) last_seen_ = now;
   now_ns_ = std::max(now_ns_, last_at_ns_ + alive_since_last(now, heard).count);

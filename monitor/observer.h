@@ -66,9 +66,11 @@ class Observer {
     uint64_t events = 0;
     int64_t last_at_ns = 0;
     bool heard = true;
+    uint64_t missed_events = 0;
   };
   void take(size_t file, const events::AnyEvent& event, int64_t at_ns);
   void set_ends(const std::vector<Heard>& heard);
+  void forget_what_cannot_end();
   Nanos alive_since_last(Nanos now, const std::vector<Heard>& heard) const;
   bool is_over(Nanos now, const std::vector<Heard>& heard) const;
 

@@ -14,13 +14,20 @@ namespace {
 constexpr int kFirstOctave = 10;  // 1,024 ns
 constexpr int kPartsBits = 2;
 constexpr int64_t kLongestSpan = int64_t{1} << 50;
+constexpr int64_t kLatest = int64_t{1} << 60;
+
+// No figure of a counter is below zero, so a sum of many stays at its bound.
+int64_t saturated_sum(int64_t one, int64_t other) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(one, other, &sum) ? INT64_MAX : sum;
+}
 
 }  // namespace
 
 RankFigures& RankFigures::operator+=(const RankFigures& more) {
   calls += more.calls;
   calls_failed += more.calls_failed;
-  exposed_ns += more.exposed_ns;
+  exposed_ns = saturated_sum(exposed_ns, more.exposed_ns);
   sent_bytes += more.sent_bytes;
   received_bytes += more.received_bytes;
   wire_sent_bytes += more.wire_sent_bytes;
@@ -68,6 +75,8 @@ Spread SpanCounts::spread() const {
 
 void RankSeries::add(size_t process, const events::AnyEvent& event, int64_t at_ns) {
   Process& to = processes_[process];
+  // What is before the last cut was counted there.
+  at_ns = std::clamp(at_ns, std::min(cut_at_ns_, kLatest), kLatest);
   std::visit([&to, at_ns](const auto& each) { on(to, each, at_ns); }, event);
 }
 
@@ -90,7 +99,8 @@ void RankSeries::on(Process& process, const events::CallEnded& event, int64_t at
 
 void RankSeries::count_wait(Process& process, int64_t until_ns) {
   if (process.waits == 0 || until_ns <= process.waited_since_ns) return;
-  process.now.exposed_ns += until_ns - process.waited_since_ns;
+  process.now.exposed_ns =
+      saturated_sum(process.now.exposed_ns, until_ns - process.waited_since_ns);
   process.waited_since_ns = until_ns;
 }
 
@@ -130,7 +140,13 @@ void RankSeries::on(Process& process, const events::BurstLost& event, int64_t /*
   process.now.lost_segments += event.segments;
 }
 
+void RankSeries::forget_open(size_t process) {
+  processes_[process].open.clear();
+  processes_[process].waits = 0;
+}
+
 SeriesInterval RankSeries::cut(int64_t now_ns) {
+  now_ns = std::min(now_ns, kLatest);
   SeriesInterval made{.from_ns = cut_at_ns_, .until_ns = std::max(cut_at_ns_, now_ns)};
   for (Process& process : processes_) {
     count_wait(process, made.until_ns);

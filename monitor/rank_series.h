@@ -67,8 +67,11 @@ class SpanCounts {
 class RankSeries {
  public:
   void add_process() { processes_.emplace_back(); }
-  // `at_ns`: since the job's beginning; of one process in order.
+  // `at_ns`: since the job's beginning, whatever a recording claims; of one process in order.
   void add(size_t process, const events::AnyEvent& event, int64_t at_ns);
+
+  // Events of it were missed, or it has ended: what is open may never end, and counts no more.
+  void forget_open(size_t process);
 
   // What was since the last cut, up to now; the next interval begins.
   SeriesInterval cut(int64_t now_ns);

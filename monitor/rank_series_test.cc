@@ -90,6 +90,44 @@ TEST(RankSeries, BytesAreCountedByDirection) {
   EXPECT_EQ(one.messages.most_ns, 2 * kMs);
 }
 
+TEST(RankSeries, AWaitWhoseEndWasMissedEndsWithTheGap) {
+  RankSeries series;
+  series.add_process();
+  series.add(0, made(1), 5 * kMs);
+  series.add(0, events::WaitBegun{}, 10 * kMs);
+  EXPECT_EQ(series.cut(20 * kMs).processes[0].figures.exposed_ns, 10 * kMs);
+  series.forget_open(0);
+  EXPECT_EQ(series.cut(500 * kMs).processes[0].figures.exposed_ns, 0);
+  series.add(0, ended(1), 600 * kMs);
+  series.add(0, events::WaitEnded{}, 600 * kMs);
+  const RankInterval last = series.cut(700 * kMs).processes[0];
+  EXPECT_EQ(last.figures.exposed_ns, 0);
+  EXPECT_EQ(last.calls.p50_ns, -1);
+}
+
+TEST(RankSeries, AWaitOfAnIntervalIsNotLongerThanIt) {
+  RankSeries series;
+  series.add_process();
+  series.cut(100 * kMs);
+  series.add(0, events::WaitBegun{}, 40 * kMs);  // it comes late
+  EXPECT_EQ(series.cut(200 * kMs).processes[0].figures.exposed_ns, 100 * kMs);
+}
+
+TEST(RankSeries, TimesThatCannotBeGiveNoNegativeCounter) {
+  RankSeries series;
+  series.add_process();
+  for (const int64_t from : {INT64_MIN, INT64_MIN + 1, int64_t{-1}}) {
+    for (const int64_t until : {INT64_MAX, int64_t{0}, INT64_MIN}) {
+      series.add(0, made(1), from);
+      series.add(0, events::WaitBegun{}, from);
+      series.add(0, events::WaitEnded{}, until);
+      series.add(0, ended(1), until);
+      EXPECT_GE(series.cut(until).processes[0].figures.exposed_ns, 0);
+      EXPECT_GE(series.total(0).exposed_ns, 0);
+    }
+  }
+}
+
 TEST(RankSeries, CallsThatNeverEndAreForgotten) {
   RankSeries series;
   series.add_process();

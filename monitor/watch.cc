@@ -37,6 +37,7 @@ class Watch {
     WatchState state;
     Nanos next = steady_now();
     Nanos sample_at = next + options_.series_every;
+    bool caught_up = false;
     while (!options_.interrupted()) {
       take_feeds(next);
       const Nanos now = steady_now();
@@ -52,7 +53,14 @@ class Watch {
       const WatchDocument document{fs::path(options_.folder).filename().string(), state,
                                    hosts(now)};
       options_.looked(document);
-      if (due) options_.sampled(document, observer.cut_series());
+      if (!caught_up && (due || is_caught_up(document))) {
+        // What was before the watch is no interval of it, and another monitor may have had it.
+        caught_up = true;
+        observer.cut_series();
+        sample_at = now + options_.series_every;
+      } else if (due) {
+        options_.sampled(document, observer.cut_series());
+      }
       if (state.over) break;
     }
     return state;
@@ -88,6 +96,13 @@ class Watch {
       feeds_[i]->poll(steady_now(),
                       watched[i].revents == 0 ? std::span<char>() : std::span<char>(buffer_));
     }
+  }
+
+  // A look that has seen all that was recorded before it.
+  static bool is_caught_up(const WatchDocument& document) {
+    return !document.state.processes.empty() &&
+           std::all_of(document.hosts.begin(), document.hosts.end(),
+                       [](const WatchedHost& each) { return each.heard; });
   }
 
   std::vector<Heard> heard(Nanos now) const {

@@ -28,7 +28,8 @@ struct WatchOptions {
   std::function<void(const AlarmChange& change, const WatchState& state)> changed;
   // After each look.
   std::function<void(const WatchDocument& document)> looked;
-  // Each `series_every`, and at the job's end: what its processes did meanwhile.
+  // Each `series_every` after the first look, and at the job's end: what its processes did
+  // meanwhile.
   std::function<void(const WatchDocument& document, const SeriesInterval& interval)> sampled;
   std::function<void(const std::string& text)> warned;
 };
