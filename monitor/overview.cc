@@ -10,7 +10,7 @@ namespace heddle::monitor {
 namespace {
 
 Nanos stale_after(const OverviewJob& job) {
-  return std::max(params::kLeastStale, job.last.every * params::kStaleIntervals);
+  return std::max(params::kLeastStale, job.head.every * params::kStaleIntervals);
 }
 
 }  // namespace
@@ -89,24 +89,32 @@ OverviewJob* Overview::job_of(const PublishedHead& head, Nanos now,
     events.push_back({OverviewEvent::Kind::kAppeared, head, {}});
   }
   OverviewJob& job = found->second;
-  if (head.run_ns < job.head.run_ns) return nullptr;
-  if (head.run_ns > job.head.run_ns) {
+  if (head.run_ns < job.head.run_ns && job.state == JobState::kWatched) {
+    ++ignored_;
+    return nullptr;
+  }
+  if (head.run_ns != job.head.run_ns) {
     // Another monitor of the same recordings counts its alarms anew.
     for (const auto& [number, alarm] : job.alarms) {
       events.push_back({OverviewEvent::Kind::kCleared, job.head, alarm});
     }
     job.alarms.clear();
   } else if (head.sequence <= job.head.sequence) {
+    // It says nothing new, but that its monitor is there: a busy one sends its last state again.
+    if (job.state == JobState::kWatched || job.state == JobState::kStale) hear(job, now, events);
     return nullptr;
   }
-  if (job.state != JobState::kWatched) {
-    events.push_back({OverviewEvent::Kind::kBack, head, {}});
-    job.state = JobState::kWatched;
-    job.changed_at = now;
-  }
   job.head = head;
-  job.heard_at = now;
+  hear(job, now, events);
   return &job;
+}
+
+void Overview::hear(OverviewJob& job, Nanos now, std::vector<OverviewEvent>& events) {
+  job.heard_at = now;
+  if (job.state == JobState::kWatched) return;
+  events.push_back({OverviewEvent::Kind::kBack, job.head, {}});
+  job.state = JobState::kWatched;
+  job.changed_at = now;
 }
 
 void Overview::raise(OverviewJob& job, const PublishedAlarm& alarm,
@@ -161,17 +169,21 @@ void Overview::take(PublishedState state, Nanos now, std::vector<OverviewEvent>&
   job->last = std::move(state);
 }
 
-std::vector<OverviewEvent> Overview::tick(Nanos now) {
+std::vector<OverviewEvent> Overview::tick(Nanos now, const ServerHeard& server) {
   std::vector<OverviewEvent> events;
+  // Before this connection nothing could be heard.
+  const auto silent_for = [&server](Nanos since) {
+    return server.answered_at - std::max(since, server.connected_at);
+  };
   for (auto each = jobs_.begin(); each != jobs_.end();) {
     OverviewJob& job = each->second;
-    if (job.state == JobState::kWatched && now - job.heard_at >= stale_after(job)) {
+    if (job.state == JobState::kWatched && silent_for(job.heard_at) >= stale_after(job)) {
       job.state = JobState::kStale;
       job.changed_at = now;
       events.push_back({OverviewEvent::Kind::kStale, job.head, {}});
     }
     const Nanos kept = job.state == JobState::kStale ? params::kForgetStale : params::kForgetOver;
-    if (job.state == JobState::kWatched || now - job.changed_at < kept) {
+    if (job.state == JobState::kWatched || silent_for(job.changed_at) < kept) {
       ++each;
       continue;
     }

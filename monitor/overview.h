@@ -40,20 +40,30 @@ struct OverviewEvent {
 };
 const char* name_of(OverviewEvent::Kind kind);
 
+// What is known of the server, by the overview's steady clock.
+struct ServerHeard {
+  Nanos connected_at;  // since when the overview is connected
+  Nanos answered_at;   // until when all that the server had has come; it stands still without one
+};
+
 class Overview {
  public:
   // A message of a subject that ends in "change" or "state".
   std::vector<OverviewEvent> take(std::string_view subject, std::string_view text, Nanos now);
-  // What follows from time alone.
-  std::vector<OverviewEvent> tick(Nanos now);
+  // What follows from time alone, of which only that with the server counts: without it no monitor
+  // is silent.
+  std::vector<OverviewEvent> tick(Nanos now, const ServerHeard& server);
 
   const std::map<std::string, OverviewJob>& jobs() const { return jobs_; }  // by id
   uint64_t not_read() const { return not_read_; }  // messages that are none, or of one job too many
+  // Messages of a monitor that began before the one that watches the job: two watch it.
+  uint64_t ignored() const { return ignored_; }
   size_t lasting_alarms() const;
 
  private:
   // Null: the message is old, or there are too many jobs.
   OverviewJob* job_of(const PublishedHead& head, Nanos now, std::vector<OverviewEvent>& events);
+  static void hear(OverviewJob& job, Nanos now, std::vector<OverviewEvent>& events);
   void take(const PublishedChange& change, Nanos now, std::vector<OverviewEvent>& events);
   void take(PublishedState state, Nanos now, std::vector<OverviewEvent>& events);
   static void compare(OverviewJob& job, const PublishedState& state,
@@ -63,6 +73,7 @@ class Overview {
 
   std::map<std::string, OverviewJob> jobs_;
   uint64_t not_read_ = 0;
+  uint64_t ignored_ = 0;
 };
 
 }  // namespace heddle::monitor

@@ -31,8 +31,11 @@ Alarm alarm(uint64_t number) {
 class Publishing {
  public:
   explicit Publishing(const std::string& name, int64_t run_ns = 1)
-      : publication_("site", {.name = name, .host = "head", .folder = "/" + name, .run_ns = run_ns},
-                     seconds(2)) {}
+      : publication_("site", {.name = name,
+                              .host = "head",
+                              .folder = "/" + name,
+                              .run_ns = run_ns,
+                              .every = seconds(2)}) {}
 
   messaging::Message state(const std::vector<Alarm>& lasting, bool over = false,
                            bool last = false) {
@@ -59,7 +62,8 @@ class OverviewTest : public ::testing::Test {
   }
   std::vector<Kind> after(Nanos span) {
     now_ = now_ + span;
-    return kinds_of(overview_.tick(now_));
+    if (connected_) server_.answered_at = now_;
+    return kinds_of(overview_.tick(now_, server_));
   }
   static std::vector<Kind> kinds_of(const std::vector<OverviewEvent>& events) {
     std::vector<Kind> kinds;
@@ -70,6 +74,8 @@ class OverviewTest : public ::testing::Test {
 
   Overview overview_;
   Nanos now_ = seconds(1000);
+  bool connected_ = true;
+  ServerHeard server_;
 };
 
 TEST_F(OverviewTest, AJobAppearsWithItsFaultsAndEnds) {
@@ -120,6 +126,66 @@ TEST_F(OverviewTest, ANewMonitorOfTheJobTakesItsPlace) {
   EXPECT_THAT(take(second.state({})), ElementsAre(Kind::kCleared));
   EXPECT_THAT(take(first.state({alarm(1)})), IsEmpty());
   EXPECT_EQ(overview_.jobs().size(), 1U);
+}
+
+TEST_F(OverviewTest, WithoutItsOwnConnectionNoJobIsStaleOrGone) {
+  Publishing job("a");
+  Publishing dead("b");
+  take(job.state({}));
+  take(dead.state({}));
+  EXPECT_THAT(after(seconds(6)), ElementsAre(Kind::kStale, Kind::kStale));
+  EXPECT_THAT(take(job.state({})), ElementsAre(Kind::kBack));
+  connected_ = false;
+  EXPECT_THAT(after(seconds(5'000)), IsEmpty());
+  connected_ = true;
+  server_.connected_at = now_;
+  EXPECT_THAT(after(seconds(5)), IsEmpty());
+  EXPECT_THAT(after(seconds(1)), ElementsAre(Kind::kStale));
+  EXPECT_EQ(overview_.jobs().size(), 2U);
+  EXPECT_THAT(after(params::kForgetStale), ElementsAre(Kind::kGone, Kind::kGone));
+}
+
+TEST_F(OverviewTest, AStateThatIsSentAgainKeepsABusyMonitorAlive) {
+  Publishing job("a");
+  const messaging::Message state = job.state({});
+  take(state);
+  take(job.change(true, 1));
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(after(seconds(5)), IsEmpty());
+    EXPECT_THAT(take(state), IsEmpty());
+  }
+  EXPECT_EQ(only().alarms.size(), 1U);
+  EXPECT_THAT(after(seconds(6)), ElementsAre(Kind::kStale));
+  EXPECT_THAT(take(state), ElementsAre(Kind::kBack));
+  const messaging::Message last = job.state({}, false, true);
+  EXPECT_THAT(take(last), ElementsAre(Kind::kCleared, Kind::kStopped));
+  EXPECT_THAT(take(last), IsEmpty());
+}
+
+TEST_F(OverviewTest, AMonitorThatBeganEarlierIsCountedAndHeardOnceTheOtherIsGone) {
+  Publishing first("a", 1);
+  Publishing second("a", 2);
+  take(second.state({}));
+  EXPECT_THAT(take(first.state({alarm(1)})), IsEmpty());
+  EXPECT_EQ(overview_.ignored(), 1U);
+  after(seconds(6));
+  EXPECT_THAT(take(first.state({alarm(1)})), ElementsAre(Kind::kBack, Kind::kRaised));
+  EXPECT_EQ(only().head.run_ns, 1);
+  EXPECT_EQ(overview_.ignored(), 1U);
+}
+
+TEST_F(OverviewTest, AJobWhoseIdIsNoneIsNotRead) {
+  Publishing job("a");
+  const messaging::Message state = job.state({});
+  const std::string id = PublishedJob{.name = "a", .host = "head", .folder = "/a"}.id();
+  for (const std::string& other : {id + "\u0001", id.substr(1), std::string("00000000000000FF"),
+                                   std::string(16, ' '), std::string()}) {
+    std::string text = state.text;
+    text.replace(text.find(id), id.size(), other);
+    EXPECT_THAT(take({.subject = state.subject, .text = text}), IsEmpty()) << other;
+  }
+  EXPECT_EQ(overview_.not_read(), 5U);
+  EXPECT_THAT(take(state), ElementsAre(Kind::kAppeared));
 }
 
 TEST_F(OverviewTest, AMonitorThatWasEndedIsNotStale) {

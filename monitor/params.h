@@ -75,7 +75,8 @@ inline constexpr size_t kLongestText = 1'000;
 // stale: its monitor has died, or cannot reach the server. Range 2 to 5; 2 to 30 s.
 inline constexpr int64_t kStaleIntervals = 3;
 inline constexpr Nanos kLeastStale = seconds(4);
-// Its intervals are at most this long; a longer one is not believed.
+// Its intervals are at most this long; a longer one is refused on the command line, and not
+// believed.
 inline constexpr Nanos kLongestInterval = seconds(60);
 // Until a job that is over is forgotten, and one that is stale. Range 10 s to 1 h; 1 min to 1 d.
 inline constexpr Nanos kForgetOver = seconds(60);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -27,10 +28,22 @@ Json first_of(const std::vector<std::string>& texts, size_t most) {
       texts.begin(), texts.begin() + static_cast<std::ptrdiff_t>(std::min(texts.size(), most)));
 }
 
+// A fault of all ranks of a large job would be longer than a server takes.
+Json cut(Json alarm) {
+  for (const auto& [list, count] :
+       {std::pair("processes", "processes_in_all"), std::pair("evidence", "evidence_in_all")}) {
+    Json& rows = alarm[list];
+    if (rows.size() <= params::kMostPublishedNotes) continue;
+    alarm[count] = rows.size();
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(params::kMostPublishedNotes), rows.end());
+  }
+  return alarm;
+}
+
 Json alarms_json(const std::vector<Alarm>& alarms) {
   Json rows = Json::array();
   for (size_t i = 0; i < std::min(alarms.size(), params::kMostPublishedAlarms); ++i) {
-    rows.push_back(json_of(alarms[i]));
+    rows.push_back(cut(json_of(alarms[i])));
   }
   return rows;
 }
@@ -44,11 +57,25 @@ Json counts_json(const std::vector<WatchedProcess>& processes) {
 }  // namespace
 
 std::string PublishedJob::id() const {
-  return fmt::format("{:016x}", hash_text(host + "\n" + folder + "\n" + name));
+  std::string text = host + "\n" + folder + "\n" + name;
+  std::vector<std::string> sorted = hosts;
+  std::sort(sorted.begin(), sorted.end());
+  for (const std::string& each : sorted) text += "\n" + each;
+  return fmt::format("{:016x}", hash_text(text));
 }
 
-Publication::Publication(std::string subject, PublishedJob job, Nanos state_every)
-    : subject_(std::move(subject)), job_(std::move(job)), state_every_(state_every) {}
+std::string whole_folder(const std::string& folder, bool here) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  fs::path path = here ? fs::absolute(folder, none) : fs::path(folder);
+  if (none) path = folder;
+  std::string text = path.lexically_normal().string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+Publication::Publication(std::string subject, PublishedJob job)
+    : subject_(std::move(subject)), job_(std::move(job)) {}
 
 std::string Publication::subject_of(const std::string& kind) const {
   return fmt::format("{}.{}.{}.{}", subject_, messaging::subject_token(job_.name), job_.id(), kind);
@@ -61,13 +88,14 @@ Json Publication::head() {
           {"monitor", job_.host},
           {"folder", job_.folder},
           {"run_realtime_ns", job_.run_ns},
+          {"every_ns", job_.every.count},
           {"sequence", ++sequence_},
           {"sent_realtime_ns", wall_now().count}};
 }
 
 messaging::Message Publication::change(const AlarmChange& change, const WatchState& state) {
   Json made = head();
-  made.update(json_of(change, state));
+  made.update(cut(json_of(change, state)));
   return {.subject = subject_of("change"), .text = dumped(made), .important = true};
 }
 
@@ -88,7 +116,6 @@ messaging::Message Publication::state(const WatchDocument& document,
   }
   Json made = head();
   made.update(Json{{"heddle", std::string(kVersion)},
-                   {"every_ns", state_every_.count},
                    {"last", last},
                    {"began_realtime_ns", state.began_realtime_ns},
                    {"job_ns", state.now_ns},

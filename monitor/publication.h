@@ -18,17 +18,23 @@ namespace heddle::monitor {
 inline constexpr int64_t kPublicationVersion = 1;
 
 struct PublishedJob {
-  std::string name;        // for people, and in subjects
-  std::string host;        // of its monitor
-  std::string folder;      // of its recordings, a whole path
+  std::string name;                     // for people, and in subjects
+  std::string host;                     // of its monitor
+  std::string folder;                   // of its recordings, a whole path
+  std::vector<std::string> hosts = {};  // that it runs on, where these are others
   int64_t run_ns = 0;      // when this monitor began, since 1970: another one after it has more
-  std::string id() const;  // of host, folder and name: 16 hexadecimal digits
+  Nanos every = {};        // time between its states
+  std::string id() const;  // of host, folder, name and hosts: 16 hexadecimal digits
 };
+
+// A whole path without "." and "..", and without a slash at its end, whether or not there is such a
+// folder yet. Not `here`: of other machines, where a path that does not begin with "/" stays so.
+std::string whole_folder(const std::string& folder, bool here = true);
 
 // SUBJECT.JOB.ID.change, .state, and .series.FIRST, by the first process in it.
 class Publication {
  public:
-  Publication(std::string subject, PublishedJob job, Nanos state_every);
+  Publication(std::string subject, PublishedJob job);
 
   messaging::Message change(const AlarmChange& change, const WatchState& state);
   // `last`: this monitor says no more, in good order.
@@ -44,7 +50,6 @@ class Publication {
 
   std::string subject_;
   PublishedJob job_;
-  Nanos state_every_;
   uint64_t sequence_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 
 #include "monitor/params.h"
@@ -15,7 +16,8 @@ namespace {
 using ::testing::StartsWith;
 
 PublishedJob job(const std::string& name) {
-  return {.name = name, .host = "head", .folder = "/scratch/" + name, .run_ns = 5};
+  return {
+      .name = name, .host = "head", .folder = "/scratch/" + name, .run_ns = 5, .every = seconds(2)};
 }
 
 WatchDocument document_of(size_t processes) {
@@ -28,7 +30,7 @@ WatchDocument document_of(size_t processes) {
 }
 
 TEST(Publication, SubjectsNameTheJob) {
-  Publication publication("site.a", job("my.job"), seconds(2));
+  Publication publication("site.a", job("my.job"));
   const messaging::Message state = publication.state(document_of(1), {}, false);
   EXPECT_EQ(state.subject, "site.a.my%2Ejob." + job("my.job").id() + ".state");
   EXPECT_NE(job("one").id(), job("other").id());
@@ -41,10 +43,42 @@ TEST(Publication, AChangeHasTheFieldsOfTheLine) {
   change.alarm.number = 3;
   change.alarm.place = "rank 3 on h1";
   const WatchState state;
-  Publication publication("site", job("a"), seconds(2));
+  Publication publication("site", job("a"));
   const Json published = Json::parse(publication.change(change, state).text);
   const Json line = json_of(change, state);
   for (const auto& [key, value] : line.items()) EXPECT_EQ(published.at(key), value) << key;
+}
+
+TEST(Publication, AnIdIsOfTheFolderHoweverItIsWrittenAndOfTheHosts) {
+  const std::string here = std::filesystem::current_path().string();
+  for (const char* const each : {"none/yet", "none/yet/", "./none/./yet//", "none/other/../yet"}) {
+    EXPECT_EQ(whole_folder(each), here + "/none/yet") << each;
+  }
+  EXPECT_EQ(whole_folder("."), here);
+  EXPECT_EQ(whole_folder("/"), "/");
+  EXPECT_EQ(whole_folder("runs/job/", false), "runs/job");
+  PublishedJob one = job("a");
+  PublishedJob other = one;
+  one.hosts = {"h1", "h2"};
+  other.hosts = {"h2", "h1"};
+  EXPECT_EQ(one.id(), other.id());
+  other.hosts = {"h3", "h1"};
+  EXPECT_NE(one.id(), other.id());
+  EXPECT_NE(one.id(), job("a").id());
+}
+
+TEST(Publication, AFaultOfAllRanksIsCutWithItsCounts) {
+  WatchDocument document = document_of(1);
+  AlarmChange change;
+  change.alarm.ranks.assign(10'000, "rank");
+  change.alarm.verdict.evidence.assign(1'000, std::string(300, 'x'));
+  document.state.lasting.assign(params::kMostPublishedAlarms, change.alarm);
+  Publication publication("site", job("a"));
+  EXPECT_LT(publication.state(document, {}, false).text.size(), params::kLongestPublished);
+  const Json published = Json::parse(publication.change(change, {}).text);
+  EXPECT_EQ(published["processes"].size(), params::kMostPublishedNotes);
+  EXPECT_EQ(published["processes_in_all"], 10'000);
+  EXPECT_EQ(published["evidence_in_all"], 1'000);
 }
 
 TEST(Publication, AStateOfManyIsBounded) {
@@ -57,7 +91,7 @@ TEST(Publication, AStateOfManyIsBounded) {
   }
   document.state.notes.assign(1'000, std::string(300, 'x'));
   document.hosts.assign(2'000, {.name = "h", .complaint = std::string(300, 'x')});
-  Publication publication("site", job("a"), seconds(2));
+  Publication publication("site", job("a"));
   const std::string text = publication.state(document, {}, false).text;
   EXPECT_LT(text.size(), size_t{200'000});
   const auto read = read_published_state(text);
@@ -66,7 +100,7 @@ TEST(Publication, AStateOfManyIsBounded) {
   EXPECT_EQ(read->alarms_lasting, 10'000U);
   EXPECT_EQ(read->alarms.size(), params::kMostPublishedAlarms);
   EXPECT_EQ(read->hosts_not_heard, 2'000U);
-  EXPECT_EQ(read->every, seconds(2));
+  EXPECT_EQ(read->head.every, seconds(2));
 }
 
 TEST(Publication, SeriesOfManyRanksAreSeveralMessages) {
@@ -74,7 +108,7 @@ TEST(Publication, SeriesOfManyRanksAreSeveralMessages) {
   SeriesInterval interval{.from_ns = 1, .until_ns = 9};
   interval.processes.resize(1'200);
   interval.processes[700].figures.exposed_ns = 77;
-  Publication publication("site", job("a"), seconds(2));
+  Publication publication("site", job("a"));
   const auto messages = publication.series(document, interval);
   ASSERT_EQ(messages.size(), 3U);
   EXPECT_THAT(messages[1].subject, StartsWith("site.a."));

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "metrics/exposition.h"
 #include "monitor/overview.h"
 #include "monitor/params.h"
 
@@ -16,7 +17,7 @@ namespace params = heddle::monitor::params;
 namespace {
 
 void check(const OverviewJob& job) {
-  CHECK(!job.head.id.empty());
+  CHECK(job.head.id.size() == 16);
   CHECK(job.alarms.size() <= params::kMostPublishedAlarms);
   CHECK(job.last.alarms.empty());
   for (const auto& [number, alarm] : job.alarms) {
@@ -24,6 +25,16 @@ void check(const OverviewJob& job) {
     CHECK(alarm.summary.size() <= params::kLongestText);
     CHECK(alarm.confidence >= 0 && alarm.confidence <= 1);
   }
+}
+
+// As an overview shows them: labels of two jobs that are one would end all of /metrics.
+void check_metrics(const Overview& overview) {
+  heddle::metrics::Family family{"heddle_overview_job_heard", "", {}, {}};
+  for (const auto& [id, job] : overview.jobs()) {
+    family.samples.push_back(
+        {{{"recording", job.head.job}, {"id", id}, {"monitor", job.head.monitor}}, 1});
+  }
+  CHECK(heddle::metrics::exposition_of({family}).has_value());
 }
 
 }  // namespace
@@ -40,8 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view text = line.substr(line.empty() ? 0 : 1);
     overview.take(change ? "site.a.b.change" : "site.a.b.state", text, now);
     now = now + heddle::seconds(1);
-    overview.tick(now);
+    overview.tick(now, {heddle::Nanos{}, now});
     for (const auto& [id, job] : overview.jobs()) check(job);
+    check_metrics(overview);
   }
   return 0;
 }

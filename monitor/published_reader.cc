@@ -65,16 +65,23 @@ class Fields {
   const Tree& tree_;
 };
 
+// Two that look alike would be one in metrics.
+bool is_id(std::string_view text) {
+  return text.size() == 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 std::optional<PublishedHead> head_of(const Fields& fields) {
   if (fields.integer("version") != kPublicationVersion) return std::nullopt;
-  PublishedHead head{.job = fields.text("job"),
-                     .id = fields.text("id"),
-                     .monitor = fields.text("monitor"),
-                     .folder = fields.text("folder"),
-                     .run_ns = fields.integer("run_realtime_ns"),
-                     .sequence = fields.count("sequence"),
-                     .job_ns = fields.integer("job_ns")};
-  if (head.id.empty() || head.sequence == 0) return std::nullopt;
+  PublishedHead head{
+      .job = fields.text("job"),
+      .id = fields.text("id"),
+      .monitor = fields.text("monitor"),
+      .folder = fields.text("folder"),
+      .run_ns = fields.integer("run_realtime_ns"),
+      .sequence = fields.count("sequence"),
+      .every = {std::clamp<int64_t>(fields.integer("every_ns"), 0, params::kLongestInterval.count)},
+      .job_ns = fields.integer("job_ns")};
+  if (!is_id(head.id) || head.sequence == 0) return std::nullopt;
   return head;
 }
 
@@ -110,18 +117,16 @@ std::optional<PublishedState> read_published_state(std::string_view text) {
   std::optional<PublishedHead> head = head_of(fields);
   const Tree* const alarms = fields.find("alarms");
   if (!head || alarms == nullptr || !alarms->is_array()) return std::nullopt;
-  PublishedState state{
-      .head = std::move(*head),
-      .every = {std::clamp<int64_t>(fields.integer("every_ns"), 0, params::kLongestInterval.count)},
-      .last = fields.flag("last"),
-      .over = fields.flag("over"),
-      .whole = fields.flag("whole", true),
-      .operations = fields.count("operations"),
-      .alarms_raised = fields.count("alarms_raised"),
-      .alarms_lasting = fields.count("alarms_lasting"),
-      .hosts = fields.count("hosts"),
-      .hosts_not_heard = fields.count("hosts_not_heard"),
-      .dropped = fields.count("dropped")};
+  PublishedState state{.head = std::move(*head),
+                       .last = fields.flag("last"),
+                       .over = fields.flag("over"),
+                       .whole = fields.flag("whole", true),
+                       .operations = fields.count("operations"),
+                       .alarms_raised = fields.count("alarms_raised"),
+                       .alarms_lasting = fields.count("alarms_lasting"),
+                       .hosts = fields.count("hosts"),
+                       .hosts_not_heard = fields.count("hosts_not_heard"),
+                       .dropped = fields.count("dropped")};
   for (const Tree& each : *alarms) {
     if (state.alarms.size() == params::kMostPublishedAlarms) break;
     if (auto alarm = alarm_of(Fields(each))) state.alarms.push_back(std::move(*alarm));

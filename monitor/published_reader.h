@@ -27,11 +27,12 @@ struct PublishedAlarm {
 // Of each message.
 struct PublishedHead {
   std::string job;
-  std::string id;
+  std::string id;       // 16 hexadecimal digits, in small letters
   std::string monitor;  // its host
   std::string folder;
   int64_t run_ns = 0;     // when the monitor began
   uint64_t sequence = 0;  // of its messages
+  Nanos every;            // time between its states
   int64_t job_ns = 0;
 };
 
@@ -43,7 +44,6 @@ struct PublishedChange {
 
 struct PublishedState {
   PublishedHead head;
-  Nanos every;
   bool last = false;
   bool over = false;
   bool whole = true;

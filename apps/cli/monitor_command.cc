@@ -126,7 +126,7 @@ class Monitor {
     finish_hook();
     if (driver_) driver_->finish(steady_now, [] { return lab::noted_signal() != 0; });
     driver_.reset();
-    if (site_) site_->finish(lab::noted_signal() != 0);
+    if (site_) site_->finish([] { return lab::noted_signal() != 0; });
     if (lab::noted_signal() != 0) return 128 + lab::noted_signal();
     if (auto printed = check_output(); !printed) return fail(printed.error());
     print(options_.json ? dumped(Json{{"event", "over"},
@@ -139,14 +139,17 @@ class Monitor {
   }
 
  private:
-  std::string job_name() const {
-    return std::filesystem::path(options_.folder).lexically_normal().filename().string();
-  }
+  std::string job_name() const { return std::filesystem::path(whole_path()).filename().string(); }
 
   std::string whole_path() const {
+    return monitor::whole_folder(options_.folder, options_.hosts.empty());
+  }
+
+  // Without links, so that an audit log knows it by whichever path.
+  std::string path_without_links() const {
     std::error_code none;
-    const std::filesystem::path path = std::filesystem::weakly_canonical(options_.folder, none);
-    return none ? options_.folder : path.string();
+    const std::filesystem::path path = std::filesystem::weakly_canonical(whole_path(), none);
+    return none ? whole_path() : path.string();
   }
 
   Result<monitor::WatchOptions> watch_options() {
@@ -175,6 +178,7 @@ class Monitor {
     if (!hosts) return fail(std::move(hosts).error());
     made.shell = *shell;
     made.hosts = std::move(*hosts);
+    for (const launch::RemoteHost& each : made.hosts) host_names_.push_back(each.name);
     Result<std::string> copies = copies_folder();
     if (!copies) return fail(std::move(copies).error());
     made.copies = std::move(*copies);
@@ -215,7 +219,9 @@ class Monitor {
     monitor::PublishedJob job{.name = options_.name.empty() ? job_name() : options_.name,
                               .host = own_host(),
                               .folder = whole_path(),
-                              .run_ns = wall_now().count};
+                              .hosts = host_names_,
+                              .run_ns = wall_now().count,
+                              .every = *parse_duration(options_.every)};
     Result<std::unique_ptr<SiteOutput>> made = SiteOutput::make(
         options_.site, std::move(job), [this](const std::string& text) { warn(text); });
     if (!made) return fail(std::move(made).error());
@@ -235,7 +241,7 @@ class Monitor {
     const std::string audit = options_.audit.empty() ? policy->audit : options_.audit;
     Result<std::unique_ptr<steering::Driver>> driver = steering::Driver::make(
         {.policy = std::move(*policy),
-         .job = {job_name(), whole_path()},
+         .job = {job_name(), path_without_links()},
          .audit = audit,
          .act = options_.act,
          .decided = [this](const steering::Decision& decision) { take(decision); },
@@ -297,6 +303,7 @@ class Monitor {
   }
 
   const MonitorOptions& options_;
+  std::vector<std::string> host_names_;  // of --hosts
   TemporaryFolder passing_;
   ProgressLine line_;
   bool waiting_ = false;  // it was said
@@ -315,6 +322,7 @@ int run_monitor(MonitorOptions options) {
     options.overview.json = options.json;
     return run_overview(options.overview);
   }
+  while (options.folder.size() > 1 && options.folder.back() == '/') options.folder.pop_back();
   std::error_code none;
   if (options.folder.empty() || std::filesystem::is_regular_file(options.folder, none)) {
     print_error({ErrorCode::kInvalid, fmt::format("cannot watch '{}'", options.folder),

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -19,6 +20,36 @@ import nats_server
 import program
 
 LOOPBACK = {"HEDDLE_BIND": "127.0.0.1"}
+
+
+class MuteServer:
+    """It says that it speaks TLS, reads the beginning of a handshake, and says nothing more."""
+
+    def __init__(self, listening):
+        self._listening = listening
+        self.port = listening.getsockname()[1]
+        self._clients = []
+
+    def wait_for_client(self):
+        client, _ = self._listening.accept()
+        self._clients.append(client)
+        client.sendall(b'INFO {"server_id":"mute","version":"2.9.10","tls_required":true,"max_payload":1048576}\r\n')
+        assert client.recv(1)
+
+    def close(self):
+        for client in self._clients:
+            client.close()
+
+
+@contextlib.contextmanager
+def mute_tls_server():
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(program.PATIENCE_S)
+        server = MuteServer(listening)
+        try:
+            yield server
+        finally:
+            server.close()
 
 
 class Site(unittest.TestCase):
@@ -183,6 +214,32 @@ class Published(Site):
                 program.started("monitor", "--all", f"nats://127.0.0.1:{server.port}/site") as overview:
             self.assertNotIn("\x1b", overview.wait_for("is watched on"))
 
+    def test_an_overview_without_its_server_calls_no_job_stale(self):
+        with nats_server.running(self.place) as server, self.overview(server) as overview, \
+                self.monitor(server) as monitor:
+            overview.wait_for('"event":"appeared"')
+            server.kill()
+            overview.wait_for("cannot use the NATS server")
+            time.sleep(8)  # twice what a silent monitor has
+            server.start()
+            client = self.client(server)
+            client.wait_for(lambda subject, document: subject.endswith(".state"))
+            self.end(monitor)
+            overview.wait_for('"event":"stopped"')
+            self.end(overview)
+            self.assertNotRegex(overview.said(), '"event":"(stale|gone|back)"')
+
+    def test_a_tls_server_that_says_nothing_more_keeps_no_process_alive(self):
+        with mute_tls_server() as server:
+            for arguments in (("monitor", self.folder, "--json", "--publish"), ("monitor", "--all")):
+                with program.started(*arguments, f"tls://127.0.0.1:{server.port}/site") as process:
+                    server.wait_for_client()
+                    process.wait_for("it has not answered for 10 s")
+                    server.wait_for_client()
+                    self.end(process)
+            done = program.run("monitor", "--all", f"tls://127.0.0.1:{server.port}/site", "--for", "1s")
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+
     def test_with_a_time_it_ends_with_a_table(self):
         with nats_server.running(self.place) as server, self.monitor(server) as monitor:
             self.client(server).wait_for(lambda subject, document: subject.endswith(".state"))
@@ -237,6 +294,21 @@ class Access(Site):
             with self.overview(server, settings=settings) as overview:
                 overview.wait_for("ermissions Violation")
                 self.end(overview)
+
+    def test_one_refused_subject_costs_no_other(self):
+        rules = ('authorization: {users: [{user: "me", password: "x", '
+                 'permissions: {publish: {allow: ">", deny: "site.*.*.series.>"}}}]}')
+        settings = {"HEDDLE_NATS_USER": "me", "HEDDLE_NATS_PASSWORD": "x"}
+        with nats_server.running(self.place, rules) as server, self.job(), \
+                self.monitor(server, "--series-every", "1s", settings=settings) as monitor:
+            client = self.client(server, user="me", **{"pass": "x"})
+            monitor.wait_for("the server refuses what is published.*series")
+            first = client.wait_for(lambda subject, document: subject.endswith(".state") and document["dropped"] > 0)
+            later = client.wait_for(lambda subject, document: subject.endswith(".state")
+                                    and document["dropped"] > first["dropped"] + 1)
+            states = later["sequence"] - first["sequence"] - (later["dropped"] - first["dropped"])
+            self.assertGreaterEqual(later["published"] - first["published"], states - 2)
+            self.end(monitor)
 
     def test_tls_checks_the_servers_certificate(self):
         key, certificate = self.place / "key.pem", self.place / "certificate.pem"

@@ -1,13 +1,25 @@
 // See monitor_options.h.
 #include "apps/cli/monitor/monitor_options.h"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "base/quantity.h"
+#include "monitor/params.h"
 
 namespace heddle::cli {
 namespace {
+
+// An overview believes no longer one. The other check has its own words for what is no duration.
+std::string refuse_long_interval(const std::string& text) {
+  const Result<Nanos> duration = parse_duration(text);
+  if (!duration || *duration <= monitor::params::kLongestInterval) return {};
+  return fmt::format("'{}' is too long: give at most {}", text,
+                     duration_text(monitor::params::kLongestInterval));
+}
 
 // What a watch of one job alone has.
 std::vector<CLI::Option*> add_watch_options(CLI::App& command, MonitorOptions& options) {
@@ -42,6 +54,7 @@ std::vector<CLI::Option*> add_publish_options(CLI::App& command, MonitorOptions&
       command.add_option("--state-every", options.site.state_every, "time between such states")
           ->type_name("DURATION")
           ->check(duration_value(millis(200)))
+          ->check(CLI::Validator(refuse_long_interval, ""))
           ->capture_default_str();
   auto* const series_every =
       command.add_option("--series-every", options.series_every, "interval of such series")

@@ -93,6 +93,8 @@ class Families {
         static_cast<double>(document_.server.dropped), metrics::Type::kCounter);
     add("not_read_total", "Messages that are no monitor's, or of one job too many.",
         static_cast<double>(document_.not_read), metrics::Type::kCounter);
+    add("ignored_total", "Messages of a job's monitor that began before the one that watches it.",
+        static_cast<double>(document_.ignored), metrics::Type::kCounter);
     of_jobs("job_heard", "0: the job's monitor is silent, and the job is not over.",
             [](const OverviewJob& job) { return job.state == JobState::kStale ? 0.0 : 1.0; });
     of_jobs("job_alarms", "Faults of the job that last.",
@@ -161,9 +163,13 @@ Json json_of(const OverviewDocument& document) {
   for (size_t i = 0; i < document.jobs.size(); ++i) {
     jobs.push_back(job_json(document.jobs[i], document.heard_seconds_ago[i]));
   }
-  return {{"connected", document.server.connected}, {"complaint", document.server.complaint},
-          {"received", document.server.received},   {"dropped", document.server.dropped},
-          {"not_read", document.not_read},          {"jobs", std::move(jobs)}};
+  return {{"connected", document.server.connected},
+          {"complaint", document.server.complaint},
+          {"received", document.server.received},
+          {"dropped", document.server.dropped},
+          {"not_read", document.not_read},
+          {"ignored", document.ignored},
+          {"jobs", std::move(jobs)}};
 }
 
 std::vector<metrics::Family> families_of(const OverviewDocument& document) {

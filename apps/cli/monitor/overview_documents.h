@@ -16,6 +16,7 @@ struct OverviewDocument {
   std::vector<double> heard_seconds_ago;  // of each
   messaging::SubscriptionState server;
   uint64_t not_read = 0;
+  uint64_t ignored = 0;
 };
 
 std::string text_of(const monitor::OverviewEvent& event);

@@ -103,10 +103,12 @@ class SiteView {
 
   void look() {
     const Nanos now = steady_now();
+    // Before what has come is taken: it is then at least as new as this.
+    const messaging::SubscriptionState server = subscription_->state();
     for (const messaging::Received& each : subscription_->take()) {
       report(overview_.take(each.subject, each.text, now));
     }
-    report(overview_.tick(now));
+    report(overview_.tick(now, {server.connected_at, server.answered_at}));
     warn_of_server();
     if (server_ && now >= shown_at_) {
       shown_at_ = now + millis(500);
@@ -136,7 +138,8 @@ class SiteView {
     OverviewDocument made{.jobs = {},
                           .heard_seconds_ago = {},
                           .server = subscription_->state(),
-                          .not_read = overview_.not_read()};
+                          .not_read = overview_.not_read(),
+                          .ignored = overview_.ignored()};
     for (const auto& [id, job] : overview_.jobs()) {
       made.jobs.push_back(job);
       made.heard_seconds_ago.push_back(1e-9 * static_cast<double>((now - job.heard_at).count));

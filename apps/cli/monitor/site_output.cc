@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -18,13 +19,15 @@ namespace {
 constexpr Nanos kFinishWithin = seconds(5);
 constexpr Nanos kInterruptedWithin = seconds(1);
 constexpr Nanos kWarnEvery = seconds(10);
+constexpr Nanos kMoment = millis(10);
 
 }  // namespace
 
 Result<std::unique_ptr<SiteOutput>> SiteOutput::make(const SiteOptions& options,
                                                      monitor::PublishedJob job, Warn warn) {
-  std::unique_ptr<SiteOutput> made(
-      new SiteOutput(*parse_duration(options.state_every), std::move(warn)));
+  // States come with looks.
+  job.every = std::max(job.every, *parse_duration(options.state_every));
+  std::unique_ptr<SiteOutput> made(new SiteOutput(job.every, std::move(warn)));
   if (!options.publish.empty()) {
     if (Result<void> opened = made->open_publisher(options, job); !opened) {
       return fail(std::move(opened).error());
@@ -44,11 +47,12 @@ Result<void> SiteOutput::open_publisher(const SiteOptions& options,
   if (!address) return fail(std::move(address).error());
   Result<messaging::NatsAccess> access = messaging::read_nats_access(options.access);
   if (!access) return fail(std::move(access).error());
-  publication_ = std::make_unique<monitor::Publication>(address->subject, job, every_);
+  publication_ = std::make_unique<monitor::Publication>(address->subject, job);
   Result<std::unique_ptr<messaging::Publisher>> publisher =
       messaging::Publisher::start({.address = std::move(*address),
                                    .access = std::move(*access),
-                                   .name = "heddle monitor " + messaging::subject_token(job.name)});
+                                   .name = "heddle monitor " + messaging::subject_token(job.name),
+                                   .repeat_every = every_});
   if (!publisher) return fail(std::move(publisher).error());
   publisher_ = std::move(*publisher);
   return {};
@@ -80,7 +84,7 @@ void SiteOutput::look(const monitor::WatchDocument& document, Nanos now) {
     if (publisher_) publisher_->post(publication_->state(document, published(), false));
     if (store_) store_->add(document);
   }
-  warn_of_changes();
+  warn_of_changes(false);
 }
 
 void SiteOutput::sample(const monitor::WatchDocument& document,
@@ -96,35 +100,46 @@ void SiteOutput::poll(Nanos now) {
   if (store_) store_->poll(now);
 }
 
-void SiteOutput::finish(bool interrupted) {
-  const messaging::PublisherState state = published();
-  if (publisher_) publisher_->post(publication_->state(last_, state, true));
+void SiteOutput::finish(const std::function<bool()>& interrupted) {
+  if (publisher_) publisher_->post(publication_->state(last_, published(), true));
   if (store_) {
     store_->add(last_);
-    finish_store(interrupted ? kInterruptedWithin : kFinishWithin);
+    store_->finish();
   }
-  const Nanos within = !interrupted      ? kFinishWithin
-                       : state.connected ? kInterruptedWithin
-                                         : Nanos{};
-  if (publisher_ && !publisher_->finish(within)) {
-    warn_(fmt::format("{} could not be published",
-                      counted_text(publisher_->state().waiting, "message")));
+  const Nanos began = steady_now();
+  Nanos interrupted_at = Nanos::never();
+  while (!finished()) {
+    const Nanos now = steady_now();
+    if (interrupted()) interrupted_at = std::min(interrupted_at, now);
+    const bool in_time = interrupted_at == Nanos::never()
+                             ? now - began < kFinishWithin
+                             : now - interrupted_at < kInterruptedWithin;
+    // What nothing takes is not waited for.
+    if (!in_time || (interrupted() && !store_ && !published().connected)) break;
   }
-  warn_of_changes();
+  warn_of_rest();
+  warn_of_changes(true);
 }
 
-void SiteOutput::finish_store(Nanos within) {
-  store_->finish();
-  const Nanos end = steady_now() + within;
-  while (store_->busy() && steady_now() < end) {
-    store_->poll(steady_now());
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+// Waits for a moment.
+bool SiteOutput::finished() {
+  if (store_) store_->poll(steady_now());
+  const bool published = !publisher_ || publisher_->finish(kMoment);
+  if (published && (!store_ || !store_->busy())) return true;
+  if (published) std::this_thread::sleep_for(std::chrono::nanoseconds(kMoment.count));
+  return false;
+}
+
+void SiteOutput::warn_of_rest() {
+  if (publisher_ && published().waiting > 0) {
+    warn_(fmt::format("{} could not be published", counted_text(published().waiting, "message")));
   }
-  if (!store_->busy()) return;
+  if (!store_ || !store_->busy()) return;
   warn_(fmt::format("{} could not be stored", counted_text(store_->state().waiting, "row")));
 }
 
-void SiteOutput::warn_of_changes() {
+void SiteOutput::warn_of_changes(bool at_once) {
+  if (at_once) of_publisher_.at = of_store_.at = Nanos{};
   if (publisher_) {
     const messaging::PublisherState state = publisher_->state();
     warn_of(of_publisher_, state.complaint, state.dropped, "message");

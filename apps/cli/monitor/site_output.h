@@ -16,17 +16,17 @@
 namespace heddle::cli {
 
 struct SiteOptions {
-  std::string publish;  // address; empty: nothing is published
-  std::string access;   // file; empty: the environment
-  std::string state_every = "2s";
-  std::string store;  // address; empty: nothing is stored
+  std::string publish;             // address; empty: nothing is published
+  std::string access;              // file; empty: the environment
+  std::string state_every = "2s";  // at least the time between looks
+  std::string store;               // address; empty: nothing is stored
 };
 
 class SiteOutput {
  public:
   using Warn = std::function<void(const std::string& text)>;
 
-  // Errors: those of addresses, access files and libnats.
+  // `job.every`: time between looks. Errors: those of addresses, access files and libnats.
   static Result<std::unique_ptr<SiteOutput>> make(const SiteOptions& options,
                                                   monitor::PublishedJob job, Warn warn);
 
@@ -35,9 +35,9 @@ class SiteOutput {
   void sample(const monitor::WatchDocument& document, const monitor::SeriesInterval& interval);
   // Between looks, often.
   void poll(Nanos now);
-  // Says that this monitor ends, and waits for what is in flight: 5 s at most, after an interrupt
-  // one.
-  void finish(bool interrupted);
+  // Says that this monitor ends, and waits for what is in flight: 5 s at most, after an interrupt,
+  // which may come meanwhile, one.
+  void finish(const std::function<bool()>& interrupted);
 
  private:
   // How much a destination has dropped, and its complaint: each is reported once.
@@ -50,8 +50,9 @@ class SiteOutput {
   Result<void> open_publisher(const SiteOptions& options, const monitor::PublishedJob& job);
   Result<void> open_store(const SiteOptions& options, const monitor::PublishedJob& job);
   messaging::PublisherState published() const;
-  void finish_store(Nanos within);
-  void warn_of_changes();
+  bool finished();
+  void warn_of_rest();
+  void warn_of_changes(bool at_once);
   void warn_of(Reported& reported, const std::string& complaint, uint64_t dropped,
                const char* what);
 
