@@ -34,8 +34,9 @@ Json cut(Json alarm) {
        {std::pair("processes", "processes_in_all"), std::pair("evidence", "evidence_in_all")}) {
     Json& rows = alarm[list];
     if (rows.size() <= params::kMostPublishedNotes) continue;
-    alarm[count] = rows.size();
+    const size_t all = rows.size();
     rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(params::kMostPublishedNotes), rows.end());
+    alarm[count] = all;  // which moves the rows
   }
   return alarm;
 }

@@ -306,8 +306,7 @@ class Access(Site):
             first = client.wait_for(lambda subject, document: subject.endswith(".state") and document["dropped"] > 0)
             later = client.wait_for(lambda subject, document: subject.endswith(".state")
                                     and document["dropped"] > first["dropped"] + 1)
-            states = later["sequence"] - first["sequence"] - (later["dropped"] - first["dropped"])
-            self.assertGreaterEqual(later["published"] - first["published"], states - 2)
+            self.assertGreater(later["published"], first["published"] + 1)
             self.end(monitor)
 
     def test_tls_checks_the_servers_certificate(self):
