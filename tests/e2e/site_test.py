@@ -234,7 +234,7 @@ class Published(Site):
             for arguments in (("monitor", self.folder, "--json", "--publish"), ("monitor", "--all")):
                 with program.started(*arguments, f"tls://127.0.0.1:{server.port}/site") as process:
                     server.wait_for_client()
-                    process.wait_for("it has not answered for 10 s")
+                    process.wait_for("it has not answered for 10")
                     server.wait_for_client()
                     self.end(process)
             done = program.run("monitor", "--all", f"tls://127.0.0.1:{server.port}/site", "--for", "1s")
@@ -423,6 +423,7 @@ class Mistakes(Site):
         for words, sign in ((("--publish", "nats://me:hunter2@h/s"), "HEDDLE_NATS_USER"),
                             (("--publish", "h:4222"), "begins with neither"),
                             (("--publish", "nats://h/a b"), "subject"),
+                            (("--publish", "nats://h", "--state-every", "61s"), "at most 60"),
                             (("--publish", "nats://h", "--nats-access", str(readable)), "chmod 600"),
                             (("--publish", "nats://h", "--nats-access", "/none"), "/none"),
                             (("--store", "http://h/"), "begins with neither"),
