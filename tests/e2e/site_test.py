@@ -215,7 +215,8 @@ class Published(Site):
             self.assertNotIn("\x1b", overview.wait_for("is watched on"))
 
     def test_an_overview_without_its_server_calls_no_job_stale(self):
-        with nats_server.running(self.place) as server, self.overview(server) as overview, \
+        port = nats_server.tcp_port()
+        with nats_server.running(self.place) as server, self.overview(server, "--serve", port) as overview, \
                 self.monitor(server) as monitor:
             overview.wait_for('"event":"appeared"')
             server.kill()
@@ -224,6 +225,13 @@ class Published(Site):
             server.start()
             client = self.client(server)
             client.wait_for(lambda subject, document: subject.endswith(".state"))
+            end = time.monotonic() + program.PATIENCE_S
+            connected = False
+            while not connected:
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.1)
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/state.json", timeout=10) as answer:
+                    connected = json.load(answer)["connected"]
             self.end(monitor)
             overview.wait_for('"event":"stopped"')
             self.end(overview)
