@@ -171,9 +171,10 @@ void Overview::take(PublishedState state, Nanos now, std::vector<OverviewEvent>&
 
 std::vector<OverviewEvent> Overview::tick(Nanos now, const ServerHeard& server) {
   std::vector<OverviewEvent> events;
-  // Before this connection nothing could be heard.
+  // Before this connection nothing could be heard, and monitors have lost the server too.
   const auto silent_for = [&server](Nanos since) {
-    return server.answered_at - std::max(since, server.connected_at);
+    const bool before = since < server.connected_at;
+    return server.answered_at - (before ? server.connected_at + params::kMonitorsReturn : since);
   };
   for (auto each = jobs_.begin(); each != jobs_.end();) {
     OverviewJob& job = each->second;

@@ -139,7 +139,7 @@ TEST_F(OverviewTest, WithoutItsOwnConnectionNoJobIsStaleOrGone) {
   EXPECT_THAT(after(seconds(5'000)), IsEmpty());
   connected_ = true;
   server_.connected_at = now_;
-  EXPECT_THAT(after(seconds(5)), IsEmpty());
+  EXPECT_THAT(after(params::kMonitorsReturn + seconds(5)), IsEmpty());
   EXPECT_THAT(after(seconds(1)), ElementsAre(Kind::kStale));
   EXPECT_EQ(overview_.jobs().size(), 2U);
   EXPECT_THAT(after(params::kForgetStale), ElementsAre(Kind::kGone, Kind::kGone));

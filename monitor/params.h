@@ -75,6 +75,9 @@ inline constexpr size_t kLongestText = 1'000;
 // stale: its monitor has died, or cannot reach the server. Range 2 to 5; 2 to 30 s.
 inline constexpr int64_t kStaleIntervals = 3;
 inline constexpr Nanos kLeastStale = seconds(4);
+// After a connection of the overview monitors may take this long to be back: the longest time until
+// messaging/ tries a server again, and a quarter. Range 6 to 60 s.
+inline constexpr Nanos kMonitorsReturn = seconds(7);
 // Its intervals are at most this long; a longer one is refused on the command line, and not
 // believed.
 inline constexpr Nanos kLongestInterval = seconds(60);
