@@ -99,8 +99,8 @@ class Files(unittest.TestCase):
     def test_each_alert_fires_when_it_should_and_only_then(self):
         self.expect_success(promtool("test", "rules", HERE / "heddle.rules.test.yml"))
         tests = yaml.safe_load((HERE / "heddle.rules.test.yml").read_text(encoding="utf-8"))["tests"]
-        fired = {check["alertname"]: {alert["exp_labels"].get("fabric") or alert["exp_labels"]["recording"]
-                                      for alert in check["exp_alerts"]}
+        about = lambda labels: next(labels[name] for name in ("fabric", "recording", "instance") if name in labels)
+        fired = {check["alertname"]: {about(alert["exp_labels"]) for alert in check["exp_alerts"]}
                  for test in tests for check in test["alert_rule_test"]}
         self.assertEqual(fired, {rule["alert"]: {"bad"} for rule in rules("alert")})
 
