@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
+#include <cstdint>
 #include <utility>
 
 #include "base/clocks.h"
@@ -55,10 +57,12 @@ bool is_name(std::string_view text) {
   });
 }
 
-// Columns of these tables have no nulls.
+// Columns of these tables have no nulls, and JSON has no number that is not finite. One such value
+// would cost the server all rows that are sent with it.
 void replace_nulls(Json& row) {
   for (auto& [name, value] : row.items()) {
-    if (value.is_null()) value = -1;
+    const bool finite = !value.is_number_float() || std::isfinite(value.get<double>());
+    if (value.is_null() || !finite) value = -1;
   }
 }
 
@@ -105,7 +109,7 @@ Store::Store(const recordings::HttpPost& post, std::string database, PublishedJo
 Json Store::head(int64_t job_ns, int64_t began_realtime_ns) const {
   // Before a job has recordings its time is not known.
   const int64_t at = began_realtime_ns == 0 ? wall_now().count : began_realtime_ns + job_ns;
-  return {{"time", std::max<int64_t>(0, at / seconds(1).count)},
+  return {{"time", std::clamp<int64_t>(at / seconds(1).count, 0, UINT32_MAX)},  // a DateTime
           {"at_ns", at},
           {"job", job_.name},
           {"id", job_.id()},
@@ -194,8 +198,12 @@ void Store::add(const WatchDocument& document, const SeriesInterval& interval) {
 
 StoreState Store::state() const {
   StoreState made = state_;
-  for (const Batch& each : open_) made.waiting += each.count;
-  for (const Batch& each : ready_) made.waiting += each.count;
+  const auto count = [&made](const Batch& batch) {
+    made.waiting += batch.count;
+    if (batch.table == Table::kChanges) made.waiting_changes += batch.count;
+  };
+  for (const Batch& each : open_) count(each);
+  for (const Batch& each : ready_) count(each);
   return made;
 }
 

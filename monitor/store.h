@@ -37,7 +37,8 @@ struct StoreState {
   uint64_t stored = 0;   // rows that the server has confirmed
   uint64_t dropped = 0;  // that it will never get
   uint64_t waiting = 0;
-  std::string complaint;  // of the last try; empty: it was well
+  uint64_t waiting_changes = 0;  // of these
+  std::string complaint;         // of the last try; empty: it was well
 };
 
 class Store {

@@ -67,6 +67,7 @@ TEST(StoreTest, WithoutAServerRowsWaitUpToABoundAndChangesStayLongest) {
   }
   const StoreState state = store.state();
   EXPECT_GT(state.dropped, 0U);
+  EXPECT_EQ(state.waiting_changes, 1U);
   EXPECT_EQ(state.dropped + state.waiting, 30 * 5'000U + 2);
   EXPECT_LT(state.waiting * 300, params::kMostStoredBytes * 3 / 2);
 }
