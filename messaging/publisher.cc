@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <utility>
@@ -14,38 +12,26 @@
 
 #include "base/clocks.h"
 #include "base/hash.h"
-#include "base/thread.h"
 #include "messaging/backoff.h"
 #include "messaging/nats/connector.h"
+#include "messaging/nats/loop.h"
 #include "messaging/params.h"
 #include "messaging/refusal.h"
 #include "messaging/waiting_messages.h"
 
 namespace heddle::messaging {
 
-class Publisher::Body {
+class Publisher::Body : public Loop {
  public:
   explicit Body(PublisherOptions options)
       : options_(std::move(options)),
         connector_(options_.address, options_.access, options_.name),
         backoff_(static_cast<uint64_t>(steady_now().count) ^ hash_text(options_.name)),
         waiting_({params::kMostWaiting, params::kMostWaitingBytes}) {}
-  ~Body() {
-    {
-      const std::scoped_lock lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
-  }
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
+  ~Body() { end_loop(); }
 
   Result<void> start() {
-    Result<Thread> thread = start_thread("publisher", [this] { run(); });
-    if (!thread) return fail(std::move(thread).error());
-    thread_ = std::move(*thread);
-    return {};
+    return start_loop("publisher", [this] { run(); });
   }
 
   void post(Message message) {
@@ -206,32 +192,19 @@ class Publisher::Body {
 
   void count_dropped(uint64_t messages) { state_.dropped += messages; }
 
-  bool ends() const {
-    const std::scoped_lock lock(mutex_);
-    return ends_;
-  }
-
-  void pause_for(Nanos span) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::nanoseconds(span.count), [this] { return ends_; });
-  }
-
   const PublisherOptions options_;
   // Of its thread alone.
   Connector connector_;
   Backoff backoff_;
   std::set<std::string> refused_;  // subjects, by this connection
   bool confirmed_ = false;         // this connection has carried something
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  // Guarded by mutex_.
   WaitingMessages waiting_;
   size_t in_flight_ = 0;           // that the server has not confirmed yet
   std::optional<Message> newest_;  // of `newest_only`, the last one that was posted
   Nanos newest_at_;
   Nanos repeated_at_;
   PublisherState state_;
-  bool ends_ = false;
-  Thread thread_;
 };
 
 Result<std::unique_ptr<Publisher>> Publisher::start(PublisherOptions options) {

@@ -2,43 +2,28 @@
 #include "messaging/subscription.h"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/clocks.h"
 #include "base/hash.h"
-#include "base/thread.h"
 #include "messaging/backoff.h"
 #include "messaging/nats/connector.h"
+#include "messaging/nats/loop.h"
 #include "messaging/params.h"
 
 namespace heddle::messaging {
 
-class Subscription::Body {
+class Subscription::Body : public Loop {
  public:
   explicit Body(SubscriptionOptions options)
       : options_(std::move(options)),
         connector_(options_.address, options_.access, options_.name),
         backoff_(static_cast<uint64_t>(steady_now().count) ^ hash_text(options_.pattern)) {}
-  ~Body() {
-    {
-      const std::scoped_lock lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    if (thread_.joinable()) thread_.join();
-  }
-  Body(const Body&) = delete;
-  Body& operator=(const Body&) = delete;
+  ~Body() { end_loop(); }
 
   Result<void> start() {
-    Result<Thread> thread = start_thread("subscription", [this] { run(); });
-    if (!thread) return fail(std::move(thread).error());
-    thread_ = std::move(*thread);
-    return {};
+    return start_loop("subscription", [this] { run(); });
   }
 
   std::vector<Received> take() {
@@ -119,27 +104,14 @@ class Subscription::Body {
     state_.complaint = why.message();
   }
 
-  bool ends() const {
-    const std::scoped_lock lock(mutex_);
-    return ends_;
-  }
-
-  void pause_for(Nanos span) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::nanoseconds(span.count), [this] { return ends_; });
-  }
-
   const SubscriptionOptions options_;
   // Of its thread alone.
   Connector connector_;
   Backoff backoff_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
+  // Guarded by mutex_.
   std::vector<Received> received_;
   size_t bytes_ = 0;  // of these
   SubscriptionState state_;
-  bool ends_ = false;
-  Thread thread_;
 };
 
 Result<std::unique_ptr<Subscription>> Subscription::start(SubscriptionOptions options) {
