@@ -19,6 +19,7 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/json.h"
+#include "apps/cli/monitor/live_page.h"
 #include "apps/cli/monitor/monitor_options.h"
 #include "apps/cli/monitor/overview_run.h"
 #include "apps/cli/monitor/site_output.h"
@@ -199,19 +200,15 @@ class Monitor {
   }
 
   Result<void> serve() {
-    if (options_.serve.empty()) return {};
-    const Result<metrics::ListenAddress> address = metrics::parse_listen_address(options_.serve);
-    if (!address) return fail(address.error());
-    Result<std::unique_ptr<metrics::Server>> server = metrics::Server::listen(*address);
+    Result<std::unique_ptr<metrics::Server>> server =
+        cli::serve({.address = options_.serve,
+                    .page = kMonitorPage,
+                    .title = job_name(),
+                    .families = [this] { return shown_.families(); },
+                    .state = [this] { return shown_.state(); }});
     if (!server) return fail(std::move(server).error());
     server_ = std::move(*server);
-    const std::string page = fill_page(kMonitorPage, job_name() + " - heddle monitor", Json());
-    auto served =
-        server_->serve([this] { return shown_.families(); },
-                       {{"/", "text/html; charset=utf-8", [page] { return page; }},
-                        {"/state.json", "application/json", [this] { return shown_.state(); }}});
-    if (served) print_progress("the page is at " + server_->root_url());
-    return served;
+    return {};
   }
 
   Result<void> publish() {

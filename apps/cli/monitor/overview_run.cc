@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "apps/cli/json.h"
+#include "apps/cli/monitor/live_page.h"
 #include "apps/cli/monitor/overview_documents.h"
 #include "apps/cli/pages/pages.h"
 #include "apps/cli/terminal.h"
@@ -86,19 +87,15 @@ class SiteView {
   }
 
   Result<void> serve() {
-    if (options_.serve.empty()) return {};
-    const Result<metrics::ListenAddress> address = metrics::parse_listen_address(options_.serve);
-    if (!address) return fail(address.error());
-    Result<std::unique_ptr<metrics::Server>> server = metrics::Server::listen(*address);
+    Result<std::unique_ptr<metrics::Server>> server =
+        cli::serve({.address = options_.serve,
+                    .page = kOverviewPage,
+                    .title = subject_,
+                    .families = [this] { return shown_.families(); },
+                    .state = [this] { return shown_.state(); }});
     if (!server) return fail(std::move(server).error());
     server_ = std::move(*server);
-    const std::string page = fill_page(kOverviewPage, subject_ + " - heddle monitor", Json());
-    auto served =
-        server_->serve([this] { return shown_.families(); },
-                       {{"/", "text/html; charset=utf-8", [page] { return page; }},
-                        {"/state.json", "application/json", [this] { return shown_.state(); }}});
-    if (served) print_progress("the page is at " + server_->root_url());
-    return served;
+    return {};
   }
 
   void look() {

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """Converts a page to a C++ source that embeds it: embed.py PAGE NAME SOURCE.
 
-Replaces /*@STYLE@*/ by style.css, /*@QUANTITIES@*/ by quantities.js, /*@FORMULAS@*/ by size_formulas.js and
-/*@TRANSLATOR@*/ by translator.js; all are in the page's folder."""
+Replaces the marks of SHARED by files of the page's folder."""
 
 import pathlib
 import sys
 
+SHARED = {"/*@STYLE@*/": "style.css", "/*@LIVE_STYLE@*/": "live.css", "/*@LIVE@*/": "live.js",
+          "/*@QUANTITIES@*/": "quantities.js", "/*@FORMULAS@*/": "size_formulas.js",
+          "/*@TRANSLATOR@*/": "translator.js"}
 PIECE = 5000  # characters; compilers take string literals of some 64 kB at most
 
 
 def main(page, name, source):
     text = pathlib.Path(page).read_text(encoding="utf-8")
-    for mark, shared in (("/*@STYLE@*/", "style.css"), ("/*@QUANTITIES@*/", "quantities.js"),
-                         ("/*@FORMULAS@*/", "size_formulas.js"),
-                         ("/*@TRANSLATOR@*/", "translator.js")):
+    for mark, shared in SHARED.items():
         piece = pathlib.Path(page).with_name(shared).read_text(encoding="utf-8") if mark in text else ""
         text = text.replace(mark, piece.strip("\n"))
     pieces = [text[at:at + PIECE] for at in range(0, len(text), PIECE)]
