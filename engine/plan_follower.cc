@@ -1,6 +1,8 @@
 // See plan_follower.h.
 #include "engine/plan_follower.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 #include "base/log.h"
@@ -17,11 +19,20 @@ constexpr Nanos kLookInterval = seconds(60);
 // hundreds of milliseconds. Range: 1 to 100 ms.
 constexpr Nanos kFoundInterval = millis(10);
 
+// All zero: there is no such file.
+FileMark mark_of(const std::string& file) {
+  struct stat about {};
+  if (stat(file.c_str(), &about) != 0) return {};
+  return {about.st_dev, about.st_ino, static_cast<uint64_t>(about.st_size),
+          seconds(about.st_mtim.tv_sec) + nanos(about.st_mtim.tv_nsec)};
+}
+
 }  // namespace
 
 PlanFollower::PlanFollower(const std::string& selector) {
   if (!selector.starts_with(kPrefix)) return;
   file_ = selector.substr(kPrefix.size());
+  mark_ = mark_of(file_);
   Result<RoutePlan> plan = RoutePlan::read(file_, own_addresses(0));
   if (plan) {
     plan_ = std::move(*plan);
@@ -51,7 +62,7 @@ void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
     return;
   }
   Followed& followed = connections_[notice.connection];
-  followed = {routes, address_text(notice.peer), false, false};
+  followed = {routes, notice.peer, address_text(notice.peer), false, false};
   discover(now, notice.connection, followed, endpoint);
   if (next_look_ == Nanos::never()) next_look_ = now + kLookInterval;
 }
@@ -67,7 +78,10 @@ void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& fol
 void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
   if (next_look_ <= now) {
     next_look_ = connections_.empty() ? Nanos::never() : now + kLookInterval;
-    for (auto& [id, followed] : connections_) discover(now, id, followed, endpoint);
+    read_again(now, endpoint);
+    for (auto& [id, followed] : connections_) {
+      if (followed.routes != nullptr) discover(now, id, followed, endpoint);
+    }
   }
   if (now < next_found_) return;
   next_found_ = now + kFoundInterval;
@@ -76,9 +90,31 @@ void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
     if (!followed.discovering || !endpoint.routes(id, found) || found.under_way) continue;
     followed.discovering = false;
     --discovering_;
+    if (followed.routes == nullptr) continue;
     fit(now, id, followed, found, endpoint);
   }
   if (discovering_ == 0) next_found_ = Nanos::never();
+}
+
+void PlanFollower::read_again(Nanos now, transport::Endpoint& endpoint) {
+  const FileMark mark = mark_of(file_);
+  if (mark == mark_) return;
+  mark_ = mark;
+  Result<RoutePlan> plan = RoutePlan::read(file_, own_addresses(0));
+  if (!plan) {
+    log_warn("{}; the plan from before is followed", plan.error().message());
+    return;
+  }
+  log_info("plan {}: it was replaced, and is read again", file_);
+  plan_ = std::move(*plan);
+  for (auto& [id, followed] : connections_) {
+    followed.routes = plan_->find(followed.address);
+    if (followed.routes != nullptr) continue;
+    log_info("plan {}: no flow to {} any more; its paths are chosen adaptively", file_,
+             followed.peer);
+    followed.following = false;
+    static_cast<void>(endpoint.post_plan(now, id, {}));
+  }
 }
 
 void PlanFollower::fit(Nanos now, transport::ConnectionId id, Followed& followed,

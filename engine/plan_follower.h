@@ -1,7 +1,8 @@
 // PlanFollower: lets an endpoint's connections follow a plan: it discovers the routes of each
 // connection to a peer of the plan, gives the planned routes' paths their shares, and looks again
-// from time to time. While a plan is missing, stale or does not fit, paths are chosen adaptively;
-// the log has which. Driven under the endpoint's lock after each turn.
+// from time to time, at the routes and at the file: `heddle plan lease` replaces it. While a plan
+// is missing, stale or does not fit, paths are chosen adaptively; the log has which. Driven under
+// the endpoint's lock after each turn.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,16 @@
 #include "transport/endpoint.h"
 
 namespace heddle::engine {
+
+// A file's identity and last change.
+struct FileMark {
+  uint64_t device = 0;
+  uint64_t number = 0;
+  uint64_t bytes = 0;
+  Nanos changed;
+
+  bool operator==(const FileMark&) const = default;
+};
 
 class PlanFollower {
  public:
@@ -34,17 +45,21 @@ class PlanFollower {
  private:
   struct Followed {
     const std::vector<PlannedRoute>* routes = nullptr;
+    transport::Address address;
     std::string peer;  // as text
     bool discovering = false;
     bool following = false;
   };
 
+  // Reads the file where it was replaced; what cannot be read leaves the plan as it is.
+  void read_again(Nanos now, transport::Endpoint& endpoint);
   void discover(Nanos now, transport::ConnectionId id, Followed& followed,
                 transport::Endpoint& endpoint);
   void fit(Nanos now, transport::ConnectionId id, Followed& followed,
            const transport::FabricRoutes& found, transport::Endpoint& endpoint);
 
   std::string file_;
+  FileMark mark_;
   std::optional<RoutePlan> plan_;
   std::map<transport::ConnectionId, Followed> connections_;
   uint32_t discovering_ = 0;
