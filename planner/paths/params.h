@@ -42,4 +42,18 @@ inline constexpr uint32_t kMostSweeps = 32;
 // Sweeps without a gain above the tolerance, after which the goal rises. Range: 4 to 20.
 inline constexpr uint32_t kPatience_sweeps = 8;
 
+// Intervals of counters without which nothing is forecast. Chosen: a backtest on half of them has
+// three forecasts at least. Range: 6 to 100.
+inline constexpr size_t kLeastIntervals = 8;
+// Older ones are left out: their autocorrelation takes time by the square. Range: 500 to 20,000.
+inline constexpr size_t kMostIntervals = 4'000;
+// A forecast is the mean of this many intervals. Chosen: a plan holds for minutes, and counters are
+// mostly read every 10 to 60 s. Range: 1 to 60.
+inline constexpr size_t kForecastAhead = 6;
+// Autocorrelation from which on a series counts as periodic, and by which a longer period must be
+// better than a shorter one. Chosen: a period that explains half of the variance. Range: 0.3 to
+// 0.8, and 0.02 to 0.2.
+inline constexpr double kPeriodic = 0.5;
+inline constexpr double kPeriodicGain = 0.05;
+
 }  // namespace heddle::planner::params
