@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -80,7 +80,7 @@ constexpr Nanos kEndPoll = millis(50);
 
 int wait_for(pid_t process, const Beside& beside) {
   int status = 0;
-  const Descriptor end(beside.turn ? pidfd_open(process, 0) : -1);
+  const Descriptor end(beside.turn ? static_cast<int>(syscall(SYS_pidfd_open, process, 0)) : -1);
   Nanos next = steady_now() + beside.interval;
   while (true) {
     const pid_t ended = waitpid(process, &status, beside.turn ? WNOHANG : 0);
