@@ -35,4 +35,8 @@ inline constexpr int kMostAttempts = 100;
 // Chosen: above what a plan differs by chance (bench/run plan). Range: 0.02 to 0.5.
 inline constexpr double kWorthMoving = 0.1;
 
+// Moves of a job until another one begins or ends. Chosen: jobs of one unit of load rest after one
+// or two (TenantTest.JobsComeToRestAfterEachChange). Range: 1 to 10.
+inline constexpr int kMostMoves = 3;
+
 }  // namespace heddle::leases::params

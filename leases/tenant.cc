@@ -49,11 +49,20 @@ double scale_of(const Lease& other, Nanos own_period) {
   return static_cast<double>(own_period.count) / static_cast<double>(other.period.count);
 }
 
-// Of the leases but for the own one.
-std::string others_in(const Snapshot& snapshot, const std::string& holder) {
+// The holders of leases but for the own one.
+std::string holders_in(const Snapshot& snapshot, const std::string& own) {
   std::string text;
   for (const StoredLease& each : snapshot.live) {
-    if (each.lease.holder == holder) continue;
+    if (each.lease.holder != own) text += each.lease.holder + ";";
+  }
+  return text;
+}
+
+// Likewise with the numbers of their plans.
+std::string others_in(const Snapshot& snapshot, const std::string& own) {
+  std::string text;
+  for (const StoredLease& each : snapshot.live) {
+    if (each.lease.holder == own) continue;
     text += fmt::format("{} {} {};", each.lease.job, each.lease.holder, each.lease.plans);
   }
   return text;
@@ -72,9 +81,14 @@ Tenant::Tenant(Store& store, const topology::Topology& topology, TenantSetting s
   for (const planner::FlowDemand& flow : setting_.demand.flows) lease_.bytes += flow.bytes;
 }
 
-std::vector<double> Tenant::loads_of_others(const Snapshot& snapshot) {
+Result<std::vector<double>> Tenant::loads_of_others(const Snapshot& snapshot) {
   const size_t links = 2 * topology_.links.size();
-  std::vector<double> loads = setting_.demand.background;
+  std::vector<double> loads;
+  if (setting_.background) {
+    Result<std::vector<double>> background = setting_.background(snapshot);
+    if (!background) return background;
+    loads = std::move(*background);
+  }
   loads.resize(links);
   notes_.assign(snapshot.ignored.begin(), snapshot.ignored.end());
   beside_ = 0;
@@ -142,15 +156,16 @@ Result<void> Tenant::take() {
     }
     const Result<Snapshot> snapshot = store_.read();
     if (!snapshot) return fail(snapshot.error());
-    const std::vector<double> others = loads_of_others(*snapshot);
-    Result<planner::PathPlan> plan = plan_beside(others);
+    const Result<std::vector<double>> others = loads_of_others(*snapshot);
+    if (!others) return fail(others.error());
+    Result<planner::PathPlan> plan = plan_beside(*others);
     if (!plan) return fail(plan.error());
     Lease lease = lease_with(*plan);
     const Result<Published> published = store_.publish(*snapshot, lease);
     if (!published) return fail(published.error());
     if (*published != Published::kDone) continue;
     adopt(std::move(lease), std::move(*plan), *snapshot);
-    longest_ = planner::longest_of_own(topology_, own_loads(), others);
+    longest_ = planner::longest_of_own(topology_, own_loads(), *others);
     return {};
   }
   return fail(ErrorCode::kTimeout, "the lease '" + lease_.job + "' was not taken",
@@ -175,15 +190,20 @@ Result<Turn> Tenant::turn() {
 
 // The others' leases are not those of the last plan.
 Result<Turn> Tenant::consider(const Snapshot& snapshot) {
-  const std::vector<double> others = loads_of_others(snapshot);
-  const double now = planner::longest_of_own(topology_, own_loads(), others);
-  Result<planner::PathPlan> plan = plan_beside(others);
+  const Result<std::vector<double>> others = loads_of_others(snapshot);
+  if (!others) return fail(others.error());
+  const double now = planner::longest_of_own(topology_, own_loads(), *others);
+  Result<planner::PathPlan> plan = plan_beside(*others);
   if (!plan) return fail(plan.error());
   Lease lease = lease_with(*plan);
   std::vector<double> loads(2 * topology_.links.size());
   for (const LinkBytes& each : lease.loads) loads[each.link] = static_cast<double>(each.bytes);
-  const double then = planner::longest_of_own(topology_, loads, others);
-  if (then > now * (1 - params::kWorthMoving)) {
+  const double then = planner::longest_of_own(topology_, loads, *others);
+  if (std::string holders = holders_in(snapshot, lease_.holder); holders != holders_) {
+    holders_ = std::move(holders);
+    moves_ = 0;
+  }
+  if (moves_ >= params::kMostMoves || then > now * (1 - params::kWorthMoving)) {
     considered_ = others_in(snapshot, lease_.holder);
     seen_version_ = snapshot.version;
     longest_ = now;
@@ -195,6 +215,7 @@ Result<Turn> Tenant::consider(const Snapshot& snapshot) {
   if (*published == Published::kLost) return take_anew();
   if (*published == Published::kChanged) return Turn::kKept;  // the next turn looks again
   adopt(std::move(lease), std::move(*plan), snapshot);
+  ++moves_;
   before_move_ = now;
   longest_ = then;
   return Turn::kMoved;

@@ -3,6 +3,7 @@
 // others came or went. The process that runs the job calls turn() from time to time.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct TenantSetting {
   std::string job;
   Nanos ttl;
   Nanos period;            // in which the demand is sent; zero: not known
-  planner::Demand demand;  // its background: loads of others than leases
+  planner::Demand demand;  // its background is not used
+  // Bytes by LinkId that are neither the job's nor a lease's; may be empty, for none.
+  std::function<Result<std::vector<double>>(const Snapshot& snapshot)> background;
   planner::PathPlanOptions options;
 };
 
@@ -51,7 +54,7 @@ class Tenant {
   double longest() const { return longest_; }
 
  private:
-  std::vector<double> loads_of_others(const Snapshot& snapshot);
+  Result<std::vector<double>> loads_of_others(const Snapshot& snapshot);
   Result<planner::PathPlan> plan_beside(const std::vector<double>& others) const;
   // The lease as it is with a plan.
   Lease lease_with(const planner::PathPlan& plan) const;
@@ -67,6 +70,8 @@ class Tenant {
   planner::PathPlan plan_;
   std::string considered_;    // the others' leases beside which it was planned, or stayed
   std::string seen_version_;  // of the store, with the own lease; empty: not seen yet
+  std::string holders_;       // the others when the moves were counted from zero
+  int moves_ = 0;
   size_t beside_ = 0;
   std::vector<std::string> notes_;
   double before_move_ = 0;
