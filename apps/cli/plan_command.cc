@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,7 @@
 #include "base/quantity.h"
 #include "planner/path_replan.h"
 #include "planner/plan_routes.h"
+#include "planner/shared_fabric.h"
 
 namespace heddle::cli {
 namespace {
@@ -128,27 +130,45 @@ Result<int> order_ranks(const PlanOptions& options, const topology::Topology& to
   return kDone;
 }
 
+// What counters forecast counts as others' loads.
+Result<std::optional<Background>> add_background(ReadPlanInputs& read) {
+  if (read.background.file.empty()) return std::optional<Background>();
+  Result<Background> background =
+      read_background(read.background, read.topology, read.demand, read.options, {});
+  if (!background) return fail(background.error());
+  for (const std::string& note : background->notes) print_warning(note);
+  planner::keep_usable(read.topology, read.demand, background->bytes);
+  read.demand.background = background->bytes;
+  return std::optional(std::move(*background));
+}
+
 Result<int> make_plan(const PlanOptions& options) {
   Result<ReadPlanInputs> read = read_plan_inputs(options.inputs);
   if (!read) return fail(read.error());
   for (const std::string& note : read->notes) print_warning(note);
   if (options.ranks) return order_ranks(options, read->topology, read->demand);
+  const Result<std::optional<Background>> background = add_background(*read);
+  if (!background) return fail(background.error());
   if (Result<void> added = add_others(options, read->topology, read->demand); !added) {
     return fail(added.error());
   }
   const Result<planner::PathPlan> plan =
       plan_of(options, read->topology, read->demand, read->options);
   if (!plan) return fail(plan.error());
-  const std::string document = plan_document({*plan, read->demand, read->topology,
-                                              read->options.failed_links, read->addresses})
-                                   .dump(1) +
-                               "\n";
+  const std::string document =
+      plan_document({*plan, read->demand, read->topology, read->options.failed_links,
+                     read->addresses,
+                     *background ? background_json(**background) : nlohmann::json()})
+          .dump(1) +
+      "\n";
   if (!options.output.empty()) {
     if (Result<void> written = write_output(options.output, document); !written) {
       return fail(written.error());
     }
   }
-  print(options.json ? document : plan_text(*plan, !options.after.empty()));
+  print(options.json ? document
+                     : plan_text(*plan, !options.after.empty()) +
+                           (*background ? background_text(**background) : ""));
   return plan->unreachable == 0 ? kDone : kFoundWrong;
 }
 
@@ -190,7 +210,8 @@ void add_plan_command(CLI::App& root, Invocation& invocation) {
       ->type_name("FILE");
   plan->add_option("--beside", options->beside, "a plan of another job, whose loads count")
       ->type_name("FILE")
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->excludes("--background");
   add_json_option(*plan, options->json);
   add_advise_command(*plan, invocation);
   add_lease_command(*plan, invocation);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -45,7 +46,6 @@ struct LeaseOptions {
   std::string store;
   std::string job;
   std::string ttl = "60s";
-  std::string period;
   std::string output;
   std::vector<std::string> words;
 };
@@ -55,11 +55,34 @@ int own_failure(const Error& error) {
   return kProgramFailed;
 }
 
+// What counters forecast, without what leases have planned.
+class LeasedBackground {
+ public:
+  explicit LeasedBackground(const ReadPlanInputs& read) : read_(read) {}
+
+  bool known() const { return !read_.background.file.empty(); }
+  const std::optional<Background>& last() const { return last_; }
+  nlohmann::json json() const { return last_ ? background_json(*last_) : nlohmann::json(); }
+  // The counters are read anew; where that fails later on, what they were counts.
+  Result<std::vector<double>> beside(const leases::Snapshot& snapshot) {
+    Result<Background> background = read_background(read_.background, read_.topology, read_.demand,
+                                                    read_.options, snapshot.live);
+    if (!background && !last_) return fail(background.error());
+    if (background) last_ = std::move(*background);
+    return last_->bytes;
+  }
+
+ private:
+  const ReadPlanInputs& read_;
+  std::optional<Background> last_;
+};
+
 // A job with its lease and its plan file.
 class LeasedJob {
  public:
-  LeasedJob(leases::Tenant& tenant, const ReadPlanInputs& read, std::string file)
-      : tenant_(tenant), read_(read), file_(std::move(file)) {}
+  LeasedJob(leases::Tenant& tenant, const ReadPlanInputs& read, const LeasedBackground& background,
+            std::string file)
+      : tenant_(tenant), read_(read), background_(background), file_(std::move(file)) {}
 
   Result<void> begin() {
     if (Result<void> taken = tenant_.take(); !taken) return taken;
@@ -110,14 +133,23 @@ class LeasedJob {
 
  private:
   Result<void> write_plan() const {
-    const std::string document = plan_document({tenant_.plan(), read_.demand, read_.topology,
-                                                read_.options.failed_links, read_.addresses})
-                                     .dump(1);
+    const std::string document =
+        plan_document({tenant_.plan(), read_.demand, read_.topology, read_.options.failed_links,
+                       read_.addresses, background_.json()})
+            .dump(1);
     return replace_text_file(file_, document + "\n");
   }
   void print_state() {
     for (const std::string& note : tenant_.notes()) {
       if (noted_.insert(note).second) print_warning(note + ", and is ignored");
+    }
+    if (background_.last()) {
+      for (const std::string& note : background_.last()->notes) {
+        if (noted_.insert(note).second) print_warning(note);
+      }
+      std::string text = background_text(*background_.last());
+      text.pop_back();
+      print_progress(text);
     }
     const planner::PathPlan& plan = tenant_.plan();
     print_progress(fmt::format(
@@ -136,6 +168,7 @@ class LeasedJob {
 
   leases::Tenant& tenant_;
   const ReadPlanInputs& read_;
+  const LeasedBackground& background_;
   std::string file_;
   std::set<std::string> noted_;
   bool warned_ = false;
@@ -143,8 +176,12 @@ class LeasedJob {
 };
 
 Result<leases::TenantSetting> setting_of(const LeaseOptions& options, const ReadPlanInputs& read) {
-  leases::TenantSetting setting{
-      .job = options.job, .ttl = {}, .period = {}, .demand = read.demand, .options = read.options};
+  leases::TenantSetting setting{.job = options.job,
+                                .ttl = {},
+                                .period = read.background.period,
+                                .demand = read.demand,
+                                .background = {},
+                                .options = read.options};
   const Result<Nanos> ttl = parse_duration(options.ttl);
   if (!ttl) return fail(ttl.error());
   setting.ttl = *ttl;
@@ -153,10 +190,6 @@ Result<leases::TenantSetting> setting_of(const LeaseOptions& options, const Read
                 "it is longer than a day",
                 "give a shorter one: a lost job holds its links so long");
   }
-  if (options.period.empty()) return setting;
-  const Result<Nanos> period = parse_duration(options.period);
-  if (!period) return fail(period.error());
-  setting.period = *period;
   return setting;
 }
 
@@ -188,8 +221,14 @@ Result<int> hold_lease(const LeaseOptions& options) {
   TemporaryFolder own;
   const Result<std::string> file = plan_file_of(options, own);
   if (!file) return fail(file.error());
+  LeasedBackground background(*read);
+  if (background.known()) {
+    setting->background = [&background](const leases::Snapshot& snapshot) {
+      return background.beside(snapshot);
+    };
+  }
   leases::Tenant tenant(**store, read->topology, std::move(*setting));
-  LeasedJob job(tenant, *read, *file);
+  LeasedJob job(tenant, *read, background, *file);
   if (Result<void> begun = job.begin(); !begun) return fail(begun.error());
   const launch::ChildEnd ended = launch::run_child(options.words, {"HEDDLE_PLAN=" + *file},
                                                    {interval, [&job] { job.turn(); }});
@@ -233,12 +272,6 @@ void add_lease_command(CLI::App& plan, Invocation& invocation) {
       ->type_name("DURATION")
       ->check(duration_value(seconds(1)))
       ->capture_default_str();
-  lease
-      ->add_option("--period", options->period,
-                   "time in which the job sends these bytes; of two jobs that have one, bytes "
-                   "count by it")
-      ->type_name("DURATION")
-      ->check(duration_value(micros(1)));
   add_program(*lease, options->words);
   lease->callback([options, &invocation] {
     for (const auto& [name, value] : {std::pair("--store", &options->store),

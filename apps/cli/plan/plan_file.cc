@@ -126,7 +126,7 @@ Result<void> check_head(const std::string& path, const json& document,
   const auto key = unknown_key(
       document, {"heddle", "version", "fabric", "paths", "parts", "colored", "ecmp", "spraying",
                  "planned", "bound_us", "bound_between_switches_us", "no_gain", "unreachable",
-                 "kept", "failed_links", "addresses", "flows"});
+                 "kept", "failed_links", "addresses", "background", "flows"});
   if (key) return bad(path, "it has the unknown key '" + *key + "'");
   const auto fabric = document.find("fabric");
   if (fabric == document.end() || *fabric != json(topology::fingerprint(topology))) {
@@ -198,6 +198,7 @@ json plan_document(const MadePlan& made) {
                    {"kept", plan.kept},
                    {"failed_links", std::move(failed)},
                    {"flows", flows_json(made)}};
+  if (!made.background.is_null()) document["background"] = made.background;
   for (const auto& [name, address] : made.addresses) {
     document["addresses"][name].push_back(address);
   }

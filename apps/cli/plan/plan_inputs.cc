@@ -6,6 +6,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/plan/plan_file.h"
+#include "base/quantity.h"
 #include "topology/file.h"
 
 namespace heddle::cli {
@@ -65,6 +66,18 @@ void add_plan_inputs(CLI::App& command, PlanInputs& inputs) {
       .add_flag("--lab-addresses", inputs.lab,
                 "the same with the addresses of a lab of the topology")
       ->excludes(addresses);
+  command
+      .add_option("--background", inputs.background,
+                  "counters of links, whose forecast loads count beside the plan: CSV with columns "
+                  "time, link, bytes")
+      ->type_name("FILE");
+  command
+      .add_option("--period", inputs.period,
+                  "time in which the bytes are sent, to compare them with --background and with "
+                  "leases that have a period")
+      ->type_name("DURATION")
+      ->check(duration_value(micros(1)))
+      ->default_str("as fast as links allow");
   add_seed_option(command, inputs.sources.seed);
 }
 
@@ -87,8 +100,12 @@ Result<ReadPlanInputs> read_plan_inputs(const PlanInputs& inputs) {
   }
   Result<NamedAddresses> addresses = addresses_of(inputs, *topology);
   if (!addresses) return fail(addresses.error());
-  return ReadPlanInputs{std::move(*topology), std::move(demand->demand), std::move(demand->notes),
-                        std::move(options), std::move(*addresses)};
+  const Result<Nanos> period =
+      inputs.period.empty() ? Result<Nanos>(Nanos{}) : parse_duration(inputs.period);
+  if (!period) return fail(period.error());
+  return ReadPlanInputs{std::move(*topology),     std::move(demand->demand),
+                        std::move(demand->notes), std::move(options),
+                        std::move(*addresses),    {inputs.background, *period}};
 }
 
 }  // namespace heddle::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/cli/plan/addresses.h"
+#include "apps/cli/plan/background.h"
 #include "apps/cli/plan/demand_sources.h"
 #include "base/result.h"
 #include "planner/path_plan.h"
@@ -20,6 +21,8 @@ struct PlanInputs {
   std::vector<std::string> failed;
   std::string addresses;
   bool lab = false;
+  std::string background;  // CSV
+  std::string period;
   planner::PathPlanOptions plan;
 };
 
@@ -29,6 +32,7 @@ struct ReadPlanInputs {
   std::vector<std::string> notes;    // what was left out
   planner::PathPlanOptions options;  // with the cables that are down
   NamedAddresses addresses;
+  BackgroundSource background;
 };
 
 void add_plan_inputs(CLI::App& command, PlanInputs& inputs);
