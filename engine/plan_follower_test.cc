@@ -32,8 +32,8 @@ class PlanFollowerTest : public testing::Test {
     ASSERT_TRUE(written.has_value()) << written.error().message();
   }
   static std::string plan_to(const std::string& peer) {
-    return R"({"version": 2, "addresses": {"h0": ["127.0.0.1"], "h1": ["192.0.2.1"], "h2": ["192.0.2.2"]},
-               "flows": [{"from": "h0", "to": ")" +
+    return R"({"version": 2, "addresses": {"h0": ["127.0.0.1"], "h1": ["192.0.2.1"],
+               "h2": ["192.0.2.2"]}, "flows": [{"from": "h0", "to": ")" +
            peer + R"(", "paths": [{"path": 0, "share_per_million": 1000000, "via": ["leaf0"]}]}]})";
   }
   // What a look at this time logs.

@@ -85,7 +85,10 @@ class LeasedJob {
       : tenant_(tenant), read_(read), background_(background), file_(std::move(file)) {}
 
   Result<void> begin() {
-    if (Result<void> taken = tenant_.take(); !taken) return taken;
+    if (Result<void> taken = tenant_.take(); !taken) {
+      static_cast<void>(tenant_.release());  // what of it may have been published
+      return taken;
+    }
     Result<void> written = write_plan();
     if (!written) end();
     if (written) print_state();
