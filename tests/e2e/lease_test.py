@@ -45,9 +45,18 @@ class Lease(unittest.TestCase):
     def started(self, job, *flows, **options):
         """Until its lease is published."""
         process = program.Process(*self.words(job, *flows, **options))
-        self.addCleanup(process.close)
+        self.addCleanup(self.end, process)
         process.wait_for(f"lease '{job}': planned beside")
         return process
+
+    @staticmethod
+    def end(process):
+        """With its command, which would hold the pipes of its output."""
+        if process.process.poll() is None:
+            process.signal(signal.SIGCONT)
+            process.signal(signal.SIGTERM)
+            process.wait()
+        process.close()
 
     def listed(self, status=0):
         done = program.run("plan", "leases", "--store", self.store, "--json")
@@ -90,7 +99,7 @@ class Lease(unittest.TestCase):
     def test_jobs_that_start_at_once_see_each_other(self):
         processes = [program.Process(*self.words(f"job{i}", (i, 8 + i, 100_000_000))) for i in range(4)]
         for i, process in enumerate(processes):
-            self.addCleanup(process.close)
+            self.addCleanup(self.end, process)
             process.wait_for(f"lease 'job{i}': planned beside")
         self.assertEqual(len({each["busiest"][0]["link"] for each in self.listed().values()}), 4)
 
@@ -109,8 +118,8 @@ class Lease(unittest.TestCase):
         killed = self.started("a", (0, 8, 1000), command=("sh", "-c", "echo $$; exec sleep 100"))
         child = int(killed.wait_for("^[0-9]+$"))
         killed.signal(signal.SIGKILL)
-        killed.wait()
         os.kill(child, signal.SIGKILL)
+        killed.wait()
         self.assertEqual(list(self.listed()), ["a"])
         self.age("a", 61)
         self.assertEqual(self.listed(), {})
@@ -211,7 +220,7 @@ class Lease(unittest.TestCase):
         done = program.run("plan", "leases", "--store", self.folder / "missing")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("No such file", done.stderr)
-        done = program.run("plan", "--topology", "x", "lease", "--store", "x")
+        done = program.run("plan", "--topology", "x", *self.words("b", (1, 9, 1000))[1:])
         self.assertEqual(done.returncode, 125)
         self.assertIn("after 'lease'", done.stderr)
 
@@ -282,8 +291,8 @@ class EtcdLease(Lease):
         killed = self.started("a", (0, 8, 1000), more=("--ttl", "2s"), command=("sh", "-c", "echo $$; exec sleep 100"))
         child = int(killed.wait_for("^[0-9]+$"))
         killed.signal(signal.SIGKILL)
-        killed.wait()
         os.kill(child, signal.SIGKILL)
+        killed.wait()
         for _ in range(600):
             if not self.listed():
                 return
