@@ -144,7 +144,8 @@ class Lease(unittest.TestCase):
 
     def test_signals_reach_the_command_and_the_lease_is_released(self):
         for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)):
-            process = self.started("a", (0, 8, 1000))
+            process = self.started("a", (0, 8, 1000), command=("sh", "-c", "echo runs; exec sleep 100"))
+            process.wait_for("^runs$")
             process.signal(number)
             self.assertEqual(process.wait(), status, process.said())
             self.assertEqual(self.listed(), {})
