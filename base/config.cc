@@ -21,8 +21,9 @@ constexpr std::string_view kPrefix = "HEDDLE_";
 constexpr std::string_view kFileVariable = "HEDDLE_CONFIG";
 // Set by the lab for every program inside it.
 constexpr std::string_view kLabVariables = "HEDDLE_LAB";
-// Database credentials, which `config show` must not print.
+// Credentials of a database and of NATS, which `config show` must not print.
 constexpr std::string_view kDatabaseVariables = "HEDDLE_CLICKHOUSE_";
+constexpr std::string_view kNatsVariables = "HEDDLE_NATS_";
 // Set by a launcher for each of its processes.
 constexpr std::array<std::string_view, 9> kLaunchVariables = {
     "HEDDLE_RANK",  "HEDDLE_SIZE",    "HEDDLE_LOCAL_RANK", "HEDDLE_LOCAL_SIZE", "HEDDLE_RUN",
@@ -154,7 +155,10 @@ Result<void> Config::read_environment(const ConfigSources& sources) {
   for (const std::string& pair : sources.environment) {
     const std::string_view name = std::string_view(pair).substr(0, pair.find('='));
     if (!name.starts_with(kPrefix) || name == kFileVariable || name.size() == pair.size()) continue;
-    if (name.starts_with(kLabVariables) || name.starts_with(kDatabaseVariables)) continue;
+    if (name.starts_with(kLabVariables) || name.starts_with(kDatabaseVariables) ||
+        name.starts_with(kNatsVariables)) {
+      continue;
+    }
     if (std::find(kLaunchVariables.begin(), kLaunchVariables.end(), name) !=
         kLaunchVariables.end()) {
       continue;

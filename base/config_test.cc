@@ -136,7 +136,8 @@ TEST_F(ConfigTest, UnknownKeyOnTheCommandLineIsAnError) {
 }
 
 TEST_F(ConfigTest, UnknownVariableIsAWarning) {
-  sources_.environment = {"HEDDLE_PROT=6", "HEDDLE_CLICKHOUSE_PASSWORD=hunter2"};
+  sources_.environment = {"HEDDLE_PROT=6", "HEDDLE_CLICKHOUSE_PASSWORD=hunter2",
+                          "HEDDLE_NATS_TOKEN=hunter2"};
   const auto config = load();
   ASSERT_TRUE(config);
   ASSERT_EQ(config->warnings().size(), 1U);

@@ -37,6 +37,11 @@ struct Call {
   // With kTwoLevel: ranks of a group. 0: as many as the tuning says; where they do not divide the
   // ranks of the communicator, all are in one group.
   uint32_t group_ranks = 0;
+
+  // A message between two ranks; all other calls are collectives.
+  bool between_two() const {
+    return collective == Collective::kSend || collective == Collective::kReceive;
+  }
 };
 
 // Travels with the first message of a call from each rank to each other.

@@ -158,7 +158,7 @@ inline constexpr size_t kCachedRegions = 64;
 // Slots that are registered at once. 1 to 256; chosen.
 inline constexpr uint32_t kSlabSlots = 16;
 // A rank that should connect is probed after this, and is dead when its host has not answered the
-// probe within the other: 4.5 s together, within the 5 s that docs/collectives.md promises.
+// probe within the other: 4.5 s together, of 5 s that docs/reference/collectives.md promises.
 inline constexpr Nanos kProbeUnconnectedAfter = millis(500);
 inline constexpr Nanos kProbeAnswerWithin = seconds(4);
 

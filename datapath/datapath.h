@@ -1,7 +1,7 @@
 // Datapath: the contract between the transport and a network: move batches, lend frames, wait,
-// register memory. Implementations: udp/ here, the simulator's in simulator/. All pass the same
-// contract suite (datapath/contract/). One thread drives a datapath; other threads may call only
-// wake() and now().
+// register memory. Implementations: udp/, xdp/ and verbs/ here, SimDatapath in simulator/. All
+// pass one contract suite (datapath/contract/). One thread drives a datapath; other threads may
+// call only wake() and now().
 #pragma once
 
 #include <array>

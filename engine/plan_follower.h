@@ -1,5 +1,5 @@
-// PlanFollower: lets an endpoint's connections follow a plan: it discovers the routes of each
-// connection to a peer of the plan, gives the planned routes' paths their shares, and looks again
+// PlanFollower: lets an endpoint's connections follow the plan of HEDDLE_PLAN: discovers the routes
+// of each one to a peer of the plan, gives the planned routes' paths their shares, and looks again
 // from time to time, at the routes and at the file: `heddle plan lease` replaces it. While a plan
 // is missing, stale or does not fit, paths are chosen adaptively; the log has which. Driven under
 // the endpoint's lock after each turn.

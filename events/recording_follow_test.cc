@@ -143,6 +143,35 @@ TEST_F(RecordingFollowTest, ACopyOfItsChangesReadsAsTheRecordingDoes) {
   EXPECT_TRUE(reader->facts().closed);
 }
 
+// A reader that follows does not read the headers of blocks that cannot have changed.
+TEST_F(RecordingFollowTest, SeesTheBlocksOfManyWritersThatHoldThemForLong) {
+  const auto recording = record(mebibytes(2));
+  std::vector<std::unique_ptr<Recorder>> writers;
+  for (int i = 0; i < 5; ++i) writers.push_back(recording->add_writer());
+  auto reader = RecordingReader::open(recording->path());
+  ASSERT_TRUE(reader);
+  uint32_t sequence = 0;
+  const auto write = [&](size_t writer) {
+    ++sequence;
+    writers[writer]->on_any(message(nanos(sequence), sequence));
+  };
+  uint32_t seen = 0;
+  for (int round = 0; round < 400; ++round) {
+    // One writes much, another now and then, others hold their blocks for many turns of the ring.
+    for (int i = 0; i < 2'000; ++i) write(0);
+    write(1);
+    if (round % 50 == 0) write(2);
+    if (round == 7) write(3);
+    if (round == 200) writers[3].reset();
+    if (round == 300) write(4);
+    reader->refresh();
+    for (const uint32_t each : read(*reader)) ASSERT_EQ(each, ++seen);
+    ASSERT_EQ(seen, sequence);
+  }
+  EXPECT_GT(recording->dropped_events(), 100'000u);
+  EXPECT_EQ(reader->missed_events(), 0u);
+}
+
 TEST_F(RecordingFollowTest, CountsWhatItMissedWhereItFallsBehind) {
   const auto recording = record(mebibytes(1));
   const auto recorder = recording->add_writer();

@@ -22,6 +22,10 @@ constexpr uint32_t kMostBlockBytes = 4 * recording::kBlockBytes;
 // Of smaller ones a file could have many millions, each of which is looked at.
 constexpr uint32_t kLeastBlockBytes = 4096;
 constexpr size_t kMostWriters = 4096;
+// Of a file; Recording::create() makes no more.
+constexpr uint64_t kMostBlocks = 1 << 20;
+// Of a damaged file any block may change.
+constexpr uint32_t kRefreshesToReadAll = 64;
 
 uint32_t bytes_of_type(std::string_view type) {
   if (type == "bool" || type == "u8") return 1;
@@ -84,16 +88,16 @@ std::vector<std::pair<std::string, std::string>> read_identity(std::string_view 
 struct OffsetSpan {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
-  void add(const BlockHeader& header, RecordingFacts& facts) {
-    const auto offset = static_cast<int64_t>(static_cast<uint64_t>(header.realtime_ns) -
-                                             static_cast<uint64_t>(header.base_ns));
-    if (header.base_ns < first) {
-      facts.first_ns = header.base_ns;
+  void add(int64_t base_ns, int64_t realtime_ns, RecordingFacts& facts) {
+    const auto offset =
+        static_cast<int64_t>(static_cast<uint64_t>(realtime_ns) - static_cast<uint64_t>(base_ns));
+    if (base_ns < first) {
+      facts.first_ns = base_ns;
       facts.first_offset_ns = offset;
     }
-    if (header.base_ns > last) facts.last_offset_ns = offset;
-    first = std::min(first, header.base_ns);
-    last = std::max(last, header.base_ns);
+    if (base_ns > last) facts.last_offset_ns = offset;
+    first = std::min(first, base_ns);
+    last = std::max(last, base_ns);
   }
 };
 
@@ -203,6 +207,85 @@ bool RecordingReader::read_schema(std::string_view text) {
   return !kinds_.empty() && kinds_.size() < recording::kJump;
 }
 
+// Whether it differs from what was known of it.
+bool RecordingReader::read_head(uint64_t block) {
+  alignas(BlockHeader) std::array<std::byte, sizeof(BlockHeader)> bytes{};
+  const uint64_t at = header_bytes_ + block * block_bytes_;
+  if (block >= std::min<uint64_t>(blocks_, kMostBlocks) ||
+      source_->read(at, bytes.data(), bytes.size()) < bytes.size()) {
+    return false;
+  }
+  const auto& header = *reinterpret_cast<const BlockHeader*>(bytes.data());
+  const uint32_t used = header.used.load(std::memory_order_acquire);
+  const Head head{header.magic,       header.writer, header.sequence,     header.base_ns,
+                  header.realtime_ns, used,          header.events.load()};
+  if (block >= heads_.size() && head.magic != 0) heads_.resize(block + 1);
+  if (block >= heads_.size() || heads_[block] == head) return false;
+  heads_[block] = head;
+  return true;
+}
+
+void RecordingReader::read_all_heads() {
+  const uint64_t end = std::min(source_->size(), header_bytes_ + uint64_t{blocks_} * block_bytes_);
+  for (uint64_t at = header_bytes_; at < end; at += block_bytes_) {
+    // Skips holes in the file: most rings are never full.
+    const uint64_t data = source_->next_data(at);
+    if (data >= at + block_bytes_) {
+      at += (data - at) / block_bytes_ * block_bytes_ - block_bytes_;
+      continue;
+    }
+    read_head((at - header_bytes_) / block_bytes_);
+  }
+}
+
+// Blocks that may have changed although they are not behind the newest one.
+std::set<uint64_t> RecordingReader::unsettled(uint64_t newest) const {
+  std::map<uint32_t, uint64_t> held;  // by writer, its newest block
+  std::set<uint64_t> found;
+  for (uint64_t block = 0; block < heads_.size(); ++block) {
+    const Head& head = heads_[block];
+    if (head.magic == 0) continue;
+    uint64_t& of_writer = held.try_emplace(head.writer, block).first->second;
+    if (head.sequence > heads_[of_writer].sequence) of_writer = block;
+    // One that is begun, that was passed over since a writer held it, or that a copy of the file
+    // does not have yet.
+    const uint64_t turns = block <= newest ? newest - block : newest + blocks_ - block;
+    const bool in_turn = head.sequence + turns == heads_[newest].sequence;
+    const bool lasts = (head.writer & recording::kLasting) != 0;
+    if (head.used == 0 || (!in_turn && !lasts)) found.insert(block);
+  }
+  for (const auto& [writer, block] : held) found.insert(block);
+  return found;
+}
+
+// Writers take blocks in turn, so only few can have changed: the newest of each writer, and those
+// behind the newest of all. In a full ring of 1,024 blocks the others are most of the work of
+// following it.
+void RecordingReader::read_heads() {
+  if (heads_.empty() || ++refreshes_ % kRefreshesToReadAll == 0) return read_all_heads();
+  uint64_t newest = 0;
+  for (uint64_t block = 1; block < heads_.size(); ++block) {
+    if (heads_[block].magic == 0) continue;
+    if (heads_[newest].magic == 0 || heads_[block].sequence > heads_[newest].sequence) {
+      newest = block;
+    }
+  }
+  const std::set<uint64_t> also = unsettled(newest);
+  for (const uint64_t block : also) read_head(block);
+  uint64_t at = newest;
+  for (uint32_t tried = 0; tried < blocks_; ++tried) {
+    at = at + 1 < blocks_ ? at + 1 : 0;
+    const bool changed = read_head(at);
+    if (changed || also.contains(at)) continue;
+    const bool unused = at >= heads_.size() || heads_[at].magic == 0;
+    if (unused && at != 0) {
+      at = blocks_ - 1;  // where a disk is full the ring ends sooner
+    } else if (unused || (heads_[at].writer & recording::kLasting) == 0) {
+      return;
+    }
+  }
+}
+
 RecordingReader::Blocks RecordingReader::find_blocks() {
   const uint64_t size = source_->size();
   const uint64_t wanted = header_bytes_ + uint64_t{blocks_} * block_bytes_;
@@ -210,33 +293,26 @@ RecordingReader::Blocks RecordingReader::find_blocks() {
   OffsetSpan offsets;
   facts_.blocks = facts_.blocks_damaged = 0;
   facts_.events = 0;
-  for (uint64_t at = header_bytes_; at < std::min(wanted, size); at += block_bytes_) {
-    // Skips holes in the file: most rings are never full.
-    const uint64_t data = source_->next_data(at);
-    if (data >= at + block_bytes_) {
-      at += (data - at) / block_bytes_ * block_bytes_ - block_bytes_;
-      continue;
-    }
-    alignas(BlockHeader) std::array<std::byte, sizeof(BlockHeader)> bytes{};
-    if (source_->read(at, bytes.data(), bytes.size()) < bytes.size()) break;
-    const auto& header = *reinterpret_cast<const BlockHeader*>(bytes.data());
-    if (header.magic == 0) continue;  // unused block
-    const uint32_t used = header.used.load(std::memory_order_acquire);
-    const uint32_t writer = header.writer ^ recording::kLasting;
+  read_heads();
+  for (uint64_t block = 0; block < heads_.size(); ++block) {
+    const Head& head = heads_[block];
+    const uint64_t at = header_bytes_ + block * block_bytes_;
+    if (head.magic == 0 || at + sizeof(BlockHeader) > size) continue;  // unused, or cut off
+    const uint32_t writer = head.writer ^ recording::kLasting;
     const bool room = by_writer.size() < kMostWriters || by_writer.contains(writer);
-    if (header.magic != recording::kBlockMagic || !room ||
-        used > block_bytes_ - sizeof(BlockHeader)) {
+    if (head.magic != recording::kBlockMagic || !room ||
+        head.used > block_bytes_ - sizeof(BlockHeader)) {
       ++facts_.blocks_damaged;
       continue;
     }
     const auto there =
-        static_cast<uint32_t>(std::min<uint64_t>(used, size - at - sizeof(BlockHeader)));
-    facts_.cut_short |= there < used;
+        static_cast<uint32_t>(std::min<uint64_t>(head.used, size - at - sizeof(BlockHeader)));
+    facts_.cut_short |= there < head.used;
     ++facts_.blocks;
-    facts_.events += header.events.load();
+    facts_.events += head.events;
     // Lasting events come first among equal times, because others depend on them.
-    by_writer[writer].push_back({header.sequence, at, there, header.base_ns});
-    offsets.add(header, facts_);
+    by_writer[writer].push_back({head.sequence, at, there, head.base_ns});
+    offsets.add(head.base_ns, head.realtime_ns, facts_);
   }
   facts_.missing_bytes = wanted - std::min(wanted, size);
   facts_.cut_short |= facts_.missing_bytes > 0;
@@ -328,6 +404,10 @@ bool RecordingReader::next(RecordedEvent& event) {
 bool RecordingReader::advance(Writer& writer) {
   while (writer.block < writer.blocks.size()) {
     Block& block = writer.blocks[writer.block];
+    if (writer.at == nullptr && block.taken == block.used) {  // all of it, before
+      ++writer.block;
+      continue;
+    }
     if (writer.at == nullptr) load_block(writer);
     while (writer.at < writer.end) {
       bool found = false;

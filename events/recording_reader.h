@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <queue>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -89,6 +90,17 @@ class RecordingReader {
     uint32_t taken = 0;   // bytes of these that were taken
     uint64_t events = 0;  // in these
   };
+  // A block's header, as it was read last.
+  struct Head {
+    uint32_t magic = 0;  // 0: the block is unused
+    uint32_t writer = 0;
+    uint64_t sequence = 0;
+    int64_t base_ns = 0;
+    int64_t realtime_ns = 0;
+    uint32_t used = 0;
+    uint32_t events = 0;
+    bool operator==(const Head&) const = default;
+  };
   struct Writer {
     uint32_t key = 0;  // in block headers
     uint32_t id = 0;
@@ -110,6 +122,10 @@ class RecordingReader {
   int64_t kept_from(const Blocks& by_writer) const;
   void read_progress();
   Blocks find_blocks();
+  void read_heads();
+  void read_all_heads();
+  bool read_head(uint64_t block);
+  std::set<uint64_t> unsettled(uint64_t newest) const;
   void take_writers(Blocks blocks);
   void go_on(Writer& writer, std::vector<Block> blocks);
   void load_block(Writer& writer);
@@ -129,6 +145,8 @@ class RecordingReader {
   uint32_t header_bytes_ = 0;
   uint32_t block_bytes_ = 0;
   uint32_t blocks_ = 0;
+  std::vector<Head> heads_;  // by block, up to the last one that is used
+  uint32_t refreshes_ = 0;
   uint64_t dropped_at_first_ = 0;
   uint64_t taken_of_dropped_ = 0;  // events that were taken before they were overwritten
 };

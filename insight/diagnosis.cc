@@ -121,7 +121,8 @@ void find_mismatches(const JobFacts& facts, Diagnosis& diagnosis) {
 
 class DiagnosisBuilder::Body {
  public:
-  explicit Body(const DiagnosisOptions& options) : options_(options), facts_(options.most_parts) {}
+  explicit Body(const DiagnosisOptions& options)
+      : options_(options), facts_(options.most_parts, options.parts_a_process) {}
 
   JobFacts& facts() { return facts_; }
   const DiagnosisOptions& options() const { return options_; }
@@ -134,9 +135,9 @@ class DiagnosisBuilder::Body {
     }
     find_mismatches(facts_, diagnosis);
     if (diagnosis.verdicts.empty()) find_hangs(facts_, diagnosis.until_ns, diagnosis);
-    const bool hangs = std::any_of(
-        diagnosis.verdicts.begin(), diagnosis.verdicts.end(),
-        [](const Verdict& each) { return each.what != VerdictClass::kMismatch; });
+    const bool hangs =
+        std::any_of(diagnosis.verdicts.begin(), diagnosis.verdicts.end(),
+                    [](const Verdict& each) { return each.what != VerdictClass::kMismatch; });
     for (const BlockSeries& series : make_series(facts_, since_ns)) {
       if (series.blocks.size() < params::kLeastBlocks) {
         diagnosis.not_judged.push_back(fmt::format(

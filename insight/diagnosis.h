@@ -81,6 +81,9 @@ struct DiagnosisOptions {
   int64_t alive_until_ns = INT64_MIN;
   // Parts of ranks in operations that are kept, about 300 bytes each. Range: 1,000 to 10,000,000.
   size_t most_parts = 1'000'000;
+  // And as many for each process where these are more: of 10,000 ranks a call is 10,000 parts.
+  // Range: 0 to 1,000.
+  size_t parts_a_process = 0;
 };
 
 // A process's file, as far as it is not in its events.

@@ -213,7 +213,7 @@ bool RankProgram::reap() {
 const RankProgram::UnderWay* RankProgram::awaited() const {
   const auto found =
       std::find_if(under_way_.begin(), under_way_.end(), [this](const UnderWay& each) {
-        return awaited_ == topology::kEveryLabel || each.label == awaited_;
+        return wait_.label() == topology::kEveryLabel || each.label == wait_.label();
       });
   return found == under_way_.end() ? nullptr : &*found;
 }
@@ -224,7 +224,7 @@ bool RankProgram::must_wait() {
   if (next != nullptr && reported_.id == next->request.id && reported_place_ == next->place)
     return true;
   report_progress();
-  if (next == nullptr) return pending_.holds(awaited_);
+  if (next == nullptr) return pending_.holds(wait_.label());
   reported_ = next->request;
   reported_place_ = next->place;
   communicators_[reported_place_]->report_waiting(reported_, true);
@@ -242,13 +242,9 @@ bool RankProgram::go_on() {
   while (!done()) {
     moved |= start_pending();
     if (done()) break;
-    if (waits_) {
+    if (wait_.waits()) {
       if (must_wait()) break;
-      if (waits_since_ != Nanos::never()) {
-        const Nanos hidden = pending_.computed(now()) - computed_before_wait_;
-        exposed_ += now() - waits_since_ - hidden;
-      }
-      waits_ = false;
+      wait_.end(now(), pending_.computed(now()));
     }
     moved = true;
     if (!act()) break;
@@ -276,10 +272,7 @@ void RankProgram::arm() {
 }
 
 void RankProgram::wait_for(uint32_t label, bool computes) {
-  waits_ = true;
-  awaited_ = label;
-  waits_since_ = computes ? Nanos::never() : now();
-  computed_before_wait_ = pending_.computed(now());
+  wait_.begin(label, computes, now(), pending_.computed(now()));
 }
 
 // The next action, or the end of a step. False: it has ended.
@@ -324,10 +317,10 @@ void RankProgram::end_step() {
   const Nanos computed = pending_.computed(now());
   step.computed += computed;
   step.computed_most = std::max(step.computed_most, computed);
-  step.exposed += exposed_;
-  step.exposed_most = std::max(step.exposed_most, exposed_);
+  const Nanos exposed = wait_.take_exposed();
+  step.exposed += exposed;
+  step.exposed_most = std::max(step.exposed_most, exposed);
   ++step.ranks_ended;
-  exposed_ = {};
   pending_.end_step();
   in_step_ = false;
   next_ = 0;

@@ -14,6 +14,7 @@
 #include "engine/endpoint.h"
 #include "jobs/outcome.h"
 #include "jobs/pending_actions.h"
+#include "jobs/program_wait.h"
 #include "topology/job.h"
 
 namespace heddle::jobs {
@@ -130,16 +131,12 @@ class RankProgram {
   Nanos begins_at_;
   PendingActions pending_;
   Nanos armed_for_;
-  bool waits_ = false;
-  uint32_t awaited_ = topology::kNoLabel;
-  Nanos waits_since_;              // never(): it computes
-  Nanos computed_before_wait_;     // in this step
+  ProgramWait wait_;
   collectives::Request reported_;  // the call of the latest wait event
   uint32_t reported_place_ = 0;    // of its communicator
   uint32_t step_ = 0;
   size_t next_ = 0;  // action
   bool in_step_ = false;
-  Nanos exposed_;  // in this step
 };
 
 }  // namespace heddle::jobs

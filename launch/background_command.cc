@@ -26,6 +26,16 @@ namespace {
 constexpr size_t kMostOutput = size_t{1} << 20;
 constexpr size_t kMostErrors = 4096;
 
+constexpr int kSettings = 3;  // the descriptor at which a command finds them
+
+// A file of memory with this text, which is read from its beginning.
+Descriptor file_of(const std::string& text) {
+  Descriptor made(memfd_create("input", MFD_CLOEXEC));
+  const bool written =
+      made.valid() && write_all(made.number(), text) && lseek(made.number(), 0, SEEK_SET) == 0;
+  return written ? std::move(made) : Descriptor();
+}
+
 bool make(Pipe& pipe) { return pipe.make() && fcntl(pipe.read.number(), F_SETFL, O_NONBLOCK) == 0; }
 
 // What has come, without waiting.
@@ -89,17 +99,27 @@ bool has_ended(pid_t process) {
          info.si_pid == process;
 }
 
-[[noreturn]] void become(const CommandOptions& options, const Descriptor& input,
-                         const Descriptor& output, const Descriptor& errors) {
+struct Streams {
+  Descriptor input;
+  Descriptor settings;  // may be none
+  Pipe output;
+  Pipe errors;
+};
+
+[[noreturn]] void become(const CommandOptions& options, const Streams& streams) {
+  const Descriptor& output = streams.output.write;
+  const Descriptor& errors = streams.errors.write;
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) signal(number, SIG_DFL);
-  dup2(input.number(), STDIN_FILENO);
+  dup2(streams.input.number(), STDIN_FILENO);
   if (errors.valid()) dup2(errors.number(), STDERR_FILENO);
   // Standard output is for results of this program.
   dup2(output.valid() ? output.number() : STDERR_FILENO, STDOUT_FILENO);
+  if (streams.settings.number() == kSettings) fcntl(kSettings, F_SETFD, 0);
+  if (streams.settings.valid()) dup2(streams.settings.number(), kSettings);
   const ExecFailure failure = exec_program(options.words);
   write_all(STDERR_FILENO, failure.error.message() + "\n");
   _exit(failure.exit_status);
@@ -142,12 +162,11 @@ void BackgroundCommand::end() {
 }
 
 Result<BackgroundCommand> BackgroundCommand::start(const CommandOptions& options, Nanos now) {
-  const Descriptor input(memfd_create("input", MFD_CLOEXEC));
-  Pipe output;
-  Pipe errors;
-  const bool ready = input.valid() && write_all(input.number(), options.input) &&
-                     lseek(input.number(), 0, SEEK_SET) == 0 &&
-                     (!options.keep_output || (make(output) && make(errors)));
+  Streams streams{.input = file_of(options.input), .settings = {}, .output = {}, .errors = {}};
+  if (!options.settings.empty()) streams.settings = file_of(options.settings);
+  const bool ready = streams.input.valid() &&
+                     (options.settings.empty() || streams.settings.valid()) &&
+                     (!options.keep_output || (make(streams.output) && make(streams.errors)));
   const pid_t parent = getpid();
   const pid_t process = ready ? fork() : -1;
   if (process < 0) {
@@ -157,12 +176,12 @@ Result<BackgroundCommand> BackgroundCommand::start(const CommandOptions& options
   if (process == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(kOwnFailure);
-    become(options, input, output.write, errors.write);
+    become(options, streams);
   }
   setpgid(process, process);  // here too, so that it is done before the group is ended
   BackgroundCommand made(process, now + options.limit);
-  made.output_pipe_ = std::move(output.read);
-  made.errors_pipe_ = std::move(errors.read);
+  made.output_pipe_ = std::move(streams.output.read);
+  made.errors_pipe_ = std::move(streams.errors.read);
   return made;
 }
 

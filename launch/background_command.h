@@ -18,6 +18,7 @@ namespace heddle::launch {
 struct CommandOptions {
   std::vector<std::string> words;  // a program and its arguments, without a shell
   std::string input;               // on standard input
+  std::string settings;            // not empty: at /dev/fd/3, for what others must not see
   Nanos limit = seconds(30);       // then it is ended
   // Standard output and standard error are kept. False: both are standard error of this program.
   bool keep_output = false;

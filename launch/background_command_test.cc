@@ -38,6 +38,14 @@ TEST(BackgroundCommandTest, ItGetsItsInputAndItsOutputIsKept) {
   EXPECT_FALSE(result.timed_out);
 }
 
+TEST(BackgroundCommandTest, SettingsAreReadAtTheirDescriptor) {
+  CommandOptions options = shell("cat /dev/fd/3; cat");
+  options.settings = "secret\n";
+  options.input = "text\n";
+  EXPECT_EQ(result_of(options).output, "secret\ntext\n");
+  EXPECT_NE(result_of(shell("cat <&3")).exit_status, 0);
+}
+
 TEST(BackgroundCommandTest, WordsAreNoShellText) {
   CommandOptions options{.words = {"/bin/echo", "$HOME; `id`"}, .keep_output = true};
   EXPECT_EQ(result_of(options).output, "$HOME; `id`\n");

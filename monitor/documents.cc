@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "base/printable.h"
 #include "base/version.h"
+#include "monitor/params.h"
 
 namespace heddle::monitor {
 namespace {
@@ -18,17 +22,14 @@ using metrics::Type;
 
 double seconds_of(int64_t ns) { return 1e-9 * static_cast<double>(ns); }
 
-Json alarm_json(const Alarm& alarm) {
-  Json made = {{"number", alarm.number},
-               {"raised_ns", alarm.raised_ns},
-               {"cleared_ns", alarm.cleared_ns < 0 ? Json() : Json(alarm.cleared_ns)}};
-  made.update(json_of(alarm.verdict, alarm.place, alarm.ranks));
-  return made;
+// Of a span; there may be none.
+double seconds_or_nan(int64_t ns) {
+  return ns < 0 ? std::numeric_limits<double>::quiet_NaN() : seconds_of(ns);
 }
 
 Json alarms_json(const std::vector<Alarm>& alarms) {
   Json rows = Json::array();
-  for (const Alarm& each : alarms) rows.push_back(alarm_json(each));
+  for (const Alarm& each : alarms) rows.push_back(json_of(each));
   return rows;
 }
 
@@ -61,6 +62,7 @@ class Families {
           Type::kGauge);
     add({}, static_cast<double>(state.operations));
     add_processes();
+    add_ranks();
     add_hosts();
     return std::move(families_);
   }
@@ -97,7 +99,7 @@ class Families {
     double events = 0;
     double missed = 0;
     for (const WatchedProcess& each : document_.state.processes) {
-      ++by_state[each.closed ? "ended" : each.heard ? "running" : "not_heard"];
+      ++by_state[state_of(each)];
       events += static_cast<double>(each.events);
       missed += static_cast<double>(each.missed_events);
     }
@@ -107,6 +109,49 @@ class Families {
     begin("missed_events_total", "Events that were overwritten before they could be read.",
           Type::kCounter);
     add({}, missed);
+  }
+
+  using Value = double (*)(const WatchedProcess& process);
+
+  // Processes of several programs may have one name. A figure that there is not yet has no sample.
+  void add_of_ranks(const char* name, const char* help, Type type, Value value) {
+    begin(name, help, type);
+    const std::vector<WatchedProcess>& processes = document_.state.processes;
+    for (size_t i = 0; i < std::min(processes.size(), params::kMostRanksInMetrics); ++i) {
+      const WatchedProcess& each = processes[i];
+      const double figure = value(each);
+      if (std::isnan(figure)) continue;
+      add({{"process", std::to_string(i)}, {"rank", each.name}, {"host", each.host}}, figure);
+    }
+  }
+
+  void add_ranks() {
+    add_of_ranks("rank_calls_total", "Calls of a rank that ended.", Type::kCounter,
+                 [](const auto& each) { return static_cast<double>(each.total.calls); });
+    add_of_ranks("rank_exposed_seconds_total",
+                 "Time in which a rank waited for communication and did nothing else.",
+                 Type::kCounter,
+                 [](const auto& each) { return seconds_of(each.total.exposed_ns); });
+    add_of_ranks("rank_sent_bytes_total", "Payload of whole messages that a rank sent.",
+                 Type::kCounter,
+                 [](const auto& each) { return static_cast<double>(each.total.sent_bytes); });
+    add_of_ranks("rank_received_bytes_total", "Payload of whole messages that a rank received.",
+                 Type::kCounter,
+                 [](const auto& each) { return static_cast<double>(each.total.received_bytes); });
+    add_of_ranks("rank_wire_sent_bytes_total",
+                 "Bytes that a rank put on the wire, with headers and retransmissions.",
+                 Type::kCounter,
+                 [](const auto& each) { return static_cast<double>(each.total.wire_sent_bytes); });
+    add_of_ranks("rank_lost_segments_total", "Segments of a rank that were declared lost.",
+                 Type::kCounter,
+                 [](const auto& each) { return static_cast<double>(each.total.lost_segments); });
+    add_of_ranks("rank_call_p50_seconds", "Median time of a rank's calls in the last interval.",
+                 Type::kGauge,
+                 [](const auto& each) { return seconds_or_nan(each.recent_calls.p50_ns); });
+    add_of_ranks("rank_call_p99_seconds",
+                 "99th percentile of the time of a rank's calls in the last interval.",
+                 Type::kGauge,
+                 [](const auto& each) { return seconds_or_nan(each.recent_calls.p99_ns); });
   }
 
   void add_hosts() {
@@ -164,11 +209,23 @@ std::string text_of(const AlarmChange& change) {
                      seconds_of(alarm.cleared_ns - alarm.raised_ns));
 }
 
+Json json_of(const Alarm& alarm) {
+  Json made = {{"number", alarm.number},
+               {"raised_ns", alarm.raised_ns},
+               {"cleared_ns", alarm.cleared_ns < 0 ? Json() : Json(alarm.cleared_ns)}};
+  made.update(json_of(alarm.verdict, alarm.place, alarm.ranks));
+  return made;
+}
+
+const char* state_of(const WatchedProcess& process) {
+  return process.closed ? "ended" : process.heard ? "running" : "not_heard";
+}
+
 Json json_of(const AlarmChange& change, const WatchState& state) {
   Json made = {{"event", change.raised ? "raised" : "cleared"},
                {"job_ns", state.now_ns},
                {"began_realtime_ns", state.began_realtime_ns}};
-  made.update(alarm_json(change.alarm));
+  made.update(json_of(change.alarm));
   return made;
 }
 

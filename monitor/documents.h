@@ -37,6 +37,10 @@ Json json_of(const insight::Verdict& verdict, const std::string& place,
 // "alarm 3", with the verdict; or that it is over.
 std::string text_of(const AlarmChange& change);
 Json json_of(const AlarmChange& change, const WatchState& state);
+Json json_of(const Alarm& alarm);
+
+// "running", "ended", "not_heard".
+const char* state_of(const WatchedProcess& process);
 
 Json json_of(const WatchDocument& document);
 std::vector<metrics::Family> families_of(const WatchDocument& document);

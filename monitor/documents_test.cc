@@ -38,6 +38,7 @@ WatchDocument example() {
   state.processes = {{"0", "h0", 0, 700, 0, 10 * kS, false, true},
                      {"1", "h1", 1, 600, 5, 9 * kS, false, false},
                      {"2", "h2", 2, 500, 0, 8 * kS, true, true}};
+  for (WatchedProcess& each : state.processes) each.recent_calls = {kS / 9, kS / 8, kS / 7};
   state.lasting = {alarm(2)};
   state.past = {alarm(1)};
   state.past[0].cleared_ns = 12 * kS;

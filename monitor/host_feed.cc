@@ -9,7 +9,6 @@
 #include <chrono>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "monitor/params.h"
 
@@ -49,14 +48,16 @@ void HostFeed::lose(Nanos now, std::string why) {
   retry_wait_ = std::min(retry_wait_ * 2, params::kLongestRetry);
 }
 
-void HostFeed::poll(Nanos now) {
+void HostFeed::poll(Nanos now, std::span<char> buffer) {
   if (!stream_) {
     if (now < retry_at_) return;
     start(now);
     if (!stream_) return;
   }
-  take(now);
+  if (!buffer.empty()) take(now, buffer);
   if (!stream_) return;
+  // Of thousands of machines most have sent nothing since the last one did.
+  if (buffer.empty() && now - sign_at_ < params::kUnheard) return;
   const std::string said = stream_->complaint();
   const Nanos silent = now - sign_at_;
   if (silent < params::kUnheard) {
@@ -68,12 +69,11 @@ void HostFeed::poll(Nanos now) {
   if (silent >= params::kSilentStream) lose(now, complaint_);
 }
 
-void HostFeed::take(Nanos now) {
-  std::vector<char> piece(size_t{256} << 10);
+void HostFeed::take(Nanos now, std::span<char> buffer) {
   const auto began = std::chrono::steady_clock::now();
   const auto turn = std::chrono::nanoseconds(params::kTurn.count);
   while (std::chrono::steady_clock::now() - began < turn) {
-    const ssize_t got = read(stream_->descriptor(), piece.data(), piece.size());
+    const ssize_t got = read(stream_->descriptor(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) {
@@ -83,7 +83,7 @@ void HostFeed::take(Nanos now) {
     }
     const uint64_t before = receiver_.signs_of_life();
     bytes_ += static_cast<uint64_t>(got);
-    const std::string_view bytes(piece.data(), static_cast<size_t>(got));
+    const std::string_view bytes(buffer.data(), static_cast<size_t>(got));
     if (Result<void> kept = receiver_.take(bytes); !kept) {
       lose(now, kept.error().message());
       return;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "base/nanos.h"
@@ -26,8 +27,9 @@ class HostFeed {
  public:
   explicit HostFeed(FeedOptions options);
 
-  // Takes what has come, and starts the other side where it does not run.
-  void poll(Nanos now);
+  // Takes what has come, by this buffer, and starts the other side where it does not run. An empty
+  // buffer: nothing has come.
+  void poll(Nanos now, std::span<char> buffer);
   // Asks the other side to end; the destructor waits for that.
   void stop();
 
@@ -45,7 +47,7 @@ class HostFeed {
 
  private:
   void start(Nanos now);
-  void take(Nanos now);
+  void take(Nanos now, std::span<char> buffer);
   void lose(Nanos now, std::string why);
 
   FeedOptions options_;

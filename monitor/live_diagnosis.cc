@@ -15,7 +15,8 @@ bool is_hang(const insight::Verdict& verdict) {
 
 }  // namespace
 
-LiveDiagnosis::LiveDiagnosis() : builder_({.most_parts = params::kMostParts}) {}
+LiveDiagnosis::LiveDiagnosis()
+    : builder_({.most_parts = params::kMostParts, .parts_a_process = params::kPartsARank}) {}
 
 std::vector<AlarmChange> LiveDiagnosis::look(int64_t alive_until_ns) {
   recent_ = builder_.diagnose(alive_until_ns - params::kRecent.count, alive_until_ns);

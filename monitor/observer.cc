@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <unordered_map>
 
 #include "insight/party.h"
 #include "monitor/params.h"
@@ -17,11 +19,14 @@ void Observer::take(size_t file, const events::AnyEvent& event, int64_t at_ns) {
     diagnosis_.builder().add_process(recording_.facts(fresh).identity,
                                      {.closed = recording_.facts(fresh).closed,
                                       .clock_error_ns = recording_.clock_error_ns(fresh)});
-    processes_.emplace_back();
+    series_.add_process();
+    processes_.push_back(
+        {.folder = std::filesystem::path(recording_.path(fresh)).parent_path().string()});
     // Before its first event: later it changes between looks only.
     diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   }
   diagnosis_.builder().add(static_cast<uint32_t>(file), event, at_ns);
+  series_.add(file, event, at_ns);
   Process& process = processes_[file];
   ++process.events;
   ++events_;
@@ -30,11 +35,11 @@ void Observer::take(size_t file, const events::AnyEvent& event, int64_t at_ns) {
 }
 
 void Observer::set_ends(const std::vector<Heard>& heard) {
+  std::unordered_map<std::string_view, bool> by_folder;
+  for (const Heard& each : heard) by_folder.emplace(each.folder, each.is_heard);
   for (size_t file = 0; file < processes_.size(); ++file) {
-    const std::string folder = std::filesystem::path(recording_.path(file)).parent_path().string();
-    const auto of_folder = std::find_if(
-        heard.begin(), heard.end(), [&folder](const Heard& each) { return each.folder == folder; });
-    processes_[file].heard = of_folder == heard.end() || of_folder->is_heard;
+    const auto of_folder = by_folder.find(processes_[file].folder);
+    processes_[file].heard = of_folder == by_folder.end() || of_folder->second;
     diagnosis_.builder().set_end(static_cast<uint32_t>(file),
                                  {.closed = recording_.facts(file).closed,
                                   .heard = processes_[file].heard,
@@ -94,7 +99,7 @@ WatchState Observer::state() const {
     const Process& process = processes_[file];
     state.processes.push_back({party.name, party.host, party.rank, process.events,
                                recording_.missed_events(file), process.last_at_ns, facts.closed,
-                               process.heard});
+                               process.heard, series_.total(file), series_.recent_calls(file)});
   }
   state.lasting = diagnosis_.alarms().lasting();
   state.past = {diagnosis_.alarms().past().begin(), diagnosis_.alarms().past().end()};

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "monitor/alarms.h"
 #include "monitor/live_diagnosis.h"
+#include "monitor/rank_series.h"
 #include "recordings/live_recording.h"
 
 namespace heddle::monitor {
@@ -29,6 +30,8 @@ struct WatchedProcess {
   int64_t last_at_ns = 0;  // of its newest event, since the job's beginning
   bool closed = false;     // it has ended in good order
   bool heard = true;
+  RankFigures total;    // since the watch began
+  Spread recent_calls;  // of the interval before this one
 };
 
 struct WatchState {
@@ -53,10 +56,13 @@ class Observer {
   std::vector<AlarmChange> look(Nanos now, const std::vector<Heard>& heard);
 
   WatchState state() const;
+  // What each process did since the last call; by number, as in the state.
+  SeriesInterval cut_series() { return series_.cut(now_ns_); }
   std::vector<Error> take_errors() { return recording_.take_errors(); }
 
  private:
   struct Process {
+    std::string folder;
     uint64_t events = 0;
     int64_t last_at_ns = 0;
     bool heard = true;
@@ -68,6 +74,7 @@ class Observer {
 
   recordings::LiveRecording recording_;
   LiveDiagnosis diagnosis_;
+  RankSeries series_;
   std::vector<Process> processes_;
   uint64_t events_ = 0;
   int64_t last_at_ns_ = 0;  // of the newest event, since the job's beginning

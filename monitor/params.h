@@ -26,8 +26,60 @@ inline constexpr int kLooksToRaiseSlow = 6;
 inline constexpr int kWeightOfWhole = 3;
 // Parts of ranks in operations that are kept, about 200 bytes each. Range 50,000 to 1,000,000.
 inline constexpr size_t kMostParts = 200'000;
+// And as many of each rank where these are more: some 20 s of a job that makes ten calls a second,
+// as slowness is judged after 20 operations. Range 100 to 1,000.
+inline constexpr size_t kPartsARank = 200;
 // Alarms that are over and still shown. Range 10 to 10,000.
 inline constexpr size_t kMostPast = 100;
+
+// --- series ---
+
+// Calls of a rank that have begun and whose end is awaited. Range 64 to 4,096.
+inline constexpr size_t kMostOpenCalls = 256;
+// Ranks of which /metrics has figures: each is some eight series of Prometheus. Range 100 to 4,096.
+inline constexpr size_t kMostRanksInMetrics = 1'024;
+
+// --- what is published ---
+
+// Ranks in a message: some 300 bytes each, and a server takes 1 MiB by default. Range 100 to 2,000.
+inline constexpr size_t kRanksInMessage = 500;
+// Faults, and hosts that are not heard, in a state; it says how many more there are. Range 10 to
+// 500.
+inline constexpr size_t kMostPublishedAlarms = 50;
+inline constexpr size_t kMostPublishedHosts = 50;
+// Sentences of a list, and evidence of a fault. Range 5 to 100.
+inline constexpr size_t kMostPublishedNotes = 20;
+
+// --- rows in a database ---
+
+// Rows are sent this often, or when a batch reaches this size: ClickHouse wants few large inserts.
+// Range 1 to 60 s; 256 KiB to 16 MiB.
+inline constexpr Nanos kStoreEvery = seconds(5);
+inline constexpr size_t kBatchBytes = size_t{4} << 20;
+// That wait for the server: of 10,000 ranks, a minute. Range 4 MiB to 1 GiB.
+inline constexpr size_t kMostStoredBytes = size_t{32} << 20;
+// For an answer. Range 5 to 120 s.
+inline constexpr Nanos kLongestRequest = seconds(20);
+// Times that the server refuses a batch before it is dropped. Range 2 to 10.
+inline constexpr int kMostRefusals = 3;
+
+// --- the overview of a site ---
+
+// Jobs, of which each takes some 100 KiB at most, mostly some KiB. Range 100 to 100,000.
+inline constexpr size_t kMostJobs = 10'000;
+// A message that is longer is not read: servers take 1 MiB by default. Range 256 KiB to 8 MiB.
+inline constexpr size_t kLongestPublished = size_t{1} << 20;
+// Characters of a sentence or a name that are kept.
+inline constexpr size_t kLongestText = 1'000;
+// A job of which no state has come for this many of its intervals, and at least this long, is
+// stale: its monitor has died, or cannot reach the server. Range 2 to 5; 2 to 30 s.
+inline constexpr int64_t kStaleIntervals = 3;
+inline constexpr Nanos kLeastStale = seconds(4);
+// Its intervals are at most this long; a longer one is not believed.
+inline constexpr Nanos kLongestInterval = seconds(60);
+// Until a job that is over is forgotten, and one that is stale. Range 10 s to 1 h; 1 min to 1 d.
+inline constexpr Nanos kForgetOver = seconds(60);
+inline constexpr Nanos kForgetStale = seconds(600);
 
 // --- hosts ---
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include "base/clocks.h"
@@ -35,6 +36,7 @@ class Watch {
     Observer observer(folders_);
     WatchState state;
     Nanos next = steady_now();
+    Nanos sample_at = next + options_.series_every;
     while (!options_.interrupted()) {
       take_feeds(next);
       const Nanos now = steady_now();
@@ -45,7 +47,12 @@ class Watch {
       warn_of_hosts();
       state = observer.state();
       for (const AlarmChange& change : changes) options_.changed(change, state);
-      options_.looked({fs::path(options_.folder).filename().string(), state, hosts(now)});
+      const bool due = now >= sample_at || state.over;
+      if (due) sample_at = std::max(sample_at + options_.series_every, now);
+      const WatchDocument document{fs::path(options_.folder).filename().string(), state,
+                                   hosts(now)};
+      options_.looked(document);
+      if (due) options_.sampled(document, observer.cut_series());
       if (state.over) break;
     }
     return state;
@@ -76,9 +83,10 @@ class Watch {
     for (const auto& feed : feeds_) watched.push_back({feed->descriptor(), POLLIN, 0});
     const Nanos left = std::clamp(next - steady_now(), Nanos{}, millis(100));
     ::poll(watched.data(), watched.size(), static_cast<int>((left + millis(1)) / millis(1)));
-    for (const auto& feed : feeds_) {
+    for (size_t i = 0; i < feeds_.size(); ++i) {
       if (options_.interrupted()) return;
-      feed->poll(steady_now());
+      feeds_[i]->poll(steady_now(),
+                      watched[i].revents == 0 ? std::span<char>() : std::span<char>(buffer_));
     }
   }
 
@@ -115,6 +123,7 @@ class Watch {
   const WatchOptions& options_;
   std::vector<std::string> folders_;
   std::vector<std::unique_ptr<HostFeed>> feeds_;
+  std::vector<char> buffer_ = std::vector<char>(size_t{256} << 10);
   std::vector<std::string> complaints_;  // reported ones that last, by feed
 };
 

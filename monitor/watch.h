@@ -22,11 +22,14 @@ struct WatchOptions {
   launch::RemoteShell shell;
   std::string copies;  // a folder here, for a copy of each host's; it exists
   Nanos every = seconds(1);
+  Nanos series_every = seconds(10);
   // Asked often; true: the watch ends.
   std::function<bool()> interrupted;
   std::function<void(const AlarmChange& change, const WatchState& state)> changed;
   // After each look.
   std::function<void(const WatchDocument& document)> looked;
+  // Each `series_every`, and at the job's end: what its processes did meanwhile.
+  std::function<void(const WatchDocument& document, const SeriesInterval& interval)> sampled;
   std::function<void(const std::string& text)> warned;
 };
 

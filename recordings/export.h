@@ -16,7 +16,7 @@
 #include "insight/traffic.h"
 #include "recordings/alignment.h"
 #include "recordings/export/clickhouse.h"
-#include "recordings/export/http_post.h"
+#include "recordings/http_post.h"
 
 namespace heddle::recordings {
 

@@ -14,10 +14,6 @@
 
 namespace heddle::simulator {
 
-using topology::Flow;
-using topology::kNoTrigger;
-using topology::TriggerKind;
-
 namespace {
 
 constexpr uint64_t kMostSentRuns = 1u << 18;
@@ -83,21 +79,13 @@ topology::Topology without_changes(const topology::Topology& topology) {
   return quiet;
 }
 
-template <typename Change>
-std::vector<Change> by_time(std::vector<Change> changes) {
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change& a, const Change& b) { return a.at < b.at; });
-  return changes;
-}
-
 }  // namespace
 
 FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& workload,
                  const FlowRunOptions& options)
     : workload_(workload),
       options_(options),
-      changes_(by_time(topology.changes)),
-      host_changes_(by_time(topology.host_changes)),
+      changes_(topology),
       world_({.topology = without_changes(topology),
               .network = {.nic_queue = nic_queue(topology),
                           .routes_converge_after = options.routes_converge_after},
@@ -110,29 +98,13 @@ FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& w
       hosts_(topology.hosts.size()),
       flows_(workload.flows.size()),
       outcomes_(workload.flows.size()),
-      trigger_counters_(workload.triggers.size()),
+      order_(workload_),
       zero_(world_.now()),
       agent_(network_.add_agent(*this)) {
   CHECK(topology::validate(workload, topology).has_value());
   for (const uint32_t link : workload_.failed_links) {
     network_.apply({.link = link, .kind = topology::LinkChangeKind::kDown});
     network_.apply({.link = link, .kind = topology::LinkChangeKind::kNotice});
-  }
-  for (uint32_t i = 0; i < workload_.flows.size(); ++i) {
-    const Flow& flow = workload_.flows[i];
-    if (flow.waits_for == kNoTrigger) {
-      by_start_.push_back(i);
-    } else {
-      trigger_counters_[flow.waits_for].waiting.push_back(i);
-    }
-  }
-  std::stable_sort(by_start_.begin(), by_start_.end(), [this](uint32_t a, uint32_t b) {
-    return workload_.flows[a].start < workload_.flows[b].start;
-  });
-  for (size_t i = 0; i < trigger_counters_.size(); ++i) {
-    const topology::Trigger& trigger = workload_.triggers[i];
-    trigger_counters_[i].ends = trigger.kind == TriggerKind::kBarrier ? trigger.count : 1;
-    std::reverse(trigger_counters_[i].waiting.begin(), trigger_counters_[i].waiting.end());
   }
   for (NicId nic = 0; nic < network_.topology().nics.size(); ++nic) {
     nics_[network_.topology().nics[nic].host].push_back(nic);
@@ -284,7 +256,7 @@ bool FlowRun::advance(Nanos until, uint64_t events) {
 
 // Events continue without flows: peers keep connections alive.
 bool FlowRun::over() const {
-  const bool none_begins = !opening_ && started_ == by_start_.size();
+  const bool none_begins = !opening_ && order_.all_taken();
   if (ended_ != outcomes_.size() && !(none_begins && under_way_ == 0)) return false;
   return std::all_of(tenants_.begin(), tenants_.end(),
                      [](const Tenant* tenant) { return tenant->over(); });
@@ -330,27 +302,23 @@ void FlowRun::begin() {
 }
 
 void FlowRun::run(Nanos now) {
-  while (changed_ < changes_.size() && zero_ + changes_[changed_].at <= now) {
-    network_.apply(changes_[changed_++]);
+  while (const topology::LinkChange* change = changes_.take_link_change(now - zero_)) {
+    network_.apply(*change);
   }
   change_hosts();
   if (!std::exchange(tenants_begun_, true)) {
     for (Tenant* tenant : tenants_) tenant->begin();
   }
-  while (started_ < by_start_.size() && zero_ + workload_.flows[by_start_[started_]].start <= now) {
-    start(by_start_[started_++]);
-  }
+  while (const std::optional<uint32_t> flow = order_.take_due(now - zero_)) start(*flow);
   schedule_next();
 }
 
 void FlowRun::change_hosts() {
-  while (hosts_changed_ < host_changes_.size() &&
-         zero_ + host_changes_[hosts_changed_].at <= world_.now()) {
-    const topology::HostChange& change = host_changes_[hosts_changed_++];
+  while (const topology::HostChange* change = changes_.take_host_change(world_.now() - zero_)) {
     for (uint32_t i = 0; i < world_.processes(); ++i) {
       Process& process = world_.process(i);
-      if (network_.topology().nics[process.options().datapath.nic].host != change.host) continue;
-      if (change.paused) {
+      if (network_.topology().nics[process.options().datapath.nic].host != change->host) continue;
+      if (change->paused) {
         process.pause();
       } else {
         process.resume();
@@ -360,13 +328,9 @@ void FlowRun::change_hosts() {
 }
 
 void FlowRun::schedule_next() {
-  Nanos next = Nanos::never();
-  const auto consider = [&](Nanos at) { next = std::min(next, zero_ + at); };
-  if (changed_ < changes_.size()) consider(changes_[changed_].at);
-  if (hosts_changed_ < host_changes_.size()) consider(host_changes_[hosts_changed_].at);
-  if (started_ < by_start_.size()) consider(workload_.flows[by_start_[started_]].start);
-  if (!tenants_begun_ && !tenants_.empty()) consider({});
-  if (next != Nanos::never()) network_.schedule(agent_, next);
+  Nanos next = std::min(changes_.next_at(), order_.next_at());
+  if (!tenants_begun_ && !tenants_.empty()) next = std::min(next, Nanos{});
+  if (next != Nanos::never()) network_.schedule(agent_, zero_ + next);
 }
 
 void FlowRun::start(uint32_t flow) {
@@ -413,18 +377,10 @@ void FlowRun::fail(uint32_t flow, ErrorCode error) {
 }
 
 void FlowRun::fire(uint32_t trigger) {
-  if (trigger == kNoTrigger) return;
-  TriggerCounter& counter = trigger_counters_[trigger];
-  if (counter.ends > 1) {
-    --counter.ends;
-    return;
-  }
-  const bool one = workload_.triggers[trigger].kind == TriggerKind::kEach;
-  while (!counter.waiting.empty()) {
-    const uint32_t flow = counter.waiting.back();
-    counter.waiting.pop_back();
-    start(flow);
-    if (one) return;
+  if (trigger == topology::kNoTrigger || !order_.count_end(trigger)) return;
+  while (const std::optional<uint32_t> flow = order_.take_waiting(trigger)) {
+    start(*flow);
+    if (order_.starts_one(trigger)) return;
   }
 }
 

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/flows/change_script.h"
+#include "simulator/flows/start_order.h"
 #include "simulator/roce_options.h"
 #include "simulator/tenant.h"
 #include "simulator/world.h"
@@ -163,16 +165,10 @@ class FlowRun : private Agent {
     uint32_t connection = 0;  // index into connections_
     uint16_t channel = 0;
   };
-  // The state of a trigger: it fires after this number of ends.
-  struct TriggerCounter {
-    uint32_t ends = 1;
-    std::vector<uint32_t> waiting;  // flows, the next at the back
-  };
 
   topology::Workload workload_;
   FlowRunOptions options_;
-  std::vector<topology::LinkChange> changes_;  // of the topology, by time; likewise below
-  std::vector<topology::HostChange> host_changes_;
+  ChangeScript changes_;
   World world_;
   Network& network_;
   uint32_t smallest_mtu_;
@@ -183,13 +179,9 @@ class FlowRun : private Agent {
   std::vector<Connection> connections_;           // by sender and receiver
   std::vector<FlowState> flows_;
   std::vector<FlowOutcome> outcomes_;
-  std::vector<TriggerCounter> trigger_counters_;  // per trigger
-  std::vector<uint32_t> by_start_;                // flows that wait for no trigger
-  size_t started_ = 0;                            // index into by_start_
-  size_t changed_ = 0;                            // index into changes_
-  size_t hosts_changed_ = 0;                      // index into host_changes_
-  uint64_t unopened_ = 0;                         // number of connections
-  uint64_t under_way_ = 0;                        // flows that started and have not ended
+  StartOrder order_;
+  uint64_t unopened_ = 0;   // number of connections
+  uint64_t under_way_ = 0;  // flows that started and have not ended
   uint64_t ended_ = 0;
   uint64_t wrong_ = 0;
   bool opening_ = true;

@@ -5,20 +5,12 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "topology/ecmp.h"
 
 namespace heddle::simulator {
 
 using topology::LinkChangeKind;
 using topology::LinkDirection;
 using transport::Address;
-
-namespace {
-
-constexpr uint16_t kFirstSendPort = topology::kFirstSourcePort;
-constexpr uint16_t kSendPorts = topology::kSourcePorts;  // per port
-
-}  // namespace
 
 Address address_of(NicId nic, uint16_t port) {
   Address address;
@@ -43,10 +35,9 @@ NicId nic_of(const Address& address) {
 Network::Network(const topology::Topology& topology, const NetworkOptions& options, uint64_t seed)
     : topology_(topology),
       options_(options),
-      routes_(topology),
       outlets_(topology_, links_, packets_, events_),
-      balancer_(topology_, links_, outlets_, seed),
-      nics_(topology.nics.size()),
+      forwarding_(topology_, links_, outlets_, seed),
+      ports_(topology.nics.size()),
       may_answer_at_(topology.switches.size()),
       now_(options.start),
       trace_hash_(seed) {
@@ -57,13 +48,12 @@ Network::Network(const topology::Topology& topology, const NetworkOptions& optio
     topology::LinkShape shape = cable.shape;
     if (outlets_.has(id)) shape.ecn_threshold = {UINT64_MAX};  // outlets set the marks
     links_.emplace_back(shape);
-    faults_.push_back({id % 2 == 0 ? cable.forward : cable.backward, seeds.fork()});
-    special_.push_back(static_cast<uint8_t>((faults_.back().faults.any() ? kFaulty : 0) |
-                                            (outlets_.has(id) ? kOutlet : 0)));
+    const topology::LinkFaults& faults = id % 2 == 0 ? cable.forward : cable.backward;
+    faults_.add(faults, seeds.fork());
+    special_.push_back(
+        static_cast<uint8_t>((faults.any() ? kFaulty : 0) | (outlets_.has(id) ? kOutlet : 0)));
     link_ends_.push_back(end_of(topology_, id));
   }
-  noticed_down_.resize(links_.size());
-  for (const topology::Switch& each : topology_.switches) hash_seeds_.push_back(each.hash_seed);
   for (const uint32_t silent : options_.silent_switches) {
     may_answer_at_[silent] = Nanos::never();
   }
@@ -115,10 +105,10 @@ void Network::handle(const Event& event) {
       reach(packets_[event.subject].node, event.subject);
       break;
     case EventKind::kAgent:
-      if (agents_[event.subject].at == now_) run_agent(event.subject);
+      if (agents_.due(event.subject, now_)) agents_.run(event.subject, now_);
       break;
     case EventKind::kRoom:
-      if (nics_[event.subject].room_at == now_) look_for_room(event.subject);
+      if (ports_.room_at(event.subject) == now_) look_for_room(event.subject);
       break;
     case EventKind::kLeft:
       handle_left(event.subject);
@@ -127,100 +117,44 @@ void Network::handle(const Event& event) {
       apply(topology_.changes[event.subject]);
       break;
     case EventKind::kRoutes:
-      routes_ = Routes(topology_, noticed_down_);
+      forwarding_.converge();
       break;
   }
 }
 
-AgentId Network::add_agent(Agent& agent) {
-  if (free_agents_.empty()) {
-    free_agents_.push_back(static_cast<AgentId>(agents_.size()));
-    agents_.emplace_back();
-  }
-  const AgentId id = free_agents_.back();
-  free_agents_.pop_back();
-  agents_[id] = {&agent, Nanos::never()};
-  return id;
-}
-
-void Network::remove_agent(AgentId agent) {
-  CHECK(agents_[agent].agent != nullptr);
-  agents_[agent] = {};
-  free_agents_.push_back(agent);
-}
-
 void Network::schedule(AgentId agent, Nanos at) {
   at = std::max(at, now_);
-  if (at >= agents_[agent].at) return;
-  agents_[agent].at = at;
-  events_.push(at, EventKind::kAgent, agent);
-}
-
-void Network::run_agent(AgentId agent) {
-  agents_[agent].at = Nanos::never();
-  agents_[agent].agent->run(now_);
-}
-
-uint16_t Network::attach(NicId nic, uint16_t port, Port& receiver) {
-  CHECK(nic < nics_.size());
-  std::vector<Attached>& ports = nics_[nic].ports;
-  for (const Attached& other : ports) CHECK(other.port != port);
-  uint16_t base = kFirstSendPort;
-  const auto taken = [&](const Attached& other) { return other.send_base == base; };
-  while (std::any_of(ports.begin(), ports.end(), taken)) base += kSendPorts;
-  CHECK(base >= kFirstSendPort && port < kFirstSendPort);
-  ports.push_back({port, base, &receiver});
-  return base;
-}
-
-void Network::detach(NicId nic, uint16_t port) {
-  std::vector<Attached>& ports = nics_[nic].ports;
-  const auto found = std::find_if(ports.begin(), ports.end(),
-                                  [port](const Attached& each) { return each.port == port; });
-  CHECK(found != ports.end());
-  std::erase(nics_[nic].wanting_room, found->receiver);
-  ports.erase(found);
+  if (agents_.schedule(agent, at)) events_.push(at, EventKind::kAgent, agent);
 }
 
 bool Network::may_send(NicId nic, Port& sender) {
-  if (queued_bytes(routes_.egress(nic)) <= options_.nic_queue.count) return true;
-  NicState& state = nics_[nic];
-  const auto known = std::find(state.wanting_room.begin(), state.wanting_room.end(), &sender);
-  if (known == state.wanting_room.end()) state.wanting_room.push_back(&sender);
-  if (state.room_at == Nanos::never()) look_for_room(nic);
+  if (queued_bytes(egress(nic)) <= options_.nic_queue.count) return true;
+  ports_.want_room(nic, sender);
+  if (ports_.room_at(nic) == Nanos::never()) look_for_room(nic);
   return false;
 }
 
 // Notifies waiting senders when half of the NIC's queue has drained.
 void Network::look_for_room(NicId nic) {
-  NicState& state = nics_[nic];
-  const LinkId egress = routes_.egress(nic);
-  if (outlets_.has(egress)) {
+  const LinkId link = egress(nic);
+  if (outlets_.has(link)) {
     // A pause makes the time unpredictable: each packet that leaves triggers this check again.
-    if (outlets_.queued_bytes(egress) > options_.nic_queue.count / 2) return;
-    return notify_of_room(state);
+    if (outlets_.queued_bytes(link) > options_.nic_queue.count / 2) return;
+    return ports_.notify_of_room(nic);
   }
-  Link& link = links_[egress];
-  const Nanos at = link.drained_to(now_, options_.nic_queue.count / 2);
+  const Nanos at = links_[link].drained_to(now_, options_.nic_queue.count / 2);
   if (at > now_) {
-    state.room_at = at;
+    ports_.set_room_at(nic, at);
     events_.push(at, EventKind::kRoom, nic);
     return;
   }
-  notify_of_room(state);
-}
-
-void Network::notify_of_room(NicState& state) {
-  state.room_at = Nanos::never();
-  waiting_for_room_.swap(state.wanting_room);
-  for (Port* port : waiting_for_room_) port->handle_room();
-  waiting_for_room_.clear();
+  ports_.notify_of_room(nic);
 }
 
 void Network::handle_left(LinkId link) {
   if (!outlets_.handle_left(now_, link)) return;
   const NodeId from = start_of(topology_, link);
-  if (from < nics_.size() && !nics_[from].wanting_room.empty()) look_for_room(from);
+  if (from < ports_.nics() && ports_.wants_room(from)) look_for_room(from);
 }
 
 LinkCounters Network::counters(LinkId link) const {
@@ -238,7 +172,7 @@ uint64_t Network::take_queue_peak(LinkId link) {
 }
 
 uint32_t Network::max_datagram_bytes(NicId nic) const {
-  return std::min(links_[routes_.egress(nic)].shape().mtu_bytes, 65'535u) - kIpUdpBytes;
+  return std::min(links_[egress(nic)].shape().mtu_bytes, 65'535u) - kIpUdpBytes;
 }
 
 void Network::apply(const topology::LinkChange& change) {
@@ -268,7 +202,7 @@ void Network::apply_one(const topology::LinkChange& change, LinkId id) {
       if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
       break;
     case LinkChangeKind::kFaults:
-      faults_[id].faults = change.faults;
+      faults_.set(id, change.faults);
       special_[id] =
           static_cast<uint8_t>((special_[id] & kOutlet) | (change.faults.any() ? kFaulty : 0));
       break;
@@ -276,9 +210,7 @@ void Network::apply_one(const topology::LinkChange& change, LinkId id) {
 }
 
 void Network::note_down(LinkId id, bool down) {
-  if (noticed_down_[id] == static_cast<uint8_t>(down)) return;
-  noticed_ += static_cast<uint32_t>(down) - noticed_down_[id];
-  noticed_down_[id] = down;
+  if (!forwarding_.note_down(id, down)) return;
   if (options_.routes_converge_after != Nanos::never()) {
     events_.push(now_ + options_.routes_converge_after, EventKind::kRoutes, 0);
   }
@@ -288,7 +220,7 @@ void Network::inject(const Address& from, const Address& to, std::span<const std
   CHECK(datagram.size() <= 65'000);
   const NicId from_nic = nic_of(from);
   const NicId to_nic = nic_of(to);
-  CHECK(from_nic < nics_.size() && to_nic < nics_.size());
+  CHECK(from_nic < ports_.nics() && to_nic < ports_.nics());
   const PacketId id =
       packets_.lend(static_cast<uint16_t>(datagram.size()), 0, transport::kNoRegion, 0);
   Packet& packet = packets_[id];

@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "base/nanos.h"
-#include "base/random.h"
-#include "simulator/balancer.h"
 #include "simulator/event_queue.h"
+#include "simulator/fabric/agents.h"
+#include "simulator/fabric/forwarding.h"
+#include "simulator/fabric/link_faults.h"
+#include "simulator/fabric/nic_ports.h"
 #include "simulator/fates.h"
 #include "simulator/link.h"
 #include "simulator/outlets.h"
@@ -41,27 +43,6 @@ struct NetworkOptions {
   Nanos routes_converge_after = Nanos::never();
 };
 
-// The receiver at a port of a NIC.
-class Port {
- public:
-  virtual ~Port() = default;
-  // Takes ownership of the packet.
-  virtual void handle_packet(PacketId packet) = 0;
-  // The NIC was full and has room again.
-  virtual void handle_room() = 0;
-  // A piece of a remote write that this port sent has crossed the NIC's link: the NIC reads its
-  // payload now, not when it was posted. False: it may not, and the packet ends.
-  virtual bool handle_departure(PacketId /*packet*/) { return true; }
-};
-
-class Agent {
- public:
-  virtual ~Agent() = default;
-  virtual void run(Nanos now) = 0;
-};
-
-using AgentId = uint32_t;
-
 class Network {
  public:
   // CHECKs that the topology is valid.
@@ -80,15 +61,16 @@ class Network {
   uint64_t events_handled() const { return events_handled_; }
   uint64_t trace_hash() const { return trace_hash_; }
 
-  // An agent runs once, at the earliest time that was scheduled since its last run.
-  AgentId add_agent(Agent& agent);
-  void remove_agent(AgentId agent);
+  AgentId add_agent(Agent& agent) { return agents_.add(agent); }
+  void remove_agent(AgentId agent) { agents_.remove(agent); }
   void schedule(AgentId agent, Nanos at);
 
   // --- calls of ports ---
   // `port` must be free on that NIC (CHECK). Returns the first of the 256 ports that it sends from.
-  uint16_t attach(NicId nic, uint16_t port, Port& receiver);
-  void detach(NicId nic, uint16_t port);
+  uint16_t attach(NicId nic, uint16_t port, Port& receiver) {
+    return ports_.attach(nic, port, receiver);
+  }
+  void detach(NicId nic, uint16_t port) { ports_.detach(nic, port); }
   PacketStore& packets() { return packets_; }
   VirtualMemory& virtual_memory() { return virtual_memory_; }
   // False: the NIC is full; it will call the port's handle_room().
@@ -96,9 +78,7 @@ class Network {
   // Sends the packet from packet.from_nic.
   void send(PacketId packet);
   // The shape of the link from a NIC.
-  const topology::LinkShape& egress_shape(NicId nic) const {
-    return links_[routes_.egress(nic)].shape();
-  }
+  const topology::LinkShape& egress_shape(NicId nic) const { return links_[egress(nic)].shape(); }
   // The largest datagram for the MTU of the NIC's own link.
   uint32_t max_datagram_bytes(NicId nic) const;
   void count(Fate fate, uint64_t trace_detail);
@@ -109,7 +89,7 @@ class Network {
   // --- faults ---
   void apply(const topology::LinkChange& change);
   // A host that is down neither sends nor receives nor replies.
-  void set_nic_down(NicId nic, bool down) { nics_[nic].down = down; }
+  void set_nic_down(NicId nic, bool down) { ports_.set_down(nic, down); }
   // Sends these bytes as a datagram with any sender address, for hostile tests.
   void inject(const transport::Address& from, const transport::Address& to,
               std::span<const std::byte> datagram);
@@ -128,7 +108,7 @@ class Network {
   }
   uint64_t carried_bytes(LinkId link) { return links_[link].carried_bytes(now_); }
   uint64_t take_queue_peak(LinkId link);
-  const Routes& routes() const { return routes_; }
+  const Routes& routes() const { return forwarding_.routes(); }
   uint64_t queued_bytes(LinkId link);
   // The limit of the link's queue: its own, or the memory that its switch's ports share.
   uint64_t room(LinkId link) const {
@@ -143,34 +123,15 @@ class Network {
   uint32_t packets_alive() const { return packets_.lent(); }
 
  private:
-  struct Attached {
-    uint16_t port = 0;
-    uint16_t send_base = 0;
-    Port* receiver = nullptr;
-  };
-  struct NicState {
-    bool down = false;
-    std::vector<Attached> ports;
-    std::vector<Port*> wanting_room;
-    Nanos room_at = Nanos::never();
-  };
-  struct AgentState {
-    Agent* agent = nullptr;
-    Nanos at = Nanos::never();
-  };
-  // The faults of one direction, and the generator that draws them.
-  struct FaultState {
-    topology::LinkFaults faults;
-    Random random;
-  };
+  // Flags of a link in special_.
+  static constexpr uint8_t kFaulty = 1;
+  static constexpr uint8_t kOutlet = 2;
 
   void handle(const Event& event);
   void fetch_ahead() const;
   void handle_link(LinkId link);
   bool read_payload(PacketId packet);
-  void run_agent(AgentId agent);
   void look_for_room(NicId nic);
-  void notify_of_room(NicState& state);
   void offer(LinkId link, PacketId packet);
   void offer_specially(LinkId link, PacketId packet, bool unbounded);
   void offer_faultless(LinkId link, PacketId packet, bool unbounded);
@@ -187,33 +148,24 @@ class Network {
   void trace(uint64_t what);
   void apply_one(const topology::LinkChange& change, LinkId link);
   void note_down(LinkId link, bool down);
+  LinkId egress(NicId nic) const { return forwarding_.routes().egress(nic); }
 
   topology::Topology topology_;
   NetworkOptions options_;
-  Routes routes_;
   EventQueue events_;
   PacketStore packets_;
   VirtualMemory virtual_memory_;
   std::vector<Link> links_;
   RateHistory rates_;
-  std::vector<FaultState> faults_;
-  // Flags of a link in special_.
-  static constexpr uint8_t kFaulty = 1;
-  static constexpr uint8_t kOutlet = 2;
+  LinkFaultDraws faults_;
   std::vector<uint8_t> special_;
   Outlets outlets_;
-  Balancer balancer_;
-  std::vector<uint8_t> noticed_down_;  // per link
-  uint32_t noticed_ = 0;               // number of links with noticed_down_ set
-  std::vector<uint64_t> hash_seeds_;   // per switch
+  Forwarding forwarding_;
   std::vector<NodeId> link_ends_;
-  std::vector<NicState> nics_;
+  NicPorts ports_;
   std::vector<Nanos> may_answer_at_;  // per switch: earliest time of its next ICMP time exceeded
-  std::vector<AgentState> agents_;
-  std::vector<AgentId> free_agents_;
-  std::vector<LinkId> live_choices_;
-  std::vector<PacketId> cut_off_;        // scratch of apply_one()
-  std::vector<Port*> waiting_for_room_;  // scratch of look_for_room()
+  Agents agents_;
+  std::vector<PacketId> cut_off_;  // scratch of apply_one()
   FateCounts fates_;
   Nanos now_;
   uint32_t generations_ = 0;

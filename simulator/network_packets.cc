@@ -24,14 +24,14 @@ uint64_t digest(const Packet& packet) {
 void Network::send(PacketId id) {
   const Packet& packet = packets_[id];
   const NicId from = packet.from_nic;
-  if (nics_[from].down) return discard(id, Fate::kHostDown);
+  if (ports_.down(from)) return discard(id, Fate::kHostDown);
   if (packet.to_nic == from) {
     if (packet.kind == PacketKind::kWrite && !read_payload(id)) return;
     packets_[id].node = from;
     events_.push(now_ + options_.loopback_delay, EventKind::kPacket, id);
     return;
   }
-  offer(routes_.egress(from), id);
+  offer(egress(from), id);
 }
 
 void Network::offer(LinkId id, PacketId packet_id) {
@@ -42,7 +42,7 @@ void Network::offer(LinkId id, PacketId packet_id) {
     answer(start_of(topology_, id), packet, PacketKind::kTooLarge, limit);
     return discard(packet_id, Fate::kTooLarge);
   }
-  const bool from_nic = id == routes_.egress(packet.from_nic);
+  const bool from_nic = id == egress(packet.from_nic);
   if (special_[id] != 0) return offer_specially(id, packet_id, from_nic);
   offer_faultless(id, packet_id, from_nic);
 }
@@ -51,8 +51,7 @@ void Network::offer(LinkId id, PacketId packet_id) {
 void Network::offer_specially(LinkId id, PacketId packet_id, bool unbounded) {
   PacketId copy = kNoIndex;
   if ((special_[id] & kFaulty) != 0 && !links_[id].down()) {
-    const uint32_t duplicates = faults_[id].faults.duplicate_per_million;
-    if (duplicates > 0 && faults_[id].random.chance_per_million(duplicates)) {
+    if (faults_.duplicates(id)) {
       copy = packets_.clone(packet_id);
       count(Fate::kDuplicated, digest(packets_[packet_id]));
     }
@@ -65,7 +64,7 @@ void Network::offer_specially(LinkId id, PacketId packet_id, bool unbounded) {
       continue;
     }
     const Ecn before = packets_[each].ecn;
-    settle(id, each, outlets_.offer(now_, id, each, unbounded, faults_[id].random), before);
+    settle(id, each, outlets_.offer(now_, id, each, unbounded, faults_.random(id)), before);
   }
 }
 
@@ -74,7 +73,7 @@ void Network::offer_faultless(LinkId id, PacketId packet_id, bool unbounded) {
   const Ecn before = packets_[packet_id].ecn;
   const Nanos first_before = link.next_at();
   const Link::Verdict verdict =
-      link.offer(now_, packet_id, packets_, unbounded, faults_[id].random);
+      link.offer(now_, packet_id, packets_, unbounded, faults_.random(id));
   settle(id, packet_id, verdict, before);
   if (link.next_at() != first_before) events_.push(link.next_at(), EventKind::kLink, id);
 }
@@ -94,29 +93,10 @@ void Network::settle(LinkId id, PacketId packet_id, Link::Verdict verdict, Ecn b
 }
 
 void Network::draw_faults(LinkId id, PacketId packet_id) {
-  FaultState& state = faults_[id];
-  const topology::LinkFaults& faults = state.faults;
   Packet& packet = packets_[packet_id];
-  const auto hits = [&state](uint32_t rate) {
-    return rate > 0 && state.random.chance_per_million(rate);
-  };
-  if (hits(faults.loss_per_million)) packet.lost = true;
-  if (hits(faults.corrupt_header_per_million) && packet.header_bytes > 0) {
-    const uint64_t bit = state.random.below(uint64_t{packet.header_bytes} * 8);
-    packets_.bytes(packet)[bit / 8] ^= std::byte(1u << (bit % 8));
-    packet.header_corrupt = true;
-    count(Fate::kHeaderCorrupted, digest(packet));
-  }
-  if (hits(faults.corrupt_payload_per_million) && packet.payload_bytes > 0) {
-    packet.payload_corrupt = true;
-    count(Fate::kPayloadCorrupted, digest(packet));
-  }
-  if (hits(faults.reorder_per_million)) {
-    const auto least = static_cast<uint64_t>(faults.reorder_min.count);
-    const auto most = static_cast<uint64_t>(faults.reorder_max.count);
-    packet.reordered = true;
-    packet.held_back = nanos(static_cast<int64_t>(state.random.between(least, most)));
-  }
+  const LinkFaultDraws::Corrupted corrupted = faults_.apply(id, packet, packets_);
+  if (corrupted.header) count(Fate::kHeaderCorrupted, digest(packet));
+  if (corrupted.payload) count(Fate::kPayloadCorrupted, digest(packet));
 }
 
 void Network::handle_link(LinkId id) {
@@ -125,7 +105,7 @@ void Network::handle_link(LinkId id) {
   if (link.next_at() != Nanos::never()) events_.push(link.next_at(), EventKind::kLink, id);
   Packet& packet = packets_[packet_id];
   if (packet.lost) return end_on_link(id, packet_id);
-  if (packet.kind == PacketKind::kWrite && id == routes_.egress(packet.from_nic) &&
+  if (packet.kind == PacketKind::kWrite && id == egress(packet.from_nic) &&
       !read_payload(packet_id)) {
     return;
   }
@@ -145,9 +125,8 @@ void Network::handle_link(LinkId id) {
 // has ended), and the packet is gone.
 bool Network::read_payload(PacketId id) {
   const Packet& packet = packets_[id];
-  for (const Attached& each : nics_[packet.from_nic].ports) {
-    const bool sent = packet.from_port >= each.send_base && packet.from_port - each.send_base < 256;
-    if (sent && each.receiver->handle_departure(id)) return true;
+  for (const NicPorts::Attached& each : ports_.of(packet.from_nic)) {
+    if (each.sends_from(packet.from_port) && each.receiver->handle_departure(id)) return true;
   }
   discard(id, Fate::kWriteRecalled);
   return false;
@@ -164,7 +143,7 @@ void Network::end_on_link(LinkId id, PacketId packet_id) {
 }
 
 void Network::reach(NodeId node, PacketId packet) {
-  const auto nics = static_cast<NodeId>(nics_.size());
+  const auto nics = static_cast<NodeId>(ports_.nics());
   if (node < nics) {
     deliver(node, packet);
   } else {
@@ -177,44 +156,31 @@ void Network::reach(NodeId node, PacketId packet) {
 void Network::expire(uint32_t switch_index, PacketId id) {
   if (now_ >= may_answer_at_[switch_index]) {
     may_answer_at_[switch_index] = now_ + options_.time_exceeded_apart;
-    const auto node = static_cast<NodeId>(nics_.size() + switch_index);
+    const auto node = static_cast<NodeId>(ports_.nics() + switch_index);
     answer(node, packets_[id], PacketKind::kTimeExceeded, 0);
   }
   discard(id, Fate::kHopLimit);
 }
 
-// A switch excludes links that it knows to be down, like a real port group.
 void Network::forward(uint32_t switch_index, PacketId id) {
   if (packets_[id].hop_limit > 0 && --packets_[id].hop_limit == 0) return expire(switch_index, id);
-  const Packet& packet = packets_[id];
-  std::span<const LinkId> choices = routes_.next_links(switch_index, packet.to_nic);
-  if (noticed_ > 0) {
-    live_choices_.clear();
-    for (const LinkId link : choices) {
-      if (noticed_down_[link] == 0) live_choices_.push_back(link);
-    }
-    choices = live_choices_;
-  }
-  if (choices.empty()) return discard(id, Fate::kNoRoute);
-  if (balancer_.balances(switch_index)) {
-    return offer(balancer_.choose(now_, switch_index, choices, packet), id);
-  }
-  const auto count = static_cast<uint32_t>(choices.size());
-  offer(choices[Routes::choose(count, hash_seeds_[switch_index], packet)], id);
+  const LinkId link = forwarding_.next_link(now_, switch_index, packets_[id]);
+  if (link == kNoIndex) return discard(id, Fate::kNoRoute);
+  offer(link, id);
 }
 
 void Network::deliver(NicId nic, PacketId id) {
   const Packet& packet = packets_[id];
   if (packet.to_nic != nic) return discard(id, Fate::kNoRoute);
-  if (nics_[nic].down) return discard(id, Fate::kHostDown);
+  if (ports_.down(nic)) return discard(id, Fate::kHostDown);
   if (packet.payload_corrupt) return discard(id, Fate::kChecksumDropped);
   const bool datagram = packet.kind == PacketKind::kDatagram || packet.kind == PacketKind::kTrimmed;
   if (packet.header_corrupt && (!datagram || !options_.deliver_corrupt_headers)) {
     return discard(id, Fate::kChecksumDropped);
   }
-  for (const Attached& each : nics_[nic].ports) {
+  for (const NicPorts::Attached& each : ports_.of(nic)) {
     if (each.port == packet.to_port) return each.receiver->handle_packet(id);
-    if (packet.to_port - each.send_base < 256 && packet.to_port >= each.send_base) {
+    if (each.sends_from(packet.to_port)) {
       // ICMP for a sent packet returns to the port that sent it
       if (!datagram) return each.receiver->handle_packet(id);
       return discard(id, Fate::kUnread);
@@ -237,7 +203,7 @@ void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_
   const uint16_t to_port = packet.from_port;
   const uint16_t path = packet.path;
   if (kind == PacketKind::kTimeExceeded) {
-    const auto router = router_address(node - static_cast<NodeId>(nics_.size()));
+    const auto router = router_address(node - static_cast<NodeId>(ports_.nics()));
     std::memcpy(quote.data(), router.data(), router.size());
   }
   std::memcpy(quote.data() + Packet::kRouterBytes, packets_.bytes(packet),
@@ -253,12 +219,12 @@ void Network::answer(NodeId node, const Packet& packet, PacketKind kind, uint32_
   told.to_port = to_port;
   told.path = path;
   std::memcpy(packets_.bytes(told), quote.data(), bytes);
-  const auto nics = static_cast<NodeId>(nics_.size());
+  const auto nics = static_cast<NodeId>(ports_.nics());
   if (node == to) {
     told.node = node;
     events_.push(now_, EventKind::kPacket, id);
   } else if (node < nics) {
-    offer(routes_.egress(node), id);
+    offer(egress(node), id);
   } else {
     forward(node - nics, id);
   }

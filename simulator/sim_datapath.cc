@@ -1,7 +1,8 @@
-// Sending, errors, waiting and memory registration of the simulated datapath.
+// SimDatapath: see sim_datapath.h. Calls of the driver and of the network.
 #include "simulator/sim_datapath.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/check.h"
@@ -22,8 +23,9 @@ constexpr size_t kErrorsKept = 64;
 SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
     : network_(network),
       options_(options),
-      chunk_sender_(network, options.chunks, *this),
-      agent_(network.add_agent(*this)) {
+      memory_(network),
+      writes_(network, options_, memory_, statistics_, *this),
+      queue_(network, options_, memory_) {
   CHECK(options.max_paths >= 1 && options.max_paths + options.chunk_paths <= 256);
   CHECK(options.chunk_bytes <= transport::kMaxChunkBytes);
   const auto attach = [&](NicId nic) {
@@ -49,12 +51,6 @@ SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
 
 SimDatapath::~SimDatapath() {
   for (const Attached& each : nics_) network_.detach(each.nic, options_.port);
-  network_.remove_agent(agent_);
-  while (first_ != kNoIndex) {
-    const PacketId next = network_.packets()[first_].next;
-    network_.packets().give_back(first_);
-    first_ = next;
-  }
 }
 
 transport::Address SimDatapath::local_address() const {
@@ -90,7 +86,8 @@ size_t SimDatapath::transmit(std::span<const TxBurst> bursts) {
       return i;
     }
     if (bursts[i].write != nullptr) {
-      send_chunk(bursts[i]);
+      const size_t port = nics_.front().send_base + size_t{options_.max_paths} + bursts[i].path;
+      writes_.send(bursts[i], static_cast<uint16_t>(port));
     } else {
       send_burst(bursts[i]);
     }
@@ -135,7 +132,7 @@ void SimDatapath::send_burst(const TxBurst& burst) {
   const bool named = is_virtual(burst.region) && burst.payload_bytes > 0;
   const std::byte* payload = nullptr;
   if (!named && burst.payload_bytes > 0) {
-    payload = regions_.resolve({burst.region, burst.offset, burst.total_payload()});
+    payload = memory_.resolve({burst.region, burst.offset, burst.total_payload()});
     statistics_.payload_copied_bytes += burst.total_payload();
   }
   const NicId to_nic = nic_of(burst.to);
@@ -144,7 +141,7 @@ void SimDatapath::send_burst(const TxBurst& burst) {
         i + 1u == burst.segments ? burst.last_payload_bytes : burst.payload_bytes;
     const uint64_t at = uint64_t{i} * burst.payload_bytes;
     Content content;
-    if (named && bytes > 0) content = content_of(burst.region, burst.offset + at, bytes);
+    if (named && bytes > 0) content = memory_.content_of({burst.region, burst.offset + at, bytes});
     // The tag follows real payload; for virtual payload it follows the header.
     const bool tag_in_header = named && bytes > 0;
     const auto header_bytes =
@@ -189,19 +186,86 @@ void SimDatapath::write_segment(const TxBurst& burst, uint32_t i, const Content&
   if (payload != nullptr) std::memcpy(to + header.size(), payload, bytes);
 }
 
-// The current content of virtual bytes; a segment across pieces of different origin becomes
-// kUnknownBytes.
-Content SimDatapath::content_of(RegionId region, uint64_t offset, uint32_t bytes) {
-  contents_.clear();
-  network_.virtual_memory().read({region, offset, bytes}, contents_);
-  if (contents_.size() == 1) return contents_.front();
-  return {kUnknownBytes, 0, bytes};
+// --- receiving ---
+
+void SimDatapath::handle_packet(PacketId id) {
+  const Packet& packet = network_.packets()[id];
+  switch (packet.kind) {
+    case PacketKind::kRefused:
+    case PacketKind::kTooLarge:
+    case PacketKind::kTimeExceeded:
+      handle_icmp(packet);
+      break;
+    case PacketKind::kWrite:
+      return writes_.handle_write(id);
+    case PacketKind::kWriteAck:
+      writes_.handle_ack(packet);
+      break;
+    default:
+      if (queue_.push(id)) {
+        ++statistics_.datagrams_received;
+        return handle_ready();
+      }
+      ++statistics_.dropped_at_receive;
+      network_.count(Fate::kReceiveQueueFull, packet.datagram_bytes());
+  }
+  network_.packets().give_back(id);
 }
+
+void SimDatapath::handle_icmp(const Packet& packet) {
+  NetworkError error;
+  error.kind = packet.kind == PacketKind::kRefused    ? NetworkErrorKind::kRefused
+               : packet.kind == PacketKind::kTooLarge ? NetworkErrorKind::kTooLarge
+                                                      : NetworkErrorKind::kTimeExceeded;
+  error.to = address_of(packet.from_nic, packet.from_port);
+  error.path = packet.path;
+  error.limit_bytes = packet.limit_bytes;
+  const std::byte* bytes = network_.packets().bytes(packet);
+  std::memcpy(error.router.data(), bytes, Packet::kRouterBytes);
+  std::memcpy(error.quoted.data(), bytes + Packet::kRouterBytes, Packet::kQuotedBytes);
+  error.quoted_bytes = Packet::kQuotedBytes;
+  push_error(error);
+}
+
+size_t SimDatapath::receive(datapath::RxBatch& batch, const transport::Prediction* prediction) {
+  const Inside inside(call_observer_);
+  CHECK(!lent_);
+  ++statistics_.receive_calls;
+  batch.count = 0;
+  batch.event_count = 0;
+  queue_.begin_batch();
+  std::array<size_t, datapath::RxBatch::kMaxRuns> starts;
+  if (silent_) return 0;
+  while (!queue_.empty() && batch.count < batch.runs.size() && !queue_.batch_full()) {
+    transport::RxRun& run = batch.runs[batch.count];
+    starts[batch.count] = queue_.frame_bytes();
+    const uint8_t nic = number_of(queue_.front().to_nic);
+    statistics_.payload_placed_bytes += queue_.take_run(run, prediction);
+    run.nic = nic;
+    prediction = nullptr;  // it applies to the next run only
+    ++batch.count;
+  }
+  for (size_t i = 0; i < batch.count; ++i) batch.runs[i].frame = queue_.frames() + starts[i];
+  while (writes_.any_event() && batch.event_count < batch.events.size()) {
+    batch.events[batch.event_count++] = writes_.take_event();
+  }
+  lent_ = batch.count + batch.event_count > 0;
+  return batch.count;
+}
+
+void SimDatapath::release(datapath::RxBatch& batch) {
+  const Inside inside(call_observer_);
+  queue_.poison_frames();
+  lent_ = false;
+  batch.count = batch.event_count = 0;
+}
+
+// --- errors, time and memory ---
 
 void SimDatapath::push_error(const NetworkError& error) {
   if (errors_.size() == kErrorsKept) errors_.pop_front();
   errors_.push_back(error);
-  if (wakeup_ != nullptr) wakeup_->handle_ready();
+  handle_ready();
 }
 
 bool SimDatapath::poll_error(NetworkError& error) {
@@ -213,7 +277,7 @@ bool SimDatapath::poll_error(NetworkError& error) {
 
 void SimDatapath::handle_room() {
   has_room_ = true;
-  if (wakeup_ != nullptr) wakeup_->handle_ready();
+  handle_ready();
 }
 
 void SimDatapath::wait(Nanos until) {
@@ -235,24 +299,22 @@ Result<RegionId> SimDatapath::register_memory(void* start, size_t bytes) {
   if (start == nullptr || bytes == 0) {
     return fail(ErrorCode::kInvalid, "cannot register memory", "it is empty");
   }
-  const RegionId region = regions_.add_host(start, bytes);
-  generations_[region] = network_.next_generation();
-  return region;
+  return memory_.add_host(start, bytes);
 }
 
-RegionId SimDatapath::register_virtual(uint64_t pattern, uint64_t bytes) {
-  const RegionId region = network_.virtual_memory().add(pattern, bytes);
-  generations_[region] = network_.next_generation();
-  return region;
+void SimDatapath::place(std::span<const transport::Placement> placements) {
+  const Inside inside(call_observer_);
+  statistics_.payload_copied_bytes += memory_.place(placements);
 }
 
-void SimDatapath::unregister_memory(RegionId region) {
-  generations_.erase(region);
-  if (is_virtual(region)) {
-    network_.virtual_memory().remove(region);
-  } else {
-    regions_.remove(region);
-  }
+void SimDatapath::recall(const transport::RecallRequest& request) {
+  const Inside inside(call_observer_);
+  writes_.recall(request);
+}
+
+void SimDatapath::fence(const transport::FenceRequest& request) {
+  const Inside inside(call_observer_);
+  writes_.fence(request);
 }
 
 }  // namespace heddle::simulator

@@ -58,6 +58,12 @@ Value value_of(const Json& json, const char* key) {
 
 }  // namespace
 
+std::vector<Outcome> all_outcomes() {
+  std::vector<Outcome> all;
+  for (const OutcomeWords& each : kOutcomes) all.push_back(each.outcome);
+  return all;
+}
+
 const char* name_of(Outcome outcome) {
   for (const OutcomeWords& each : kOutcomes) {
     if (each.outcome == outcome) return each.name;

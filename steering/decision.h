@@ -26,6 +26,7 @@ enum class Outcome : uint8_t {
   kInterrupted,  // the monitor was ended while it ran
 };
 const char* name_of(Outcome outcome);
+std::vector<Outcome> all_outcomes();
 
 struct Decision {
   int64_t at_ns = 0;       // since 1970
@@ -43,6 +44,7 @@ struct Decision {
   bool undo = false;
   bool dry = false;
   Outcome outcome = Outcome::kRefused;
+  bool by_limit = false;  // kRefused: the policy's limits did not allow it; not in the log
   std::string why;
   std::vector<std::string> command;
 };

@@ -238,6 +238,7 @@ std::optional<Decision> Steering::consider(const monitor::Alarm& alarm, size_t r
                   fmt::format("it is in effect at {}, for job {}", base.target, done_for->job));
   }
   if (std::string why = history_.refuse(base); !why.empty()) {
+    base.by_limit = true;
     return refuse(dealt, base, Outcome::kRefused, std::move(why));
   }
   const auto command = command_of(wanted, alarm, hosts, false, look.at_ns);
@@ -324,7 +325,9 @@ Decision Steering::start(int64_t at_ns) {
     if (!lasting_.contains(task_->alarm.number)) return end_task(Outcome::kOver, "", at_ns);
     const Decision wanted = made(Outcome::kStarted, "", at_ns);
     if (std::string why = history_.refuse(wanted); !why.empty()) {
-      return end_task(Outcome::kRefused, std::move(why), at_ns);
+      Decision refused = end_task(Outcome::kRefused, std::move(why), at_ns);
+      refused.by_limit = true;
+      return refused;
     }
   }
   task_->started = true;

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -16,9 +18,10 @@
 #include <vector>
 
 #include "apps/cli/command_line/exit_statuses.h"
-#include "apps/cli/command_line/shared_options.h"
-#include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/json.h"
+#include "apps/cli/monitor/monitor_options.h"
+#include "apps/cli/monitor/overview_run.h"
+#include "apps/cli/monitor/site_output.h"
 #include "apps/cli/pages/pages.h"
 #include "apps/cli/terminal.h"
 #include "base/clocks.h"
@@ -28,6 +31,7 @@
 #include "metrics/server.h"
 #include "monitor/hook.h"
 #include "monitor/watch.h"
+#include "steering/counts.h"
 #include "steering/driver.h"
 
 namespace heddle::cli {
@@ -39,6 +43,9 @@ constexpr const char* kExample = R"(Example:
   heddle monitor job --hosts node1,node2 --serve 18705 -o copy
   heddle monitor job --on-change 'curl -sS --json @- https://chat.example/hook'
   heddle monitor job --json | jq -r 'select(.event == "raised") | .summary'
+  heddle monitor job --publish nats://nats.example/site   and so for each job of a site
+  heddle monitor --all nats://nats.example/site           the faults of all of them
+  heddle monitor job --store clickhouse://ch.example/heddle
   heddle monitor job --policy steer.toml                  prints what it would do
   heddle monitor job --policy steer.toml --act --audit /var/log/heddle/steering.jsonl
 
@@ -48,27 +55,25 @@ with -o the copies are kept. --serve shows a page at /, the same as JSON at /sta
 metrics for Prometheus at /metrics.
 --on-change runs a command of the shell for each fault that begins or ends, with it as JSON on
 standard input. The watch ends with the job.
+--publish sends each change, the job's state and series of its ranks to a server of NATS, under
+SUBJECT.JOB.ID; --all shows what monitors have published there, and marks a job stale whose monitor
+is silent. User and password, or a token, are read from --nats-access FILE, or from
+HEDDLE_NATS_USER and HEDDLE_NATS_PASSWORD, or HEDDLE_NATS_TOKEN. Without its server the watch goes
+on; what waits too long is dropped, and how much is said. --store keeps the same in tables of a
+ClickHouse database; user and password are those of `heddle record export`.
 --policy decides by a file what is done about which fault: drain a node of Slurm, set a condition or
 a taint of a Kubernetes node, run a command. Without --act that is printed and nothing is done. With
 it an active test confirms the fault first, limits hold, and each decision is a line of the audit
 log, which monitors of several jobs may share.)";
 
-struct MonitorOptions {
-  std::string folder;
-  std::string hosts;
-  std::string via = "ssh";
-  std::string copies;
-  std::string every = "1s";
-  std::string serve;
-  std::string on_change;
-  std::string policy;
-  std::string audit;
-  bool act = false;
-  bool json = false;
-};
-
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string own_host() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
 }
 
 // What the server shows, of the last look.
@@ -78,9 +83,15 @@ class Shown {
     const std::scoped_lock lock(mutex_);
     document_ = std::move(document);
   }
+  void set(std::vector<metrics::Family> of_steering) {
+    const std::scoped_lock lock(mutex_);
+    of_steering_ = std::move(of_steering);
+  }
   std::vector<metrics::Family> families() const {
     const std::scoped_lock lock(mutex_);
-    return monitor::families_of(document_);
+    std::vector<metrics::Family> all = monitor::families_of(document_);
+    all.insert(all.end(), of_steering_.begin(), of_steering_.end());
+    return all;
   }
   std::string state() const {
     const std::scoped_lock lock(mutex_);
@@ -90,6 +101,7 @@ class Shown {
  private:
   mutable std::mutex mutex_;
   monitor::WatchDocument document_;
+  std::vector<metrics::Family> of_steering_;
 };
 
 class Monitor {
@@ -106,6 +118,7 @@ class Monitor {
     if (!options_.on_change.empty()) {
       hook_.emplace(options_.on_change, [this](const std::string& text) { warn(text); });
     }
+    if (auto made = publish(); !made) return fail(std::move(made).error());
     if (auto steering = steer(); !steering) return fail(std::move(steering).error());
     const Result<monitor::WatchState> state = monitor::watch(*watch);
     line_.clear();
@@ -113,6 +126,7 @@ class Monitor {
     finish_hook();
     if (driver_) driver_->finish(steady_now, [] { return lab::noted_signal() != 0; });
     driver_.reset();
+    if (site_) site_->finish(lab::noted_signal() != 0);
     if (lab::noted_signal() != 0) return 128 + lab::noted_signal();
     if (auto printed = check_output(); !printed) return fail(printed.error());
     print(options_.json ? dumped(Json{{"event", "over"},
@@ -140,9 +154,15 @@ class Monitor {
         .folder = options_.folder, .hosts = {}, .shell = {}, .copies = {}, .interrupted = [this] {
           if (hook_) hook_->poll(steady_now());
           if (driver_) driver_->poll(steady_now());
+          if (site_) site_->poll(steady_now());
           return lab::noted_signal() != 0 || !check_output();
         }};
     made.every = *parse_duration(options_.every);
+    made.series_every = *parse_duration(options_.series_every);
+    made.sampled = [this](const monitor::WatchDocument& document,
+                          const monitor::SeriesInterval& interval) {
+      if (site_) site_->sample(document, interval);
+    };
     made.changed = [this](const monitor::AlarmChange& change, const monitor::WatchState& state) {
       take(change, state);
     };
@@ -190,6 +210,19 @@ class Monitor {
     return served;
   }
 
+  Result<void> publish() {
+    if (options_.site.publish.empty() && options_.site.store.empty()) return {};
+    monitor::PublishedJob job{.name = options_.name.empty() ? job_name() : options_.name,
+                              .host = own_host(),
+                              .folder = whole_path(),
+                              .run_ns = wall_now().count};
+    Result<std::unique_ptr<SiteOutput>> made = SiteOutput::make(
+        options_.site, std::move(job), [this](const std::string& text) { warn(text); });
+    if (!made) return fail(std::move(made).error());
+    site_ = std::move(*made);
+    return {};
+  }
+
   Result<void> steer() {
     if (options_.policy.empty()) return {};
     Result<steering::Policy> policy = steering::read_policy_file(options_.policy);
@@ -197,6 +230,8 @@ class Monitor {
     if (options_.act && policy->hosts.empty()) {
       warn("the policy has no 'hosts': it acts at all that recordings name");
     }
+    counts_.emplace(*policy, options_.act);
+    shown_.set(counts_->families(job_name()));
     const std::string audit = options_.audit.empty() ? policy->audit : options_.audit;
     Result<std::unique_ptr<steering::Driver>> driver = steering::Driver::make(
         {.policy = std::move(*policy),
@@ -211,6 +246,8 @@ class Monitor {
   }
 
   void take(const steering::Decision& decision) {
+    counts_->add(decision);
+    shown_.set(counts_->families(job_name()));
     line_.clear();
     print(options_.json ? steering::line_of(decision) : steering::text_of(decision));
   }
@@ -220,12 +257,14 @@ class Monitor {
     const std::string json = dumped(monitor::json_of(change, state)) + "\n";
     print(options_.json ? json : monitor::text_of(change));
     if (hook_) hook_->add(json);
+    if (site_) site_->change(change, state);
   }
 
   void take(const monitor::WatchDocument& document) {
     const monitor::WatchState& state = document.state;
     shown_.set(document);
     if (driver_) driver_->look(state, steady_now());
+    if (site_) site_->look(document, steady_now());
     if (state.processes.empty()) {
       const std::string text = "waiting for recordings in " + options_.folder;
       if (!std::exchange(waiting_, true) && !line_.visible()) print_progress(text);
@@ -263,15 +302,24 @@ class Monitor {
   bool waiting_ = false;  // it was said
   Shown shown_;
   std::optional<monitor::Hook> hook_;
+  std::optional<steering::Counts> counts_;
   std::unique_ptr<steering::Driver> driver_;
+  std::unique_ptr<SiteOutput> site_;
   std::unique_ptr<metrics::Server> server_;  // reads what is shown
 };
 
-int run_monitor(const MonitorOptions& options) {
+int run_monitor(MonitorOptions options) {
+  if (!options.overview.address.empty()) {
+    options.overview.access = options.site.access;
+    options.overview.serve = options.serve;
+    options.overview.json = options.json;
+    return run_overview(options.overview);
+  }
   std::error_code none;
   if (options.folder.empty() || std::filesystem::is_regular_file(options.folder, none)) {
     print_error({ErrorCode::kInvalid, fmt::format("cannot watch '{}'", options.folder),
-                 "it is no folder", "give the folder that is named to `heddle record -o`"});
+                 "it is no folder",
+                 "give the folder that is named to `heddle record -o`, or --all and an address"});
     return kCouldNotRun;
   }
   const Result<int> status = Monitor(options).run();
@@ -287,39 +335,7 @@ void add_monitor_command(CLI::App& root, Invocation& invocation) {
       root.add_subcommand("monitor", "watch a job, and report faults as they begin and end");
   command->footer(kExample + exit_status_help("a fault was found", "it could not watch"));
   const auto options = std::make_shared<MonitorOptions>();
-  command
-      ->add_option("recording", options->folder,
-                   "the folder in which the job is recorded; it need not be there yet")
-      ->required()
-      ->type_name("RECORDING");
-  auto* const hosts = add_hosts_option(*command, options->hosts, "the job runs on these machines");
-  hosts->default_str("this one");
-  add_via_option(*command, options->via)->capture_default_str()->needs(hosts);
-  command
-      ->add_option("-o,--output", options->copies, "the new folder for copies of their recordings")
-      ->type_name("FOLDER")
-      ->default_str("a temporary one")
-      ->needs(hosts);
-  command->add_option("--every", options->every, "time from one look to the next")
-      ->type_name("DURATION")
-      ->check(duration_value(millis(100)))
-      ->capture_default_str();
-  command->add_option("--serve", options->serve, "show a page and metrics there")
-      ->type_name("[ADDRESS:]PORT")
-      ->check(listen_address_value());
-  command->add_option("--on-change", options->on_change, "run this for each change")
-      ->type_name("COMMAND");
-  auto* const policy =
-      command->add_option("--policy", options->policy, "what is done about which fault")
-          ->type_name("FILE");
-  command->add_flag("--act", options->act, "do it, instead of printing what would be done")
-      ->needs(policy);
-  command->add_option("--audit", options->audit, "add each decision to this file")
-      ->type_name("FILE")
-      ->default_str("that of the policy")
-      ->needs(policy);
-  add_json_option(*command, options->json)
-      ->description("a line of JSON for each change on standard output");
+  add_monitor_options(*command, *options);
   command->callback(
       [options, &invocation] { invocation.run = [options] { return run_monitor(*options); }; });
 }

@@ -3,7 +3,8 @@
 heddle-bench-diagnosis draws jobs from seeds: shapes, noise of healthy hosts and networks, and one fault or none. Their
 events come from simulated packets, or are synthesised (streams), for volume. A fault's *effect* is the share of the
 job's time since its onset that it costs, beside the same job without it. Seeds for development and those that are held
-back are apart: nothing was tuned on the latter. cost: what such faults cost a job of thirty days (cost.py).
+back are apart: nothing was tuned on the latter. cost: what such faults cost a job of thirty days (cost.py). scale: what
+a monitor does with many ranks (scale.py).
 """
 
 import concurrent.futures
@@ -12,7 +13,7 @@ import os
 import statistics
 import subprocess
 
-from diagnosis import cost
+from diagnosis import cost, scale
 from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.pair import built
@@ -39,8 +40,9 @@ _LEAST_PLACE = 0.98
 
 
 def add_arguments(parser):
-    parser.add_argument("question", nargs="?", choices=("accuracy", "cost"), default="accuracy",
-                        help="how well faults are found, or what they cost a long job [accuracy]")
+    parser.add_argument("question", nargs="?", choices=("accuracy", "cost", "scale"), default="accuracy",
+                        help="how well faults are found, what they cost a long job, or what watching many ranks takes "
+                             "[accuracy]")
     parser.add_argument("--histories", type=int, default=200, metavar="N",
                         help="of cost: seeds of a job's faults [200]")
     parser.add_argument("--faults", type=int, default=200, metavar="N", help="streams of each class of fault [200]")
@@ -50,6 +52,7 @@ def add_arguments(parser):
     parser.add_argument("--healthy-simulations", type=int, default=100, metavar="N", help="healthy simulations [100]")
     parser.add_argument("--algorithm", choices=ALGORITHMS, help="simulations alone, of all-reduces by this one")
     parser.add_argument("--held-back", action="store_true", help="seeds that nothing was tuned on")
+    scale.add_arguments(parser)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="programs at once [a core each]")
 
 
@@ -175,6 +178,8 @@ def _check(document):
 
 
 def run(arguments, progress):
+    if arguments.question == "scale":
+        return {"question": "scale", **scale.run(arguments, progress)}
     if arguments.question == "cost":
         return {"question": "cost", **cost.run(arguments, progress)}
     cases = _measure(arguments, progress)
@@ -215,6 +220,8 @@ _HEAD = ("jobs", "recall", "place right", "class right", "delay s (p95)", "also 
 
 
 def show(document):
+    if document["question"] == "scale":
+        return scale.show(document)
     if document["question"] == "cost":
         return cost.show(document)
     return _show_accuracy(document)

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 
-from harness.failure import CannotMeasure
+from harness.failure import CannotMeasure, DoesNotEnd
 from harness.meanwhile import Meanwhile
 from harness.orphans import Orphans
 from harness.pair import start
@@ -67,7 +67,7 @@ def run_all(name, commands, patience_s):
                     processes.append(start(command, **streams, process_group=0))
                 ends = [process.wait(timeout=patience_s) for process in processes]
         except subprocess.TimeoutExpired as late:
-            raise CannotMeasure(f"{name} does not end: {_last_words(complaint)}", "run it by hand") from late
+            raise DoesNotEnd(f"{name} does not end: {_last_words(complaint)}", "run it by hand") from late
         finally:
             for process in processes:
                 end_group(process)

@@ -66,6 +66,7 @@ def _measure(arguments, on, ranks, progress):
         with cubic(network):
             samples = interleave([_Contest(_Some(network, ranks), one) for one in trainers], arguments.pairs, progress)
     speed = {name: [run.result["images_per_s"] for run in runs] for name, runs in samples.items()}
+    hangs = {trainer.name: trainer.hangs for trainer in trainers}
     losses = [runs[0].result["losses"] for name, runs in samples.items() if name != "heddle again"]
     return {"on": on, "ranks": ranks, "model": model,
             "steps_a_minute": {name: spread([60 * each / arguments.batch / ranks for each in made])
@@ -73,7 +74,7 @@ def _measure(arguments, on, ranks, progress):
             "losses_differ_by": max(abs(a - b) for a, b in zip(*losses)),
             "to_gloo": ratio(speed["heddle"], speed["gloo"]),
             "to_itself": ratio(speed["heddle"], speed["heddle again"]),
-            "programs": [{"program": name, "images_per_s": spread(speed[name]),
+            "programs": [{"program": name, "images_per_s": spread(speed[name]), "hangs": hangs[name],
                           "split": {part: spread([run.result["split"][part] for run in runs])
                                     for part in runs[0].result["split"]},
                           "cpu_share": spread([run.meanwhile.cpu_share for run in runs]), "machine": summary(runs)}
@@ -100,4 +101,7 @@ def show(document):
                 *(f"{split[name]['median'] * 1e3:.0f}" for name in ("compute_s", "communicate_s", "overlapped_s",
                                                                   "exposed_s")))
         print(f"  heddle to Gloo {text(part['to_gloo'], 2)}, to itself {text(part['to_itself'], 2)}")
+        for one in part["programs"]:
+            if one["hangs"]:
+                print(f"  {one['program']} stood still at its end {one['hangs']} times, and ran again")
         cpu_note(part["programs"])

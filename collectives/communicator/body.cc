@@ -1,19 +1,13 @@
-// Communicator::Body: see body.h. The start, progress and end of calls; failures are in failure.cc.
+// Communicator::Body: see body.h.
 #include "collectives/communicator/body.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
-#include "collectives/communicator/split.h"
+#include "collectives/params.h"
 
 namespace heddle::collectives {
-namespace {
-
-bool between_two(const Call& call) {
-  return call.collective == Collective::kSend || call.collective == Collective::kReceive;
-}
-
-}  // namespace
 
 Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
                          const CommunicatorOptions& options)
@@ -21,26 +15,25 @@ Communicator::Body::Body(std::shared_ptr<Links> links, const Members& members,
       members_(members),
       options_(options),
       endpoint_(links_->endpoint()),
-      tickets_(2 * size_t{members.size()}),
-      turns_(2 * size_t{members.size()}),
-      chunk_bytes_(options.tuning.chunk_bytes) {
-  resources_ = std::make_unique<Resources>(
-      *links_, members_, options.tuning.chunk_bytes,
-      MeshOptions{.shares_memory = options.shared_memory != SharedMemory::kNever,
-                  .pulls = options.shared_memory == SharedMemory::kAuto,
-                  .carrier = options.carrier},
-      options.staging);
-  survivors_ = std::make_unique<Survivors>(resources_->mesh, *links_, members_);
-  for (auto& lane : lanes_) lane = std::make_unique<Running>(*resources_);
+      resources_(*links_, members_, options.tuning.chunk_bytes,
+                 MeshOptions{.shares_memory = options.shared_memory != SharedMemory::kNever,
+                             .pulls = options.shared_memory == SharedMemory::kAuto,
+                             .carrier = options.carrier},
+                 options.staging),
+      survivors_(resources_.mesh, *links_, members_),
+      agreed_(endpoint_, members_, options_),
+      queue_(members_.rank, members_.size()),
+      running_(resources_),
+      stalled_(resources_.mesh, running_, queue_, members_.rank, options_.stalled_after),
+      ending_(resources_, running_) {
   endpoint_.observe(
       events::CommunicatorMade{{}, members_.communicator, members_.rank, members_.size()});
-  begin_agreement();
+  start_agreement_step();
 }
 
 Communicator::Body::~Body() {
-  // The others may have agreed on a communicator with this rank.
-  if (shrinks_ && survivors_->begun() && !left_taken_) links_->refuse(number_after(members_));
-  endpoint_.observe(events::CommunicatorEnded{{}, members_.communicator, failure_.has_value()});
+  survivors_.leave();
+  endpoint_.observe(events::CommunicatorEnded{{}, members_.communicator, failure().has_value()});
 }
 
 // --- calls ---
@@ -48,19 +41,13 @@ Communicator::Body::~Body() {
 uint64_t Communicator::Body::submit(Call call) {
   const uint64_t request = requests_.open(group_);
   ++requests_under_way_;
-  const std::optional<Algorithm> asked = call.algorithm;
-  Waiting waiting = {std::move(call), 0, request, asked};
-  const bool message = between_two(waiting.call);
-  const uint64_t number = message ? turn_of(tickets_, waiting.call)++ : next_number_++;
-  waiting.number = number;
-  observe_made(waiting.call, waiting.number, request);
-  if (message) {
-    messages_waiting_.push_back(std::move(waiting));
-  } else {
-    collectives_waiting_.push_back(std::move(waiting));
-  }
+  WaitingCall waiting = queue_.number(std::move(call), request);
+  const bool message = waiting.call.between_two();
+  const uint64_t number = waiting.number;
+  observe_made(waiting);
+  queue_.push(std::move(waiting));
   if (starts_now()) advance();
-  if (!message && late_.any_asker()) send_arrival(number);
+  if (!message) stalled_.note_made(number);
   return request;
 }
 
@@ -75,57 +62,10 @@ void Communicator::Body::close_group() {
   advance();
 }
 
-uint64_t& Communicator::Body::turn_of(std::vector<uint64_t>& turns, const Call& call) const {
-  return turns[2 * size_t{call.root} + (call.collective == Collective::kSend ? 0 : 1)];
-}
-
-Algorithm Communicator::Body::choose(Collective collective, uint64_t bytes) {
-  Choice& latest = choices_[static_cast<size_t>(collective)];
-  if (latest.bytes != bytes) {
-    latest = {bytes, tuning_->choose(collective, members_.size(), bytes)};
-  }
-  return latest.algorithm;
-}
-
-Shape Communicator::Body::shape_of(const Call& call, std::optional<Algorithm> algorithm) {
-  Shape shape;
-  shape.collective = call.collective;
-  shape.rank = members_.rank;
-  shape.size = members_.size();
-  shape.root = call.root;
-  shape.count = call.count;
-  shape.element_bytes = static_cast<uint32_t>(size_of(call.type));
-  shape.chunk_bytes = chunk_bytes_;
-  shape.burst_payload_bytes = burst_payload_bytes_;
-  shape.in_place = call.input == call.output;
-  shape.exchange = {call.exchange.send_counts, call.exchange.send_offsets,
-                    call.exchange.receive_counts, call.exchange.receive_offsets};
-  if (call.group_ranks > 0) {
-    shape.group_ranks = group_ranks_of(shape.size, call.group_ranks);
-  } else {
-    shape.group_ranks = tuning_ ? tuning_->group_ranks_among(shape.size) : shape.size;
-  }
-  if (between_two(call)) {
-    shape.algorithm = Algorithm::kLinear;
-  } else if (algorithm) {
-    shape.algorithm = *algorithm;
-  } else {
-    const uint64_t bytes = call.count * shape.element_bytes;
-    const bool whole = call.collective == Collective::kAllReduce ||
-                       call.collective == Collective::kBroadcast ||
-                       call.collective == Collective::kReduce;
-    shape.algorithm = choose(call.collective, whole ? bytes : bytes * shape.size);
-  }
-  return shape;
-}
-
-bool Communicator::Body::start(Running& running, Waiting waiting, engine::Channel channel) {
-  running.call = std::move(waiting.call);
-  running.number = waiting.number;
-  running.request = waiting.request;
-  running.busy = true;
-  running.posted = false;
-  const Shape shape = shape_of(running.call, waiting.algorithm);
+bool Communicator::Body::start(RunningCall& running, WaitingCall waiting, engine::Channel channel) {
+  const std::optional<Algorithm> algorithm = waiting.algorithm;
+  running.take(std::move(waiting));
+  const Shape shape = agreed_.shape_of(running.call, algorithm);
   observe_started(running, shape, channel);
   Result<void> begun = running.execution.begin(running.call, shape, running.number, channel);
   if (begun) return true;
@@ -135,17 +75,16 @@ bool Communicator::Body::start(Running& running, Waiting waiting, engine::Channe
 
 bool Communicator::Body::start_collectives() {
   bool moved = false;
-  while (!collectives_waiting_.empty() && works()) {
-    const uint64_t lane = next_started_ % kLanes;
-    if (lanes_[lane]->busy) break;
-    Waiting waiting = collectives_waiting_.pop_front();
-    Past& past = past_[waiting.number % past_.size()];
-    past = {waiting.number, signature_of(waiting.call, waiting.number, members_.rank, true)};
-    ++next_started_;
+  while (queue_.any_collective() && works()) {
+    const uint64_t next = running_.next_collective();
+    RunningCall& lane = running_.lane_of(next);
+    if (lane.busy) break;
+    WaitingCall waiting = queue_.take_collective();
+    stalled_.note_begun(waiting);
+    running_.note_collective_begun();
     moved = true;
-    const auto channel = static_cast<engine::Channel>(kFirstLane + lane * kStepChannels);
-    if (!start(*lanes_[lane], std::move(waiting), channel)) break;
-    handle_stalled();
+    if (!start(lane, std::move(waiting), RunningCalls::channel_of(next))) break;
+    handle_reports();
   }
   return moved;
 }
@@ -153,42 +92,22 @@ bool Communicator::Body::start_collectives() {
 // A message begins when all before it to (or from) the same rank are posted.
 bool Communicator::Body::start_messages() {
   bool moved = meet_itself();
-  for (size_t i = 0; i < messages_waiting_.size() && works();) {
-    Waiting& waiting = messages_waiting_[i];
-    const bool to_itself = waiting.call.root == members_.rank;
-    if (to_itself || turn_of(turns_, waiting.call) != waiting.number) {
-      ++i;
-      continue;
-    }
-    auto idle = std::find_if(messages_.begin(), messages_.end(),
-                             [](const auto& running) { return !running->busy; });
-    if (idle == messages_.end()) {
-      messages_.push_back(std::make_unique<Running>(*resources_));
-      idle = messages_.end() - 1;
-    }
-    Running& running = **idle;
-    const bool started = start(running, std::move(waiting), kMessageChannel);
-    messages_waiting_.erase(messages_waiting_.begin() + static_cast<int64_t>(i));
+  for (size_t at = 0; works();) {
+    std::optional<WaitingCall> waiting = queue_.take_message(at);
+    if (!waiting) break;
+    RunningCall& running = running_.idle_message();
     moved = true;
-    if (started) run(running);
+    if (start(running, *std::move(waiting), RunningCalls::kMessageChannel)) run(running);
   }
   return moved;
 }
 
-// The n-th send to itself meets the n-th receive from itself.
 bool Communicator::Body::meet_itself() {
   bool moved = false;
-  const auto first = [this](Collective collective) {
-    return std::find_if(messages_waiting_.begin(), messages_waiting_.end(),
-                        [this, collective](const Waiting& waiting) {
-                          return waiting.call.collective == collective &&
-                                 waiting.call.root == members_.rank;
-                        });
-  };
   while (works()) {
-    const auto send = first(Collective::kSend);
-    const auto receive = first(Collective::kReceive);
-    if (send == messages_waiting_.end() || receive == messages_waiting_.end()) break;
+    const std::optional<CallQueue::OwnPair> pair = queue_.own_pair();
+    if (!pair) break;
+    const auto& [send, receive] = *pair;
     const Signature sent = signature_of(send->call, send->number, members_.rank, true);
     const Signature received = signature_of(receive->call, receive->number, members_.rank, false);
     if (sent != received) {
@@ -201,46 +120,41 @@ bool Communicator::Body::meet_itself() {
     if (bytes > 0) std::memmove(receive->call.output, send->call.input, bytes);
     finish_request(send->request, true);
     finish_request(receive->request, true);
-    messages_waiting_.erase(std::max(send, receive));
-    messages_waiting_.erase(std::min(send, receive));
+    queue_.erase(*pair);
     moved = true;
   }
   return moved;
 }
 
 bool Communicator::Body::advance() {
-  if (state_ != State::kWorking) return advance_failing();
+  if (!works()) return advance_failing();
   bool moved = false;
   if (starts_now()) {
     moved |= start_collectives();
-    if (!messages_waiting_.empty()) moved |= start_messages();
+    if (queue_.any_message()) moved |= start_messages();
   }
-  for (auto& lane : lanes_) {
-    if (lane->busy && works()) moved |= run(*lane);
-  }
-  for (size_t i = 0; i < messages_.size() && works(); ++i) {
-    if (messages_[i]->busy) moved |= run(*messages_[i]);
-  }
+  running_.visit([this, &moved](RunningCall& running) {
+    if (works()) moved |= run(running);
+  });
   if (!moved && works()) {
-    moved = resources_->mesh.poll();
-    if (moved) handle_stalled();
-    if (works() && resources_->mesh.failure()) fail_all(*resources_->mesh.failure());
+    moved = resources_.mesh.poll();
+    if (moved) handle_reports();
+    if (works() && resources_.mesh.failure()) fail_all(*resources_.mesh.failure());
   }
-  if (works()) handle_time(moved);
+  if (works()) stalled_.handle_time(moved || !busy(), endpoint_.now());
   return moved;
 }
 
-bool Communicator::Body::run(Running& running) {
+bool Communicator::Body::run(RunningCall& running) {
   const Execution::Progress progress = running.execution.advance();
   if (progress == Execution::Progress::kFailed) {
     fail_all(running.execution.failure());
     return true;
   }
-  if (late_.any_unasked() && progress != Execution::Progress::kWaiting) ask_late();
-  const bool message = between_two(running.call);
-  if (message && !running.posted && running.execution.posted()) {
+  if (progress != Execution::Progress::kWaiting) stalled_.ask_late();
+  if (running.call.between_two() && !running.posted && running.execution.posted()) {
     running.posted = true;
-    ++turn_of(turns_, running.call);
+    queue_.note_posted(running.call);
   }
   if (progress != Execution::Progress::kDone) return progress == Execution::Progress::kMoved;
   running.busy = false;
@@ -257,6 +171,109 @@ void Communicator::Body::finish_request(uint64_t request, bool ok) {
   --requests_under_way_;
   observe_ended(request, ok);
   requests_.finish(request, ok);
+}
+
+void Communicator::Body::handle_reports() {
+  std::optional<Failure> failure = stalled_.handle_reports();
+  if (failure) fail_all(*std::move(failure));
+}
+
+// --- the agreement's calls ---
+
+void Communicator::Body::start_agreement_step() {
+  Agreement::Step step = agreed_.begin_step();
+  start(running_.lane_of(0), {std::move(step.call), step.number, 0, step.algorithm},
+        RunningCalls::channel_of(0));
+}
+
+void Communicator::Body::go_on_agreeing() {
+  const bool first = !agreed_.has_sizes();
+  const Result<bool> agreed = agreed_.end_step();
+  if (!agreed) {
+    fail_all({agreed.error().code, members_.rank, agreed.error().message()});
+    return;
+  }
+  if (first) resources_.chunks.set_slot_bytes(agreed_.slot_bytes());
+  if (!*agreed) start_agreement_step();
+}
+
+// --- waiting ---
+
+Communicator::Attention Communicator::Body::attend() {
+  if (ending_.closes()) return {.again_at = ending_.goodbye_until()};
+  const bool moved = advance();
+  const Nanos now = endpoint_.now();
+  const Nanos looks_at = resources_.mesh.looks_again_at();
+  if (ending_.failed()) return {moved, std::min(survivors_.due_at(), looks_at)};
+  if (!works()) return {moved, now + params::kFailurePollTime};
+  if (!busy()) return {moved, looks_at};
+  return {moved, std::min(stalled_.asks_at(now), looks_at)};
+}
+
+std::string Communicator::Body::waits_for() const {
+  const RunningCall* const oldest = running_.oldest();
+  if (oldest == nullptr) return "it has not begun";
+  const Signature signature = signature_of(oldest->call, oldest->number, members_.rank,
+                                           oldest->call.collective == Collective::kSend);
+  // The rank it waits for may itself wait for a straggler.
+  std::vector<uint32_t> missing = stalled_.missing(oldest->number);
+  const bool late = !missing.empty();
+  if (!late) missing = oldest->execution.waits_for();
+  if (missing.empty()) return signature.text() + " is under way and waits for no rank";
+  std::string ranks;
+  for (const uint32_t rank : missing) {
+    ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
+  }
+  const bool many = ranks.find(',') != std::string::npos;
+  const char* const why = !late  ? ""
+                          : many ? ", which have not called it"
+                                 : ", which has not called it";
+  return signature.text() + " waits for rank" + (many ? "s " : " ") + ranks + why;
+}
+
+// --- the end ---
+
+void Communicator::Body::fail_all(Failure failure) { ending_.fail(std::move(failure)); }
+
+bool Communicator::Body::advance_failing() {
+  const bool moved = resources_.mesh.poll();
+  if (ending_.failed()) return survivors_.advance() || moved;
+  if (!ending_.advance()) return moved;
+  if (ending_.failed()) end_calls();
+  return true;
+}
+
+void Communicator::Body::end_calls() {
+  const auto end = [this](uint64_t request) {
+    if (request != 0) finish_request(request, false);
+  };
+  running_.visit([&end](RunningCall& running) {
+    end(running.request);
+    running.busy = false;
+  });
+  queue_.drain(end);
+}
+
+void Communicator::Body::begin_goodbye() {
+  if (ending_.says_goodbye()) return;
+  if (works() && (busy() || !tuning())) {
+    fail_all({ErrorCode::kCancelled, members_.rank,
+              "rank " + std::to_string(members_.rank) +
+                  " ended the communicator with calls "
+                  "under way"});
+  }
+  ending_.begin_goodbye();
+}
+
+void Communicator::Body::say_goodbye() {
+  begin_goodbye();
+  while (!goodbye_said()) {
+    if (!ending_.closes() && advance()) continue;
+    const Nanos before = endpoint_.now();
+    // Where the owner drives the endpoint, waiting is impossible.
+    if (!endpoint_.progress(params::kFailurePollTime) && endpoint_.now() == before) break;
+  }
+  resources_.mesh.abort();
 }
 
 }  // namespace heddle::collectives

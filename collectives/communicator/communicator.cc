@@ -55,17 +55,17 @@ bool Communicator::left() { return body_->goodbye_said(); }
 
 uint32_t Communicator::rank() const { return body_->members_.rank; }
 uint32_t Communicator::size() const { return body_->members_.size(); }
-std::optional<Tuning> Communicator::tuning() const { return body_->tuning_; }
+std::optional<Tuning> Communicator::tuning() const { return body_->tuning(); }
 
 std::optional<Algorithm> Communicator::algorithm_for(Collective collective, uint64_t bytes) const {
-  if (!body_->tuning_) return std::nullopt;
-  return body_->tuning_->choose(collective, size(), bytes);
+  if (!body_->tuning()) return std::nullopt;
+  return body_->tuning()->choose(collective, size(), bytes);
 }
 
 // --- calls ---
 
 Result<Request> Communicator::post(Call call) {
-  if (body_->failure_) return fail(error_of(*body_->failure_));
+  if (body_->failure()) return fail(error_of(*body_->failure()));
   if (Result<void> good = check_call(call, body_->members_); !good) return fail(good.error());
   return Request{body_->submit(std::move(call))};
 }
@@ -161,7 +161,7 @@ Result<bool> Communicator::peek(Request request) {
       return true;
     case RequestTable::State::kFailed:
       body_->requests_.use_up(request.id);
-      return fail(error_of(*body_->failure_));
+      return fail(error_of(*body_->failure()));
   }
   return false;
 }
@@ -212,8 +212,8 @@ void Communicator::abort(ErrorCode code, const std::string& why) {
 }
 
 std::optional<Error> Communicator::failure() const {
-  if (!body_->failure_) return std::nullopt;
-  return error_of(*body_->failure_);
+  if (!body_->failure()) return std::nullopt;
+  return error_of(*body_->failure());
 }
 
 // --- after a rank was lost ---

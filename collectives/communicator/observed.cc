@@ -1,4 +1,4 @@
-// Communicator::Body, third part: the events that it emits.
+// Communicator::Body, second part: the events that it emits.
 #include "collectives/communicator/body.h"
 #include "collectives/event_names.h"
 #include "events/events.h"
@@ -17,12 +17,13 @@ uint64_t elements_of(const Call& call) {
 
 }  // namespace
 
-void Communicator::Body::observe_made(const Call& call, uint64_t number, uint64_t request) {
+void Communicator::Body::observe_made(const WaitingCall& made) {
   if (!endpoint_.observed().has(events::EventKind::kCallMade)) return;
+  const Call& call = made.call;
   endpoint_.observe(events::CallMade{{},
                                      members_.communicator,
-                                     call_of(request),
-                                     number,
+                                     call_of(made.request),
+                                     made.number,
                                      static_cast<events::Operation>(call.collective),
                                      static_cast<events::ElementType>(call.type),
                                      elements_of(call),
@@ -30,9 +31,9 @@ void Communicator::Body::observe_made(const Call& call, uint64_t number, uint64_
                                      call_of(group_)});
 }
 
-void Communicator::Body::observe_started(const Running& running, const Shape& shape,
+void Communicator::Body::observe_started(const RunningCall& running, const Shape& shape,
                                          engine::Channel channel) {
-  const bool has_lane = channel >= kFirstLane;
+  const bool has_lane = channel >= RunningCalls::kFirstLane;
   const bool two_level = shape.algorithm == Algorithm::kTwoLevel;
   endpoint_.observe(events::CallStarted{{},
                                         members_.communicator,

@@ -29,9 +29,10 @@ uint64_t number_of(const std::vector<transport::Address>& addresses) {
 Survivors::Survivors(Mesh& mesh, Links& links, const Members& members)
     : mesh_(mesh), links_(links), members_(members), expected_(members.size()) {}
 
-void Survivors::begin(Nanos join_within, const std::vector<transport::Address>& newcomers) {
-  const MembershipOptions options = {.newcomers = number_of(newcomers), .join_within = join_within};
-  newcomers_ = newcomers;
+void Survivors::begin(const ShrinkOptions& asked) {
+  const MembershipOptions options = {.newcomers = number_of(asked.newcomers),
+                                     .join_within = asked.join_within};
+  newcomers_ = asked.newcomers;
   if (!agreement_) agreement_.emplace(members_.rank, members_.size(), options);
   // What came before this rank asked.
   pass_on();
@@ -39,6 +40,7 @@ void Survivors::begin(Nanos join_within, const std::vector<transport::Address>& 
 }
 
 bool Survivors::advance() {
+  if (asked_ && !begun()) begin(*asked_);
   if (!agreement_) return false;
   const Nanos now = links_.endpoint().now();
   bool moved = pass_on();
@@ -67,6 +69,17 @@ Nanos Survivors::due_at() const {
   if (abort_at_) return *abort_at_;
   if (decided_at_ && !outcome_) return *decided_at_ + params::kKeepWithin;
   return agreement_->due_at();
+}
+
+std::optional<Result<Survivors::Left>> Survivors::take() {
+  if (!asked_ || !begun() || !outcome_) return std::nullopt;
+  if (taken_) return fail(ErrorCode::kInvalid, "cannot shrink", "it was shrunk before");
+  taken_ = true;
+  return *outcome_;
+}
+
+void Survivors::leave() {
+  if (asked_ && begun() && !taken_) links_.refuse(number_after(members_));
 }
 
 bool Survivors::pass_on() {

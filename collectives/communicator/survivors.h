@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "collectives/communicator.h"
 #include "collectives/execution/mesh.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
@@ -19,9 +20,8 @@ class Survivors {
   // All must outlive it.
   Survivors(Mesh& mesh, Links& links, const Members& members);
 
-  // This rank asks who is left; no effect when it has done so.
-  void begin(Nanos join_within, const std::vector<transport::Address>& newcomers);
-  bool begun() const { return agreement_ && agreement_->joined(); }
+  // This rank asks which ranks are left, from the next advance() on.
+  void ask(const ShrinkOptions& options) { asked_ = options; }
   // True: something moved.
   bool advance();
   Nanos due_at() const;
@@ -30,10 +30,15 @@ class Survivors {
     Members members;              // of their next communicator
     std::vector<uint32_t> ranks;  // that they had in this one; of newcomers none
   };
-  // Errors: as MembershipAgreement::outcome(); kExhausted.
-  const std::optional<Result<Left>>& outcome() const { return outcome_; }
+  // Once; nothing until it is known. Errors: as MembershipAgreement::outcome(); kExhausted;
+  // kInvalid (taken before).
+  std::optional<Result<Left>> take();
+  // Where the others may have agreed on a communicator with this rank, they learn that it has left.
+  void leave();
 
  private:
+  bool begun() const { return agreement_ && agreement_->joined(); }
+  void begin(const ShrinkOptions& asked);
   bool pass_on();
   bool send(const MembershipAgreement::Sending& sending);
   void expect_pending();
@@ -44,6 +49,8 @@ class Survivors {
   Mesh& mesh_;
   Links& links_;
   const Members& members_;
+  std::optional<ShrinkOptions> asked_;
+  bool taken_ = false;
   std::optional<MembershipAgreement> agreement_;
   std::vector<transport::Address> newcomers_;
   RankSet expected_;

@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "collectives/execution/extent.h"
 #include "collectives/params.h"
 #include "collectives/reduction.h"
 
@@ -28,29 +27,10 @@ Result<void> Execution::begin(const Call& call, const Shape& shape, uint64_t num
   failed_ = false;
   element_bytes_ = shape.element_bytes;
   divisor_ = call.op == ReduceOp::kAverage ? shape.size : 1;
-  input_bytes_ = input_bytes(call, shape.size, shape.rank);
-  output_bytes_ = output_bytes(call, shape.size, shape.rank);
-  copies_ = std::max(input_bytes_, output_bytes_) <= params::kCopiedCallBytes;
   streams_seen_.assign(shape.size, 0);
-  return hold_scratch(schedule_.scratch_bytes());
-}
-
-Result<void> Execution::hold_scratch(uint64_t bytes) {
-  if (bytes <= scratch_bytes_) return {};
-  scratch_memory_.reset();
-  scratch_bytes_ = std::max<uint64_t>(bytes, 4096);
-  own_scratch_.reset();
-  if (resources_.staging.size() < scratch_bytes_) {
-    own_scratch_ = std::make_unique_for_overwrite<std::byte[]>(scratch_bytes_);
-  }
-  scratch_ = own_scratch_ ? own_scratch_.get() : resources_.staging.data();
-  Result<engine::Memory> memory = resources_.endpoint.register_memory(scratch_, scratch_bytes_);
-  if (!memory) {
-    scratch_bytes_ = 0;
-    return fail(memory.error());
-  }
-  scratch_memory_ = std::move(*memory);
-  return {};
+  Result<void> begun = memory_.begin(call, shape, schedule_.scratch_bytes());
+  copies_ = memory_.buffer_bytes() <= params::kCopiedCallBytes;
+  return begun;
 }
 
 Execution::Progress Execution::advance() {
@@ -73,10 +53,7 @@ Execution::Progress Execution::go_on() {
     ever |= moved;
   }
   if (next_ == schedule_.steps() && board_.empty()) {
-    if (input_) resources_.memory.unpin(*input_);
-    if (output_) resources_.memory.unpin(*output_);
-    input_.reset();
-    output_.reset();
+    memory_.end();
     return Progress::kDone;
   }
   return ever ? Progress::kMoved : Progress::kWaiting;
@@ -236,16 +213,6 @@ void Execution::give_back(Active& active) {
   if (active.message.chunk.start == nullptr) return;
   resources_.chunks.give_back(active.message.chunk);
   --chunks_held_;
-}
-
-std::byte* Execution::address(const Place& place) const {
-  std::byte* start = scratch_;
-  if (place.buffer == Buffer::kOutput) start = static_cast<std::byte*>(call_->output);
-  if (place.buffer == Buffer::kInput) {
-    // What is sent is only read.
-    start = static_cast<std::byte*>(const_cast<void*>(call_->input));
-  }
-  return reinterpret_cast<std::byte*>(reinterpret_cast<uintptr_t>(start) + place.offset);
 }
 
 void Execution::fail_with(const Error& error, uint32_t rank) {

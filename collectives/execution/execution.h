@@ -5,13 +5,13 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "collectives/call.h"
 #include "collectives/execution/buffered_sends.h"
+#include "collectives/execution/call_memory.h"
 #include "collectives/execution/link.h"
 #include "collectives/execution/memory_cache.h"
 #include "collectives/execution/mesh.h"
@@ -54,7 +54,8 @@ class Execution {
     kFailed,   // see failure()
   };
 
-  explicit Execution(Resources& resources) : resources_(resources) {}
+  explicit Execution(Resources& resources)
+      : resources_(resources), memory_(resources.endpoint, resources.memory, resources.staging) {}
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -104,13 +105,10 @@ class Execution {
   uint64_t within_budget(uint64_t bytes);
   void finish(uint32_t slot);
   void give_back(Active& active);
-  std::byte* address(const Place& place) const;
-  Result<transport::Payload> name(const Place& place, uint64_t bytes);
+  std::byte* address(const Place& place) const { return memory_.address(place); }
   const Place& place_of(const Step& step) const {
     return step.kind == StepKind::kSend ? step.source : step.destination;
   }
-  Result<void> pin(std::optional<transport::Payload>& pinned, const void* start, uint64_t bytes);
-  Result<void> hold_scratch(uint64_t bytes);
   bool note_first(const Step& step);
   void fail_with(const Error& error, uint32_t rank);
   void compare(uint32_t peer, const Signature& theirs);
@@ -120,8 +118,6 @@ class Execution {
   Schedule schedule_;
   uint64_t number_ = 0;
   engine::Channel channel_ = 0;
-  uint64_t input_bytes_ = 0;
-  uint64_t output_bytes_ = 0;
   uint64_t next_ = 0;
   uint32_t element_bytes_ = 1;
   uint32_t divisor_ = 1;
@@ -134,12 +130,7 @@ class Execution {
   std::array<Active, Scoreboard::kWindow> active_{};
   std::vector<uint8_t> streams_seen_;             // by rank, a bit for each channel and direction
   std::optional<engine::Endpoint::Batch> batch_;  // while messages are posted one after another
-  std::optional<transport::Payload> input_;
-  std::optional<transport::Payload> output_;
-  std::unique_ptr<std::byte[]> own_scratch_;
-  std::byte* scratch_ = nullptr;
-  uint64_t scratch_bytes_ = 0;
-  engine::Memory scratch_memory_;
+  CallMemory memory_;
   Failure failure_;
 };
 

@@ -42,27 +42,11 @@ bool Execution::post(uint32_t slot) {
 Result<void> Execution::post_on(Link& link, Active& active) {
   Message& message = active.message;
   if (link.names_memory() && !message.small && !message.copied && !message.stored) {
-    Result<transport::Payload> named = name(place_of(active.step), active.step.bytes);
+    Result<transport::Payload> named = memory_.name(place_of(active.step), active.step.bytes);
     if (!named) return fail(named.error());
     message.name = *named;
   }
   return link.post(message);
-}
-
-Result<transport::Payload> Execution::name(const Place& place, uint64_t bytes) {
-  if (bytes == 0) return transport::Payload{};
-  if (place.buffer == Buffer::kScratch) return scratch_memory_.slice(place.offset, bytes);
-  const bool reads = place.buffer == Buffer::kInput;
-  std::optional<transport::Payload>& pinned = reads ? input_ : output_;
-  const void* const start = reads ? call_->input : call_->output;
-  if (!pinned) {
-    Result<transport::Payload> whole =
-        resources_.memory.pin(start, reads ? input_bytes_ : output_bytes_);
-    if (!whole) return whole;
-    pinned = *whole;
-  }
-  return transport::Payload{
-      .region = pinned->region, .offset = pinned->offset + place.offset, .length = bytes};
 }
 
 bool Execution::look(uint32_t slot) {
@@ -160,10 +144,7 @@ bool Execution::settled() {
     if (active.reached == nullptr || active.reached->settled(active.message)) finish(slot);
   }
   if (!board_.empty()) return false;
-  if (input_) resources_.memory.unpin(*input_);
-  if (output_) resources_.memory.unpin(*output_);
-  input_.reset();
-  output_.reset();
+  memory_.end();
   return true;
 }
 

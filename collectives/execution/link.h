@@ -49,13 +49,16 @@ struct Message {
   Slot small_slot;
   engine::Operation head;
   engine::Operation body;
-  bool begun = false;       // its first cell was written, or read
-  bool pulled = false;      // by the receiver, from `address` of the sender
-  uint64_t address = 0;     //
-  uint64_t last_cell = 0;   // written
-  uint64_t ticket = 0;      // of a carrier
-  uint32_t cell_bytes = 0;  // in the cell that is read, and how many of them were taken
-  uint32_t cell_taken = 0;  //
+  uint64_t ticket = 0;  // of a carrier
+  // In shared memory.
+  struct InCells {
+    bool begun = false;    // its first cell was written, or read
+    bool pulled = false;   // by the receiver, from `address` of the sender
+    uint64_t address = 0;  //
+    uint64_t last = 0;     // cell that was written
+    uint32_t bytes = 0;    // in the cell that is read, and how many of them were taken
+    uint32_t taken = 0;    //
+  } cells;
 };
 
 class Link {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/log.h"
 #include "collectives/params.h"
 #include "events/events.h"
 
@@ -20,10 +19,8 @@ Mesh::Mesh(Links& links, const Members& members, SlotPool& small, BufferedSends&
     : links_(links),
       endpoint_(links.endpoint()),
       members_(members),
-      small_(small),
-      buffered_sends_(buffered_sends),
-      options_(options),
       slots_(links.control_slots()),
+      peer_links_(links, members_, small, buffered_sends, options),
       peers_(members.size()),
       absent_(links, members_),
       outbox_(links) {
@@ -32,7 +29,7 @@ Mesh::Mesh(Links& links, const Members& members, SlotPool& small, BufferedSends&
 
 Mesh::~Mesh() {
   links_.remove(members_.communicator);
-  links_.negotiation().forget(message().group);
+  links_.negotiation().forget(members_.communicator);
   abort();
 }
 
@@ -41,14 +38,14 @@ Mesh::~Mesh() {
 Result<Link*> Mesh::reach(uint32_t rank, bool sends) {
   Peer& peer = peers_[rank];
   // What it sent before it left may still be in shared memory.
-  if (peer.gone && (peer.shared == nullptr || sends || !said_goodbye(rank))) {
+  if (peer.gone && (!peer_links_.shares_memory(rank) || sends || !said_goodbye(rank))) {
     return fail(ErrorCode::kPeerDead, "cannot reach " + rank_text(rank), "it has left");
   }
   if (peer.connection == 0 && rank < members_.rank) {
     if (Result<void> connected = connect(rank); !connected) return fail(connected.error());
   }
   if (peer.connection == 0) absent_.await(rank);
-  return peer.link.get();
+  return peer_links_.link(rank);
 }
 
 Result<void> Mesh::connect(uint32_t rank) {
@@ -64,12 +61,8 @@ Result<void> Mesh::connect(uint32_t rank) {
     if (Result<void> listening = listen(rank); !listening) return listening;
   }
   Hello hello = {members_.communicator, members_.rank, members_.size(), std::nullopt};
-  if (options_.shares_memory && !keeping_) {
-    const Result<MemoryOffer> offer = links_.negotiation().offer();
-    if (offer) hello.memory = *offer;
-    if (!offer) log_info("rank {} offers no memory: {}", members_.rank, offer.error().message());
-  }
-  if (!hello.memory) use_network(rank);
+  if (!keeping_) hello.memory = peer_links_.offer();
+  if (!hello.memory) peer_links_.use_network(rank, peers_[rank].connection);
   send_control(rank, [&hello](std::byte* bytes) { return write_hello(hello, bytes); });
   if (keeping_) offer_to_keep(rank);
   return {};
@@ -92,7 +85,7 @@ void Mesh::handle_link(const Hello& hello, engine::Connection connection) {
   peers_[hello.rank].connection = connection;
   absent_.forget(hello.rank);
   if (!listen(hello.rank)) note_gone(hello.rank);
-  answer_offer(hello.rank, hello.memory);
+  send_answer(hello.rank, peer_links_.handle_offer(hello.rank, connection, hello.memory));
   if (sent_failure_) send_failure_to(hello.rank, *sent_failure_);
   if (keeping_) offer_to_keep(hello.rank);
 }
@@ -157,8 +150,9 @@ void Mesh::broadcast_late(const Late& late) {
   }
 }
 
-void Mesh::send_answer(uint32_t rank, const MemoryAnswer& answer) {
-  if (send_control(rank, [&answer](std::byte* bytes) { return write_answer(answer, bytes); }))
+void Mesh::send_answer(uint32_t rank, const PeerLinks::Answer& answer) {
+  if (!answer) return;
+  if (send_control(rank, [&answer](std::byte* bytes) { return write_answer(*answer, bytes); }))
     return;
   // The peer waits for this message, and so would callers.
   note(
@@ -205,7 +199,9 @@ void Mesh::handle_control(uint32_t rank, std::span<const std::byte> bytes) {
              late && late->rank < peers_.size()) {
     if (late_.size() < params::kUnseenReports) late_.push_back(*late);
   } else if (const std::optional<MemoryAnswer> answer = read_answer(bytes)) {
-    handle_answer(rank, *answer);
+    const Peer& peer = peers_[rank];
+    if (peer.gone || keeping_) return;
+    send_answer(rank, peer_links_.handle_answer(rank, peer.connection, *answer));
   } else if (const std::optional<StreamCounts> posted = read_kept(bytes)) {
     handle_kept(rank, *posted);
   } else if (std::optional<MembershipMessage> membership =
@@ -214,25 +210,13 @@ void Mesh::handle_control(uint32_t rank, std::span<const std::byte> bytes) {
   }
 }
 
-bool Mesh::poll_late(Late& late) {
-  if (late_.empty()) return false;
-  late = late_.pop_front();
-  return true;
-}
-
-bool Mesh::poll_stalled(Stalled& stalled) {
-  if (stalled_.empty()) return false;
-  stalled = stalled_.pop_front();
-  return true;
-}
-
 // A rank that said goodbye is missed only by who still needs it; see reach().
 void Mesh::note_gone(uint32_t rank) {
   Peer& peer = peers_[rank];
   if (peer.gone) return;
   peer.gone = true;
   gone_.push_back(rank);
-  if (peer.shared != nullptr) peer.shared->note_left();
+  peer_links_.note_left(rank);
   if (said_goodbye(rank)) return;
   const engine::ConnectionStatus status = endpoint_.status(peer.connection);
   note({ErrorCode::kPeerDead, rank, rank_text(rank) + " is gone: " + status.error.message()});
@@ -286,7 +270,7 @@ void Mesh::abort() {
   for (const uint32_t rank : connected_) {
     Peer& peer = peers_[rank];
     endpoint_.abort(peer.connection);
-    if (peer.shared != nullptr) peer.shared->shut();
+    peer_links_.shut(rank);
     if (peer.receive) links_.return_later(peer.receive, peer.slot);
     peer.receive = {};
     peer.gone = true;

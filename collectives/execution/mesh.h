@@ -16,23 +16,15 @@
 #include "collectives/execution/buffered_sends.h"
 #include "collectives/execution/control.h"
 #include "collectives/execution/control_outbox.h"
+#include "collectives/execution/kept_streams.h"
 #include "collectives/execution/link.h"
+#include "collectives/execution/peer_links.h"
 #include "collectives/execution/slots.h"
-#include "collectives/execution/stream_counts.h"
 #include "collectives/links.h"
 #include "collectives/members.h"
 #include "collectives/membership/membership_mailbox.h"
-#include "collectives/message_carrier.h"
-#include "collectives/shared_memory/negotiation.h"
-#include "collectives/shared_memory/shared_link.h"
 
 namespace heddle::collectives {
-
-struct MeshOptions {
-  bool shares_memory = false;
-  bool pulls = false;                 // reads the memory of others where the system lets it
-  MessageCarrier* carrier = nullptr;  // in place of connections; null: none
-};
 
 // `small` is for signatures and small messages; it and `buffered_sends` must outlive the mesh.
 class Mesh final : public LinkUser {
@@ -60,9 +52,9 @@ class Mesh final : public LinkUser {
   // Its communicator ended without a fault.
   bool said_goodbye(uint32_t rank);
   // A peer that waits for a call, and for which.
-  bool poll_stalled(Stalled& stalled);
+  bool poll_stalled(Stalled& stalled) { return take(stalled_, stalled); }
   // A peer's report of a rank that has not made a call, or has made it since.
-  bool poll_late(Late& late);
+  bool poll_late(Late& late) { return take(late_, late); }
   bool connected(uint32_t rank) const { return peers_[rank].connection != 0; }
 
   // Sends a failure to every rank that is connected, or connects before abort().
@@ -89,7 +81,7 @@ class Mesh final : public LinkUser {
   void drop_connection(engine::Connection connection);
   bool gone(uint32_t rank) const { return peers_[rank].gone; }
   // A rank that is gone, each once.
-  bool poll_gone(uint32_t& rank);
+  bool poll_gone(uint32_t& rank) { return take(gone_, rank); }
   // Connects, or sees to it that a rank that does not connect is found to be gone.
   void expect(uint32_t rank);
   MembershipMailbox& membership() { return membership_; }
@@ -104,25 +96,20 @@ class Mesh final : public LinkUser {
   bool closed();
 
  private:
-  // More than two sides can be apart by: the operations of a connection.
-  static constexpr int32_t kMostFillers = 4096;
   struct Peer {
     engine::Connection connection = 0;
     engine::Operation receive;
     Slot slot;
     bool gone = false;
-    std::unique_ptr<Link> link;    // null: not agreed on yet
-    SharedLink* shared = nullptr;  // the same, where it is one
-    SharedMemoryNegotiation::HandedOver handed;
-    std::optional<SharedPair> taken;
-    struct Kept {
-      bool offered = false;  // this side is ready, and has said so
-      bool aligned = false;  // both are
-      StreamCounts posted;
-      std::optional<StreamCounts> theirs;
-      std::optional<Hello> hello;  // of the peer's next communicator, which is first to know it
-    } kept;
+    KeptStreams kept;
   };
+
+  template <typename Item>
+  static bool take(Ring<Item>& items, Item& item) {
+    if (items.empty()) return false;
+    item = items.pop_front();
+    return true;
+  }
 
   void handle_link(const Hello& hello, engine::Connection connection) override;
   Result<void> connect(uint32_t rank);
@@ -140,28 +127,13 @@ class Mesh final : public LinkUser {
   void offer_to_keep(uint32_t rank);
   void handle_kept(uint32_t rank, const StreamCounts& posted);
   void align(uint32_t rank);
-
-  // --- mesh_links.cc ---
-  void answer_offer(uint32_t rank, const std::optional<MemoryOffer>& offer);
-  void handle_answer(uint32_t rank, const MemoryAnswer& answer);
-  void take_memory(uint32_t rank);
-  void finish_memory(uint32_t rank);
-  void decline(uint32_t rank, const MemoryAnswer& answer);
-  void handle_declined(uint32_t rank, const MemoryAnswer& answer);
-  void send_answer(uint32_t rank, const MemoryAnswer& answer);
-  void use_network(uint32_t rank);
-  void use_memory(uint32_t rank, SharedPair pair);
-  engine::DescriptorMessage message() const {
-    return {.group = members_.communicator, .member = members_.rank};
-  }
+  void send_answer(uint32_t rank, const PeerLinks::Answer& answer);
 
   Links& links_;
   engine::Endpoint& endpoint_;
   Members members_;
-  SlotPool& small_;
-  BufferedSends& buffered_sends_;
-  const MeshOptions options_;
   SlotPool& slots_;  // of control messages
+  PeerLinks peer_links_;
   std::vector<Peer> peers_;
   std::vector<uint32_t> connected_;  // ranks, in the order in which they were
   AbsentRanks absent_;

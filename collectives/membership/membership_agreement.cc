@@ -30,19 +30,20 @@ MembershipAgreement::MembershipAgreement(uint32_t rank, uint32_t size,
       options_(options),
       gone_(size),
       reported_(size),
-      passed_(size),
       told_(size),
-      accepted_ranks_(size),
+      acceptor_(size),
+      followed_(size, options.leader_answers_within),
+      promises_(rank, size, options.newcomers),
       asked_(size),
-      proposed_(size),
+      proposed_{{}, RankSet(size), 0},
       accepts_(size) {}
 
 void MembershipAgreement::join(Nanos now) {
   if (joined_at_) return;
   joined_at_ = now;
-  for (const auto& [rank, promise] : promises_) {
+  promises_.visit_ranks([this](uint32_t rank) {
     send(rank, {Kind::kJoined, {}, {}, RankSet(size_)});
-  }
+  });
   advance(now);
 }
 
@@ -52,7 +53,7 @@ void MembershipAgreement::note_gone(uint32_t rank) {
 
 uint32_t MembershipAgreement::leader() const {
   uint32_t lowest = 0;
-  while (lowest < rank_ && (gone_.contains(lowest) || passed_.contains(lowest))) ++lowest;
+  while (lowest < rank_ && (gone_.contains(lowest) || followed_.passed(lowest))) ++lowest;
   return lowest;
 }
 
@@ -76,8 +77,8 @@ Nanos MembershipAgreement::due_at() const {
   if (phase_ == Phase::kGathering) return *joined_at_ + options_.join_within;
   if (phase_ == Phase::kPreparing && prepare_at_ != Nanos{}) return prepare_at_;
   const Nanos end = *joined_at_ + options_.join_within + options_.agree_within;
-  if (phase_ != Phase::kFollowing || followed_joined_) return end;
-  return std::min(end, followed_since_ + options_.leader_answers_within);
+  if (phase_ != Phase::kFollowing) return end;
+  return std::min(end, followed_.answers_until());
 }
 
 bool MembershipAgreement::poll_send(Sending& sending) {
@@ -99,24 +100,23 @@ void MembershipAgreement::send_to_all(const MembershipMessage& message) {
 // --- of every rank ---
 
 void MembershipAgreement::follow(uint32_t leader, Nanos now) {
-  if (followed_ == leader) {
-    if (followed_joined_ || now - followed_since_ < options_.leader_answers_within) return;
-    passed_.insert(leader);  // its process lives, and does not take part
+  if (followed_.is(leader)) {
+    if (now < followed_.answers_until()) return;
+    followed_.pass_over();  // its process lives, and does not take part
     return advance(now);
   }
-  followed_ = leader;
-  followed_since_ = now;
-  followed_joined_ = false;
+  followed_.follow(leader, now);
   // The first ballot of each leader needs no prepare message.
-  promised_ = std::max(promised_, Ballot{1, leader});
+  acceptor_.promise({1, leader});
   promise_to(leader);
 }
 
 void MembershipAgreement::promise_to(uint32_t leader) {
-  const bool accepted = accepted_ != Ballot{};
+  const bool accepted = acceptor_.has_accepted();
+  const ProposedSet& set = acceptor_.accepted();
   send(leader,
-       {Kind::kPromise, promised_, accepted_, accepted ? accepted_ranks_ : gone_,
-        accepted ? accepted_newcomers_ : options_.newcomers},
+       {Kind::kPromise, acceptor_.promised(), set.ballot, accepted ? set.ranks : gone_,
+        accepted ? set.newcomers : options_.newcomers},
        true);
 }
 
@@ -133,8 +133,8 @@ bool MembershipAgreement::makes_sense(const MembershipMessage& message) const {
 void MembershipAgreement::handle(uint32_t from, const MembershipMessage& message) {
   if (from >= size_ || from == rank_ || !makes_sense(message)) return;
   if (outcome_) return answer_late(from, message);
-  const bool followed = joined_at_ && followed_ == from;
-  if (followed) followed_joined_ = true;
+  const bool followed = joined_at_ && followed_.is(from);
+  if (followed) followed_.note_joined();
   switch (message.kind) {
     case Kind::kPromise:
       return note_promise(from, message);
@@ -168,21 +168,20 @@ void MembershipAgreement::note_promise(uint32_t from, const MembershipMessage& m
   const bool accepted = message.accepted != Ballot{};
   if (!accepted) reported_.insert_all(message.ranks);
   refused_by_ = std::max(refused_by_, message.ballot);
-  promises_.insert_or_assign(
-      from, Promise{message.ballot, message.accepted, accepted ? message.ranks : RankSet(),
-                    message.newcomers});
+  promises_.note(from,
+                 {message.ballot,
+                  {message.accepted, accepted ? message.ranks : RankSet(), message.newcomers}});
   if (joined_at_) send(from, {Kind::kJoined, {}, {}, RankSet(size_)});
 }
 
 void MembershipAgreement::handle_proposal(uint32_t from, const MembershipMessage& message) {
   if (!joined_at_ || message.ballot.leader != from) return;
-  if (message.ballot < promised_)
-    return send(from, {Kind::kRefused, promised_, {}, RankSet(size_)});
-  promised_ = message.ballot;
+  if (message.ballot < acceptor_.promised()) {
+    return send(from, {Kind::kRefused, acceptor_.promised(), {}, RankSet(size_)});
+  }
+  acceptor_.promise(message.ballot);
   if (message.kind == Kind::kPrepare) return promise_to(from);
-  accepted_ = message.ballot;
-  accepted_ranks_ = message.ranks;
-  accepted_newcomers_ = message.newcomers;
+  acceptor_.accept({message.ballot, message.ranks, message.newcomers});
   send(from, {Kind::kAccepted, message.ballot, {}, RankSet(size_)});
 }
 
@@ -202,29 +201,11 @@ void MembershipAgreement::decide(const RankSet& ranks, uint64_t newcomers) {
 
 // --- of the leader ---
 
-RankSet MembershipAgreement::came() const {
-  RankSet ranks(size_);
-  ranks.insert(rank_);
-  for (const auto& [rank, promise] : promises_) {
-    if (!gone_.contains(rank)) ranks.insert(rank);
-  }
-  return ranks;
-}
-
-RankSet MembershipAgreement::with_promise() const {
-  RankSet ranks(size_);
-  ranks.insert(rank_);
-  for (const auto& [rank, promise] : promises_) {
-    if (!gone_.contains(rank) && promise.ballot == ballot_) ranks.insert(rank);
-  }
-  return ranks;
-}
-
 RankSet MembershipAgreement::pending() const {
   RankSet ranks(size_);
   for (uint32_t rank = 0; rank < size_; ++rank) {
     const bool expected = rank != rank_ && !gone_.contains(rank) && !reported_.contains(rank);
-    if (expected && !promises_.contains(rank)) ranks.insert(rank);
+    if (expected && !promises_.has(rank)) ranks.insert(rank);
   }
   return ranks;
 }
@@ -232,14 +213,14 @@ RankSet MembershipAgreement::pending() const {
 void MembershipAgreement::lead(Nanos now) {
   if (phase_ == Phase::kFollowing) phase_ = Phase::kGathering;
   // Another leader may hold a promise of this rank, too.
-  refused_by_ = std::max(refused_by_, promised_);
+  refused_by_ = std::max(refused_by_, acceptor_.promised());
   if (phase_ == Phase::kGathering) gather(now);
   if (phase_ == Phase::kPreparing) prepare(now);
   if (phase_ == Phase::kProposing) {
     RankSet able = accepts_;
     able.insert_all(with_promise());
     if (is_quorum(accepts_)) {
-      decide(proposed_, proposed_newcomers_);
+      decide(proposed_.ranks, proposed_.newcomers);
     } else if (refused_by_ > ballot_) {
       phase_ = Phase::kPreparing;
       prepare(now);
@@ -255,7 +236,7 @@ void MembershipAgreement::gather(Nanos now) {
   if (!is_quorum(came())) return end_without_quorum(came());
   ballot_ = {1, rank_};
   // What a rank promised or accepted of others before must be known, too.
-  promised_ = std::max(promised_, ballot_);
+  acceptor_.promise(ballot_);
   phase_ = Phase::kPreparing;
 }
 
@@ -270,7 +251,8 @@ void MembershipAgreement::prepare(Nanos now) {
     prepare_at_ = {};
     ++attempts_;
     ballot_ = {refused_by_.round + 1, rank_};
-    promised_ = refused_by_ = ballot_;
+    refused_by_ = ballot_;
+    acceptor_.promise(ballot_);
     asked_ = RankSet(size_);
   }
   if (!is_quorum(came())) return end_without_quorum(came());
@@ -288,42 +270,19 @@ void MembershipAgreement::ask_for_promises() {
   }
 }
 
-// Only those that each of these ranks knows of, so that each can report the result to them.
-uint64_t MembershipAgreement::newcomers_of(const RankSet& ranks) const {
-  for (const uint32_t rank : ranks.ranks()) {
-    if (rank == rank_) continue;
-    const auto promise = promises_.find(rank);
-    if (promise == promises_.end() || promise->second.newcomers != options_.newcomers) return 0;
-  }
-  return options_.newcomers;
-}
-
 void MembershipAgreement::propose() {
   const RankSet ready = with_promise();
-  proposed_ = ready;
-  proposed_newcomers_ = newcomers_of(ready);
-  Ballot highest = accepted_;
-  if (highest != Ballot{}) {
-    proposed_ = accepted_ranks_;
-    proposed_newcomers_ = accepted_newcomers_;
-  }
-  for (const uint32_t rank : ready.ranks()) {
-    const auto promise = promises_.find(rank);
-    if (promise == promises_.end() || promise->second.accepted <= highest) continue;
-    highest = promise->second.accepted;
-    proposed_ = promise->second.ranks;
-    proposed_newcomers_ = promise->second.newcomers;
-  }
-  accepted_ = ballot_;
-  accepted_ranks_ = proposed_;
-  accepted_newcomers_ = proposed_newcomers_;
+  proposed_ = promises_.to_propose(ready, acceptor_.accepted());
+  proposed_.ballot = ballot_;
+  acceptor_.accept(proposed_);
   accepts_ = RankSet(size_);
   accepts_.insert(rank_);
   phase_ = Phase::kProposing;
   for (const uint32_t rank : ready.ranks()) {
-    if (rank != rank_) send(rank, {Kind::kPropose, ballot_, {}, proposed_, proposed_newcomers_});
+    if (rank == rank_) continue;
+    send(rank, {Kind::kPropose, ballot_, {}, proposed_.ranks, proposed_.newcomers});
   }
-  if (is_quorum(accepts_)) decide(proposed_, proposed_newcomers_);  // of one rank
+  if (is_quorum(accepts_)) decide(proposed_.ranks, proposed_.newcomers);  // of one rank
 }
 
 void MembershipAgreement::end_without_quorum(const RankSet& came) {

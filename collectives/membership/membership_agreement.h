@@ -25,26 +25,21 @@
 // quorum.
 #pragma once
 
-#include <compare>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 
 #include "base/nanos.h"
 #include "base/result.h"
 #include "base/ring.h"
+#include "collectives/membership/acceptor.h"
+#include "collectives/membership/ballot.h"
+#include "collectives/membership/followed_leader.h"
+#include "collectives/membership/promises.h"
 #include "collectives/membership/rank_set.h"
 #include "collectives/params.h"
 
 namespace heddle::collectives {
-
-// Number of a proposal; zero: none.
-struct Ballot {
-  uint32_t round = 0;
-  uint32_t leader = 0;
-  auto operator<=>(const Ballot&) const = default;
-};
 
 struct MembershipMessage {
   enum class Kind : uint8_t {
@@ -116,12 +111,6 @@ class MembershipAgreement {
 
  private:
   enum class Phase : uint8_t { kFollowing, kGathering, kPreparing, kProposing };
-  struct Promise {
-    Ballot ballot;
-    Ballot accepted;
-    RankSet ranks;  // accepted
-    uint64_t newcomers = 0;
-  };
 
   static constexpr uint32_t kMostRounds = 1U << 20;  // the pauses between them take longer
 
@@ -141,9 +130,8 @@ class MembershipAgreement {
   void handle_proposal(uint32_t from, const MembershipMessage& message);
   void send(uint32_t to, MembershipMessage message, bool connects = false);
   void send_to_all(const MembershipMessage& message);
-  uint64_t newcomers_of(const RankSet& ranks) const;
-  RankSet came() const;
-  RankSet with_promise() const;
+  RankSet came() const { return promises_.came(gone_); }
+  RankSet with_promise() const { return promises_.of_ballot(ballot_, gone_); }
 
   const uint32_t rank_;
   const uint32_t size_;
@@ -151,29 +139,21 @@ class MembershipAgreement {
   std::optional<Nanos> joined_at_;
   RankSet gone_;      // as this rank found out
   RankSet reported_;  // by others
-  RankSet passed_;    // leaders that do not take part
   RankSet told_;      // the decision, as an answer
   Ring<Sending> sends_;
   std::optional<Result<RankSet>> outcome_;
   uint64_t decided_newcomers_ = 0;
 
-  // Of every rank.
-  Ballot promised_;
-  Ballot accepted_;
-  RankSet accepted_ranks_;
-  uint64_t accepted_newcomers_ = 0;
-  std::optional<uint32_t> followed_;
-  Nanos followed_since_;
-  bool followed_joined_ = false;  // it has said so
+  Acceptor acceptor_;
+  FollowedLeader followed_;
 
   // Of a leader.
   Phase phase_ = Phase::kFollowing;
+  Promises promises_;
   Ballot ballot_;
-  Ballot refused_by_;                     // the highest ballot that others promised
-  std::map<uint32_t, Promise> promises_;  // the latest of each rank
-  RankSet asked_;                         // for a promise of ballot_
-  RankSet proposed_;
-  uint64_t proposed_newcomers_ = 0;
+  Ballot refused_by_;     // the highest ballot that others promised
+  RankSet asked_;         // for a promise of ballot_
+  ProposedSet proposed_;  // under ballot_
   RankSet accepts_;
   Nanos prepare_at_;
   uint32_t attempts_ = 0;

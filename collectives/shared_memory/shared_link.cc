@@ -69,20 +69,20 @@ Link::Sight SharedLink::done(const Message& message) {
       sequence,
       message.bytes,
       message.sends ? events::Direction::kSent : events::Direction::kReceived,
-      message.pulled});
+      message.cells.pulled});
   return {.state = Sight::State::kDone};
 }
 
 bool SharedLink::is_long(const Message& message) {
-  return !message.pulled && message.bytes > kLongFrom;
+  return !message.cells.pulled && message.bytes > kLongFrom;
 }
 
 CellWriter& SharedLink::writer_of(const Message& message) {
-  return (message.begun && is_long(message) ? long_writers_ : writers_)[message.channel];
+  return (message.cells.begun && is_long(message) ? long_writers_ : writers_)[message.channel];
 }
 
 CellReader& SharedLink::reader_of(const Message& message) {
-  return (message.begun && is_long(message) ? long_readers_ : readers_)[message.channel];
+  return (message.cells.begun && is_long(message) ? long_readers_ : readers_)[message.channel];
 }
 
 // --- sending ---
@@ -100,11 +100,11 @@ Link::Sight SharedLink::send(Message& message, uint64_t& budget) {
     if (cell == nullptr) return nothing(moved);
     note_blocked(message.channel, false);
     fill(*cell, message, budget);
-    message.last_cell = writer.publish();
+    message.cells.last = writer.publish();
     notify_other();
     moved = true;
   }
-  if (!message.pulled || writers_[message.channel].was_read(message.last_cell)) {
+  if (!message.cells.pulled || writers_[message.channel].was_read(message.cells.last)) {
     return done(message);
   }
   return nothing(moved);
@@ -121,15 +121,15 @@ bool SharedLink::note_blocked(engine::Channel channel, bool blocked) {
 }
 
 void SharedLink::fill(Cell& cell, Message& message, uint64_t& budget) {
-  const bool begins = !std::exchange(message.begun, true);
+  const bool begins = !std::exchange(message.cells.begun, true);
   if (begins) {
-    message.pulled = message.bytes > kPullFrom && !message.small &&
-                     theirs_.pulls.load(std::memory_order_acquire) != 0;
+    message.cells.pulled = message.bytes > kPullFrom && !message.small &&
+                           theirs_.pulls.load(std::memory_order_acquire) != 0;
     if (message.signs) message.signature.write(cell.signature.data());
   }
   uint64_t here = 0;
   const bool only_head = begins && is_long(message);
-  if (!message.pulled && !only_head) {
+  if (!message.cells.pulled && !only_head) {
     here = std::min<uint64_t>(message.bytes - message.came, kCellBytes);
     if (here > 0) std::memcpy(cell.payload.data(), message.memory + message.came, here);
     message.came += here;
@@ -140,19 +140,19 @@ void SharedLink::fill(Cell& cell, Message& message, uint64_t& budget) {
   cell.signs.store(begins && message.signs ? 1 : 0, order);
   cell.here_bytes.store(static_cast<uint32_t>(here), order);
   cell.message_bytes.store(message.bytes, order);
-  cell.address.store(message.pulled ? reinterpret_cast<uint64_t>(message.memory) : 0, order);
-  message.posted = message.pulled || message.came == message.bytes;
-  message.touched = message.posted && !message.pulled;
+  cell.address.store(message.cells.pulled ? reinterpret_cast<uint64_t>(message.memory) : 0, order);
+  message.posted = message.cells.pulled || message.came == message.bytes;
+  message.touched = message.posted && !message.cells.pulled;
 }
 
 // --- receiving ---
 
 Link::Sight SharedLink::receive(Message& message, uint64_t& budget) {
-  if (!message.begun) {
+  if (!message.cells.begun) {
     if (readers_[message.channel].front() == nullptr) return nothing(false);
     if (!begin(message)) return {.state = Sight::State::kFailed};
   }
-  const bool in_cells = message.stored && !message.set_aside && !message.pulled;
+  const bool in_cells = message.stored && !message.set_aside && !message.cells.pulled;
   return in_cells ? show_cell(message) : place(message, budget);
 }
 
@@ -165,14 +165,15 @@ bool SharedLink::begin(Message& message) {
     message.signature = Signature::read(cell.signature.data());
     message.signature_came = true;
   }
-  message.address = cell.address.load(order);
-  message.pulled = message.address != 0;
-  if (message.pulled && (message.bytes <= kPullFrom || message.small || !pulls())) return false;
+  message.cells.address = cell.address.load(order);
+  message.cells.pulled = message.cells.address != 0;
+  if (message.cells.pulled && (message.bytes <= kPullFrom || message.small || !pulls()))
+    return false;
   if (cell.begins.load(order) == 0 || signs != message.signs) return false;
   if (cell.message_bytes.load(order) != message.bytes) return false;
   // This cell has nothing that could be taken.
   if (message.bytes == 0 || is_long(message)) pop(message);
-  message.begun = true;
+  message.cells.begun = true;
   return true;
 }
 
@@ -180,12 +181,12 @@ bool SharedLink::begin(Message& message) {
 Link::Sight::State SharedLink::open_cell(Message& message) {
   const Cell* const cell = reader_of(message).front();
   if (cell == nullptr) return Sight::State::kWaiting;
-  if (message.cell_bytes == 0) {
+  if (message.cells.bytes == 0) {
     const uint32_t here = cell->here_bytes.load(std::memory_order_relaxed);
     const uint64_t most = std::min<uint64_t>(message.bytes - message.came, kCellBytes);
     if (here != most) return Sight::State::kFailed;
-    message.cell_bytes = here;
-    message.cell_taken = 0;
+    message.cells.bytes = here;
+    message.cells.taken = 0;
   }
   return Sight::State::kPiece;
 }
@@ -195,33 +196,33 @@ Link::Sight SharedLink::show_cell(Message& message) {
   const Sight::State state = open_cell(message);
   if (state == Sight::State::kWaiting) return nothing(false);
   return {.state = state,
-          .piece = reader_of(message).opened().payload.data() + message.cell_taken,
-          .piece_bytes = message.cell_bytes - message.cell_taken};
+          .piece = reader_of(message).opened().payload.data() + message.cells.taken,
+          .piece_bytes = message.cells.bytes - message.cells.taken};
 }
 
 void SharedLink::take(Message& message, uint64_t bytes) {
   message.taken += bytes;
-  if (message.set_aside || message.pulled) return;
+  if (message.set_aside || message.cells.pulled) return;
   take_from_cell(message, static_cast<uint32_t>(bytes));
 }
 
 void SharedLink::take_from_cell(Message& message, uint32_t bytes) {
   message.came += bytes;
-  message.cell_taken += bytes;
-  if (message.cell_taken == message.cell_bytes) pop(message);
+  message.cells.taken += bytes;
+  if (message.cells.taken == message.cells.bytes) pop(message);
 }
 
 void SharedLink::pop(Message& message) {
   reader_of(message).pop();
-  message.cell_bytes = 0;
+  message.cells.bytes = 0;
   message.posted = message.came == message.bytes;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   // Only a peer that waits for a pulled message or for a free cell needs a notification.
-  if (message.pulled || theirs_.blocked.load(std::memory_order_relaxed) != 0) notify_other();
+  if (message.cells.pulled || theirs_.blocked.load(std::memory_order_relaxed) != 0) notify_other();
 }
 
 bool SharedLink::set_aside(Message& message, uint64_t& /*budget*/) {
-  if (message.set_aside || message.pulled) return false;
+  if (message.set_aside || message.cells.pulled) return false;
   if (message.small) {
     Result<Slot> slot = around_.small.lend();
     if (!slot) return false;
@@ -241,7 +242,7 @@ Link::Sight SharedLink::place(Message& message, uint64_t& budget) {
   std::byte* const to = destination(message);
   const uint64_t before = message.came;
   while (!message.posted && budget > 0) {
-    if (message.pulled) {
+    if (message.cells.pulled) {
       const Sight::State state = pull_some(message, to + message.came, budget);
       if (state == Sight::State::kFailed) return {.state = state, .error = ErrorCode::kPermission};
       if (state == Sight::State::kWaiting) break;
@@ -251,8 +252,8 @@ Link::Sight SharedLink::place(Message& message, uint64_t& budget) {
     if (state == Sight::State::kFailed) return {.state = state};
     if (state == Sight::State::kWaiting) break;
     const Cell& cell = reader_of(message).opened();
-    const uint32_t bytes = message.cell_bytes - message.cell_taken;
-    std::memcpy(to + message.came, cell.payload.data() + message.cell_taken, bytes);
+    const uint32_t bytes = message.cells.bytes - message.cells.taken;
+    std::memcpy(to + message.came, cell.payload.data() + message.cells.taken, bytes);
     budget -= std::min<uint64_t>(budget, bytes);
     take_from_cell(message, bytes);
   }
@@ -270,7 +271,7 @@ Link::Sight SharedLink::place(Message& message, uint64_t& budget) {
 Link::Sight::State SharedLink::pull_some(Message& message, std::byte* to, uint64_t& budget) {
   const uint64_t whole_lines = std::max<uint64_t>(budget / 64, 1) * 64;
   const uint64_t bytes = std::min({message.bytes - message.came, whole_lines, params::kPullBytes});
-  const bool read = pull(pair_.process, message.address + message.came, to, bytes);
+  const bool read = pull(pair_.process, message.cells.address + message.came, to, bytes);
   const bool gone = !read && errno == ESRCH;
   std::atomic_thread_fence(std::memory_order_seq_cst);
   // The connection reports its end.
@@ -283,7 +284,7 @@ Link::Sight::State SharedLink::pull_some(Message& message, std::byte* to, uint64
 }
 
 bool SharedLink::look_at_signature(Message& message) {
-  if (message.sends || message.begun) return false;
+  if (message.sends || message.cells.begun) return false;
   if (readers_[message.channel].front() == nullptr) return false;
   static_cast<void>(begin(message));
   return message.signature_came;

@@ -155,7 +155,7 @@ TEST(SharedLink, WhatWasOfferedIsVoidWhenTheCallHasEnded) {
   auto receive = pair.receiving(1, 2, kLong, false);
   auto send = pair.sending(0, 2, pattern(kLong, 1));
   pair.look(0, *send);
-  EXPECT_TRUE(send->message.pulled);
+  EXPECT_TRUE(send->message.cells.pulled);
   pair.shared_link(0).shut();
   EXPECT_TRUE(pair.link(0).settled(send->message));
   for (int i = 0; i < 3; ++i) pair.look(1, *receive);

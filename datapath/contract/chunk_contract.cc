@@ -33,8 +33,9 @@ bool ChunkContract::open_chunks(size_t target_bytes) {
   return true;
 }
 
-void ChunkContract::TearDown() {
+void ChunkContract::end_target() {
   if (target_region_ != transport::kNoRegion) b().unregister_memory(target_region_);
+  target_region_ = transport::kNoRegion;
 }
 
 void ChunkContract::write(const Write& write) {

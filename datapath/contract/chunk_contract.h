@@ -16,7 +16,9 @@ class ChunkContract : public Contract {
 
   // As Contract::open(), and registers a target of `target_bytes` at b.
   bool open_chunks(size_t target_bytes);
-  void TearDown() override;
+  void TearDown() override { end_target(); }
+  // Unregisters the target; its bytes stay.
+  void end_target();
 
   struct Write {
     uint16_t path = 0;

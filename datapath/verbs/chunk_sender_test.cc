@@ -1,4 +1,4 @@
-// What a recall leaves of the chunks that wait for a queue pair or are in one.
+// What recalls and failures leave of the chunks that wait for a queue pair or are in one.
 #include "datapath/verbs/chunk_sender.h"
 
 #include <gtest/gtest.h>
@@ -119,6 +119,41 @@ TEST_P(ChunkSenderTest, ARecallOfWhatHasEndedChangesNothing) {
   sender_.recall({kConnection, RecallRequest::kEveryPath});
   EXPECT_EQ(sender_.connected(), 1u);
   EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>{true} : std::vector<bool>());
+}
+
+TEST_P(ChunkSenderTest, AWriteThatFailsEndsItsQueuePairAndNoOther) {
+  send(0, 1000);
+  send(1, 1000);
+  ASSERT_EQ(answer(), 2u);
+  for (int i = 0; i < 9; ++i) send(0, 1000);
+  fake_.fail_write();
+  take_completions();
+  EXPECT_EQ(sender_.connected(), 1u);
+  EXPECT_EQ(fake_.alive(), 1u);
+  EXPECT_EQ(fake_.writes().size(), 1u) << "of path 1";
+  EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>(10, false) : std::vector<bool>());
+  // The peer's end of a reliable one may be alive, so its path waits for a fence.
+  send(0, 1000);
+  EXPECT_EQ(answer(), reliable() ? 0u : 1u);
+  EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>{false} : std::vector<bool>());
+  send(0, 1000, 1);
+  EXPECT_EQ(answer(), 1u);
+  EXPECT_EQ(sender_.connected(), 2u);
+  EXPECT_EQ(fake_.alive(), 2u);
+}
+
+TEST_P(ChunkSenderTest, AfterTheDevicesFailureNoChunkArrivesAndNoQueuePairIsMade) {
+  send(0, 1000);
+  ASSERT_EQ(answer(), 1u);
+  send(1, 1000);
+  sender_.give_up();
+  EXPECT_EQ(sender_.connected(), 0u);
+  EXPECT_EQ(fake_.alive(), 0u);
+  EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>(2, false) : std::vector<bool>());
+  send(2, 1000);
+  send(0, 1000, 1);
+  EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>(2, false) : std::vector<bool>());
+  EXPECT_EQ(fake_.made(), 2u);
 }
 
 std::string mode_name(const testing::TestParamInfo<RdmaMode>& info) {

@@ -69,12 +69,6 @@ bool set_nonblocking(int descriptor) {
 
 }  // namespace
 
-Result<std::unique_ptr<VerbsDevice>> VerbsDevice::open(const RdmaChoice& choice) {
-  const Result<const VerbsLibrary*> library = VerbsLibrary::load();
-  if (!library) return fail(library.error());
-  return open(choice, **library);
-}
-
 Result<std::unique_ptr<VerbsDevice>> VerbsDevice::open(const RdmaChoice& choice,
                                                        const VerbsLibrary& library) {
   std::unique_ptr<VerbsDevice> made(new VerbsDevice(library, choice));

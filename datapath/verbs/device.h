@@ -25,9 +25,8 @@ struct Completion {
 
 class VerbsDevice final : public MemoryRegistrar {
  public:
-  // Errors: kUnavailable (the device has gone), kPermission, kExhausted (locked memory), kSystem.
-  static Result<std::unique_ptr<VerbsDevice>> open(const RdmaChoice& choice);
-  // By this library, which must outlive it.
+  // By this library, which must outlive it. Errors: kUnavailable (the device has gone),
+  // kPermission, kExhausted (locked memory), kSystem.
   static Result<std::unique_ptr<VerbsDevice>> open(const RdmaChoice& choice,
                                                    const VerbsLibrary& library);
   ~VerbsDevice() override;

@@ -1,7 +1,8 @@
-// What of a device's completions reaches the datapath.
+// What of a device's completions and reports reaches the datapath.
 #include "datapath/verbs/device.h"
 
 #include <gtest/gtest.h>
+#include <infiniband/verbs.h>
 
 #include <array>
 
@@ -30,6 +31,20 @@ TEST(VerbsDeviceTest, ReceivesWithoutAnImmediateAreLeftOut) {
   EXPECT_EQ(done[0].immediate, 77u);
   EXPECT_TRUE(done[0].ok);
   EXPECT_EQ(device->poll(done), 0u);
+}
+
+TEST(VerbsDeviceTest, OnlyAFailedDeviceEndsItsQueuePairs) {
+  FakeVerbs fake;
+  const std::unique_ptr<VerbsDevice> device = fake.open();
+  EXPECT_FALSE(device->take_reports());
+  fake.report(IBV_EVENT_PORT_ERR);
+  fake.report(IBV_EVENT_PORT_ACTIVE);
+  fake.report(IBV_EVENT_QP_FATAL);
+  EXPECT_FALSE(device->take_reports());
+  fake.report(IBV_EVENT_DEVICE_FATAL);
+  fake.report(IBV_EVENT_PORT_ERR);
+  EXPECT_TRUE(device->take_reports());
+  EXPECT_FALSE(device->take_reports());
 }
 
 }  // namespace

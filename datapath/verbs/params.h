@@ -18,6 +18,9 @@ inline constexpr uint32_t kSendDepth = 32;
 // Writes that may arrive on a queue pair before the program polls. Chosen: 8 MiB, 5 ms of a
 // sixteenth of 200 Gb/s; RC pauses the sender beyond (RNR), UC drops. Range: 32 to 1,024.
 inline constexpr uint32_t kReceiveDepth = 128;
+// Tries to change a queue pair that the kernel calls busy, each a system call and a yield. Chosen:
+// some milliseconds; reading a state takes microseconds. Range: 100 to 100,000.
+inline constexpr int kBusyTries = 1000;
 // Receives are posted again in rows of this number. Chosen: one doorbell for several chunks.
 // Range: 1 to kReceiveDepth / 2.
 inline constexpr uint32_t kReceiveRow = 16;

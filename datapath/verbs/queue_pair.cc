@@ -9,14 +9,32 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "datapath/verbs/params.h"
 
 namespace heddle::datapath {
 
 using namespace verbs_params;  // NOLINT: the constants of this folder
+
+namespace {
+
+// The kernel refuses to change a queue pair in the moment in which another call, also of a process
+// that shares the descriptor, reads its state. Gives what the last try returned.
+template <typename Call>
+int unless_busy(Call call) {
+  int failed = call();
+  for (int tries = 1; failed == EBUSY && tries < kBusyTries; ++tries) {
+    std::this_thread::yield();
+    failed = call();
+  }
+  return failed;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<QueuePair>> QueuePair::create(VerbsDevice& device,
                                                      const QueuePairOptions& options) {
@@ -25,8 +43,12 @@ Result<std::unique_ptr<QueuePair>> QueuePair::create(VerbsDevice& device,
   return made;
 }
 
+// A queue pair that stayed would let late writes land.
 QueuePair::~QueuePair() {
-  if (pair_ != nullptr) device_.library().destroy_qp(pair_);
+  if (pair_ != nullptr) {
+    const int failed = unless_busy([this] { return device_.library().destroy_qp(pair_); });
+    if (failed != 0) log_error("RDMA: a queue pair cannot be ended: {}", std::strerror(failed));
+  }
   device_.release_completions(reserved_);
 }
 
@@ -59,8 +81,9 @@ Result<void> QueuePair::make() {
 }
 
 Result<void> QueuePair::modify(const char* what, void* attributes, int mask) {
-  const int failed =
-      device_.library().modify_qp(pair_, static_cast<ibv_qp_attr*>(attributes), mask);
+  const int failed = unless_busy([&] {
+    return device_.library().modify_qp(pair_, static_cast<ibv_qp_attr*>(attributes), mask);
+  });
   if (failed == 0) return {};
   return fail(ErrorCode::kSystem, fmt::format("cannot {} a queue pair", what),
               std::strerror(failed));
@@ -103,7 +126,8 @@ Result<void> QueuePair::connect(const QueuePairPeer& peer, uint32_t own_first_nu
 void QueuePair::break_off() {
   ibv_qp_attr error{};
   error.qp_state = IBV_QPS_ERR;
-  device_.library().modify_qp(pair_, &error, IBV_QP_STATE);
+  const Result<void> ended = modify("end", &error, IBV_QP_STATE);
+  if (!ended) log_warn("RDMA: {}", ended.error().message());
 }
 
 size_t QueuePair::post_writes(std::span<const RemoteWriteRequest> writes) {

@@ -80,18 +80,27 @@ Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& o
     return fail(ErrorCode::kUnavailable, "cannot open RDMA verbs",
                 choice->device + " is RDMA in software", "set datapath to verbs to use it");
   }
+  const Result<const VerbsLibrary*> library = VerbsLibrary::load();
+  if (!library) return fail(library.error());
+  return open(options, *choice, **library);
+}
+
+Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& options,
+                                                           const RdmaChoice& choice,
+                                                           const VerbsLibrary& library) {
   std::unique_ptr<VerbsDatapath> made(new VerbsDatapath());
-  Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_options(options, *choice));
+  Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_options(options, choice));
   if (!udp) return fail(std::move(udp).error());
   made->udp_ = std::move(*udp);
-  if (Result<void> attached = made->attach(options, *choice); !attached) {
+  if (Result<void> attached = made->attach(options, choice, library); !attached) {
     return fail(attached.error());
   }
   return made;
 }
 
-Result<void> VerbsDatapath::attach(const VerbsOptions& options, const RdmaChoice& choice) {
-  Result<std::unique_ptr<VerbsDevice>> device = VerbsDevice::open(choice);
+Result<void> VerbsDatapath::attach(const VerbsOptions& options, const RdmaChoice& choice,
+                                   const VerbsLibrary& library) {
+  Result<std::unique_ptr<VerbsDevice>> device = VerbsDevice::open(choice, library);
   if (!device) return fail(std::move(device).error());
   device_ = std::move(*device);
   Result<std::unique_ptr<Exchange>> exchange = Exchange::open(udp_->local_address());
@@ -189,7 +198,15 @@ void VerbsDatapath::look() {
   turns_ = 0;
   look_due_ = false;
   exchange_->turn(udp_->now(), *this);
-  if (device_->take_reports()) sender_->give_up();
+  if (device_->take_reports()) give_up();
+}
+
+// The kernel closes the descriptors of a device that is gone: from then on they would end each wait
+// at once.
+void VerbsDatapath::give_up() {
+  udp_->ignore_input(device_->report_descriptor());
+  udp_->ignore_input(device_->completion_descriptor());
+  sender_->give_up();
 }
 
 void VerbsDatapath::poll_completions() {

@@ -22,6 +22,10 @@ namespace heddle::datapath {
 class VerbsDatapath final : public Datapath, private ExchangeHandler {
  public:
   static Result<std::unique_ptr<VerbsDatapath>> open(const VerbsOptions& options);
+  // On this port, by this library, which must outlive it.
+  static Result<std::unique_ptr<VerbsDatapath>> open(const VerbsOptions& options,
+                                                     const RdmaChoice& choice,
+                                                     const VerbsLibrary& library);
 
   const Capabilities& capabilities() const override { return capabilities_; }
   transport::Address local_address() const override { return udp_->local_address(); }
@@ -63,12 +67,14 @@ class VerbsDatapath final : public Datapath, private ExchangeHandler {
  private:
   VerbsDatapath() = default;
 
-  Result<void> attach(const VerbsOptions& options, const RdmaChoice& choice);
+  Result<void> attach(const VerbsOptions& options, const RdmaChoice& choice,
+                      const VerbsLibrary& library);
   void handle_message(const transport::Address& from, const ExchangeMessage& message) override;
   void handle_silence(uint64_t nonce) override { sender_->on_silence(nonce); }
   void send_chunk(Nanos now, const transport::TxBurst& burst);
   void poll_completions();
   void look();
+  void give_up();
 
   Capabilities capabilities_;
   DatapathStatistics own_;          // of chunks

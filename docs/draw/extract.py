@@ -111,7 +111,8 @@ def incast(document):
 
 _SHOWN_SIZES = ["1 KiB", "16 KiB", "256 KiB", "1 MiB", "4 MiB", "64 MiB"]
 _PLACES = {"links": "between hosts, links without a rate", "host": "on one host",
-           "fabric": "of four hosts over four spines of 200 Mb/s"}
+           "fabric": "of four hosts over four spines of 200 Mb/s",
+           "wan": "of two sites that 20 Mb/s join, RTT 20 ms"}
 
 
 def _best_ratio(row):
@@ -144,6 +145,12 @@ def allreduce(document):
 
 def training(document):
     places = {"fabric": "four spines of 200 Mb/s", "links": "links without a rate"}
+    if all(part["on"] == "wan" for part in document["parts"]):
+        parts = document["parts"]
+        return [figure("training_wan", "Training a small network on two sites that 20 Mb/s join, RTT 20 ms",
+                       "steps a minute", [f"{part['ranks']} ranks" for part in parts],
+                       [(label, [part["steps_a_minute"][name] for part in parts])
+                        for name, label in (("heddle", "heddle"), ("gloo", "Gloo"))], 0)]
     return [figure("training", "Training ResNet-18: images a second, heddle to Gloo", "times as fast",
                    ["heddle to Gloo"],
                    [(f"{part['ranks']} ranks, {places[part['on']]}", [part["to_gloo"]]) for part in document["parts"]],
@@ -371,7 +378,8 @@ SCENARIOS = {"sim": sim, "diagnosis": diagnosis, "size": size, "plan": plan, "p2
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",
            "loss": "more", "failure": "less", "elastic": "less", "gpu_training": "less", "gpu_death": "less",
            "nccl_spines": "more",
-           "incast": "less", "allreduce": "more", "distance": "more", "distance_message": "less"}
+           "incast": "less", "allreduce": "more", "training_wan": "more", "distance": "more",
+           "distance_message": "less"}
 
 
 _SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "training": "Training ResNet-18, to Gloo",

@@ -41,6 +41,7 @@ class Hangs {
 
   void find() {
     patience_ = patience_of(facts_);
+    collect_dead();
     for (const auto& [key, operation] : facts_.operations()) collect(operation);
     for (const Open& open : open_) {
       for (const uint32_t process : open.waiting) waits_in_[process].push_back(&open);
@@ -66,6 +67,23 @@ class Hangs {
   static bool failed(const Operation& operation) {
     return std::any_of(operation.parts.begin(), operation.parts.end(),
                        [](const Part& part) { return part.failed; });
+  }
+
+  // By process, the peers that its connections declared dead.
+  void collect_dead() {
+    for (uint32_t process = 0; process < facts_.processes().size(); ++process) {
+      for (const auto& [id, connection] : facts_.processes()[process].connections) {
+        const bool dead = std::any_of(
+            connection.troubles.begin(), connection.troubles.end(),
+            [](const Trouble& trouble) { return trouble.kind == Trouble::Kind::kPeerDead; });
+        const uint32_t peer =
+            dead ? facts_.process_of(connection.communicator, connection.peer) : kNobody;
+        if (peer == kNobody || peer == process) continue;
+        if (facts_.processes()[process].of_heddle) declared_dead_.insert(peer);
+        declares_dead_.insert(process);
+      }
+      closed_ += facts_.processes()[process].end.closed ? 1 : 0;
+    }
   }
 
   void collect(const Operation& operation) {
@@ -117,12 +135,7 @@ class Hangs {
   bool died(uint32_t process) const {
     const std::vector<ProcessFacts>& all = facts_.processes();
     if (!all[process].of_heddle || all[process].end.closed || !is_heard(process)) return false;
-    size_t closed = 0;
-    for (const ProcessFacts& other : all) {
-      if (other.of_heddle && declares_dead(other, process)) return true;
-      closed += other.end.closed ? 1 : 0;
-    }
-    return closed > 0 && closed + 1 == all.size();
+    return declared_dead_.contains(process) || (closed_ > 0 && closed_ + 1 == all.size());
   }
 
   bool silent(uint32_t process) const {
@@ -132,16 +145,6 @@ class Hangs {
   }
 
   bool is_heard(uint32_t process) const { return facts_.processes()[process].end.heard; }
-
-  bool declares_dead(const ProcessFacts& one, uint32_t peer) const {
-    return std::any_of(one.connections.begin(), one.connections.end(), [&](const auto& entry) {
-      const auto& connection = entry.second;
-      return facts_.process_of(connection.communicator, connection.peer) == peer &&
-             std::any_of(
-                 connection.troubles.begin(), connection.troubles.end(),
-                 [](const Trouble& trouble) { return trouble.kind == Trouble::Kind::kPeerDead; });
-    });
-  }
 
   bool declared_dead(const Open& open) const {
     return std::any_of(open.waiting.begin(), open.waiting.end(), [this, &open](uint32_t process) {
@@ -173,11 +176,7 @@ class Hangs {
     const bool left =
         all[process].end.closed ||
         std::any_of(all[process].communicators.begin(), all[process].communicators.end(), has_left);
-    if (!left) return false;
-    for (uint32_t other = 0; other < all.size(); ++other) {
-      if (other != process && declares_dead(all[process], other)) return true;
-    }
-    return false;
+    return left && declares_dead_.contains(process);
   }
 
   void report_absent() {
@@ -365,6 +364,9 @@ class Hangs {
   const int64_t until_;
   Diagnosis& diagnosis_;
   int64_t patience_ = 0;
+  Processes declared_dead_;
+  Processes declares_dead_;
+  size_t closed_ = 0;
   uint64_t not_known_ = 0;  // operations that ranks wait in, while of others nothing is known
   std::vector<Open> open_;
   std::map<uint32_t, std::vector<const Open*>> waits_in_;

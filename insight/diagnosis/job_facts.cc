@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "insight/diagnosis/params.h"
 #include "insight/diagnosis/transits.h"
 
@@ -55,7 +56,7 @@ uint32_t JobFacts::add_process(const Identity& identity, const FileEnd& end) {
   process.party = party_of(identity);
   process.end = end;
   process.of_heddle = value_of(identity, "source").empty();
-  courses_.emplace_back();
+  courses_.push_back({.calls = RecentCalls(kMostCalls)});
   return static_cast<uint32_t>(processes_.size() - 1);
 }
 
@@ -100,9 +101,10 @@ void JobFacts::on(uint32_t process, const events::CommunicatorEnded& event, int6
 }
 
 Operation& JobFacts::operation(const OperationKey& key, const events::CallMade& event) {
-  const auto [at, fresh] = operations_.try_emplace(key);
-  Operation& operation = at->second;
-  if (!fresh) return operation;
+  Operation*& known = by_key_[key];
+  if (known != nullptr) return *known;
+  Operation& operation = operations_[key];
+  known = &operation;
   operation.key = key;
   operation.what = event.operation;
   operation.type = event.type;
@@ -155,32 +157,38 @@ void JobFacts::on(uint32_t process, const events::CallMade& event, int64_t at) {
   if (course.last_made_own != kNever)
     part.computed_ns = std::max<int64_t>(0, own - course.last_made_own);
   course.last_made_own = own;
-  course.calls[{event.communicator, event.call}] = {key, place};
-  course.order.emplace_back(event.communicator, event.call);
-  if (course.order.size() > kMostCalls) {
-    forget_messages(course.calls[course.order.front()]);
-    course.calls.erase(course.order.front());
-    course.order.pop_front();
-  }
+  const auto forgotten =
+      course.calls.add(event.communicator, event.call, {key.number, key.from, key.to, place});
+  if (forgotten) forget_messages(*forgotten);
   forget_old();
 }
 
 // Of a part that has not ended by now, and will not.
-void JobFacts::forget_messages(const std::pair<OperationKey, uint32_t>& call) {
-  const auto operation = operations_.find(call.first);
-  if (operation == operations_.end() || call.second >= operation->second.parts.size()) return;
-  operation->second.parts[call.second].forget_messages();
+void JobFacts::forget_messages(const RecentCalls::Forgotten& call) {
+  const CallPart& of = call.part;
+  Operation* const operation = find({call.communicator, of.number, of.from, of.to});
+  if (operation == nullptr || of.part >= operation->parts.size()) return;
+  operation->parts[of.part].forget_messages();
+}
+
+size_t JobFacts::KeyHash::operator()(const OperationKey& key) const {
+  const uint64_t pair = uint64_t{key.from} << 32 | key.to;
+  return mix_bits(key.communicator ^ mix_bits(key.number ^ mix_bits(pair + 1)));
+}
+
+Operation* JobFacts::find(const OperationKey& key) {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second;
 }
 
 Operation* JobFacts::find(uint32_t process, CallId call, uint32_t& part) {
-  const auto found = courses_[process].calls.find(call);
-  if (found == courses_[process].calls.end()) return nullptr;
-  part = found->second.second;
-  const auto operation = operations_.find(found->second.first);
-  if (operation == operations_.end()) return nullptr;
+  const CallPart* const known = courses_[process].calls.find(call.first, call.second);
+  if (known == nullptr) return nullptr;
+  part = known->part;
+  Operation* const operation = find({call.first, known->number, known->from, known->to});
   // Of a damaged recording it may have been forgotten, and made anew by others.
-  if (operation->second.parts[part].process != process) return nullptr;
-  return &operation->second;
+  if (operation == nullptr || part >= operation->parts.size()) return nullptr;
+  return operation->parts[part].process == process ? operation : nullptr;
 }
 
 void JobFacts::on(uint32_t process, const events::CallStarted& event, int64_t at) {
@@ -237,10 +245,10 @@ Part* JobFacts::part_of(uint32_t process, const Message& message, uint32_t& peer
   const auto& [communicator, first] = live->first;
   if (communicator != facts.communicator || message.channel - first >= live->second.channels)
     return nullptr;
-  const auto operation = operations_.find(live->second.key);
-  if (operation == operations_.end() || !operation->second.has_rank(facts.peer)) return nullptr;
-  if (operation->second.ended != kNever) return nullptr;  // its messages are measured
-  Part& part = operation->second.parts[live->second.part];
+  Operation* const operation = find(live->second.key);
+  if (operation == nullptr || !operation->has_rank(facts.peer)) return nullptr;
+  if (operation->ended != kNever) return nullptr;  // its messages are measured
+  Part& part = operation->parts[live->second.part];
   if (part.process != process) return nullptr;
   peer = facts.peer;
   return &part;
@@ -351,16 +359,18 @@ void JobFacts::on(uint32_t process, const events::ProxyOp& event, int64_t /*at*/
 // The oldest go, but of those in which a rank waits only where there are too many of them: they are
 // what a hang is found by.
 void JobFacts::forget_old() {
+  const size_t most = std::max(most_parts_, parts_a_process_ * processes_.size());
   size_t kept = 0;
-  while (parts_ > most_parts_ && order_.size() > 1 && kept < 2) {
+  while (parts_ > most && order_.size() > 1 && kept < 2) {
     const auto oldest = operations_.find(order_.front());
     order_.pop_front();
-    if (oldest->second.in_flight > 0 && parts_ <= 2 * most_parts_) {
+    if (oldest->second.in_flight > 0 && parts_ <= 2 * most) {
       order_.push_back(oldest->first);
       ++kept;
       continue;
     }
     parts_ -= oldest->second.parts.size();
+    by_key_.erase(oldest->first);
     operations_.erase(oldest);
     ++dropped_;
   }
@@ -384,6 +394,7 @@ void JobFacts::set_whole_from(int64_t at_ns) {
     uint64_t& highest = past_[{key.communicator, 0, key.from, key.to}];
     highest = std::max(highest, key.number);
     parts_ -= operation.parts.size();
+    by_key_.erase(key);
     operations_.erase(found);
     return true;
   });

@@ -16,6 +16,7 @@
 #include "events/events.h"
 #include "insight/diagnosis.h"
 #include "insight/diagnosis/path_outages.h"
+#include "insight/diagnosis/recent_calls.h"
 
 namespace heddle::insight {
 
@@ -154,7 +155,9 @@ bool within_host(const std::vector<ProcessFacts>& processes, const Operation& op
 
 class JobFacts {
  public:
-  explicit JobFacts(size_t most_parts) : most_parts_(most_parts) {}
+  // At most as many parts, or as many for each process, whichever is more.
+  explicit JobFacts(size_t most_parts, size_t parts_a_process = 0)
+      : most_parts_(most_parts), parts_a_process_(parts_a_process) {}
 
   uint32_t add_process(const Identity& identity, const FileEnd& end);
   void add(uint32_t process, const events::AnyEvent& event, int64_t at_ns);
@@ -180,8 +183,7 @@ class JobFacts {
   };
   using CallId = std::pair<uint64_t, uint32_t>;  // communicator and call
   struct Course {
-    std::map<CallId, std::pair<OperationKey, uint32_t>> calls;
-    std::deque<CallId> order;
+    RecentCalls calls;
     // The latest call on each first channel of a communicator.
     std::map<std::pair<uint64_t, uint16_t>, Live> live;
     int64_t waited_since = 0;
@@ -209,8 +211,10 @@ class JobFacts {
   void on(uint32_t process, const events::WireBin& event, int64_t at);
   void on(uint32_t process, const events::ProxyOp& event, int64_t at);
 
-  void forget_messages(const std::pair<OperationKey, uint32_t>& call);
+  void forget_messages(const RecentCalls::Forgotten& call);
   Operation& operation(const OperationKey& key, const events::CallMade& event);
+  // Null: it is not kept.
+  Operation* find(const OperationKey& key);
   // Null: the call is not known.
   Operation* find(uint32_t process, CallId call, uint32_t& part);
   // A message of the call that its channel is busy with.
@@ -231,9 +235,14 @@ class JobFacts {
   bool is_of_the_past(const OperationKey& key, int64_t at);
 
   const size_t most_parts_;
+  const size_t parts_a_process_;
   std::vector<ProcessFacts> processes_;
   std::vector<Course> courses_;
   std::map<OperationKey, Operation> operations_;
+  struct KeyHash {
+    size_t operator()(const OperationKey& key) const;
+  };
+  std::unordered_map<OperationKey, Operation*, KeyHash> by_key_;  // the same, to be found fast
   std::deque<OperationKey> order_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> members_;
   std::map<uint64_t, uint32_t> sizes_;

@@ -85,6 +85,8 @@ link set h0 up
 link set h1 up
 rule add pref 10 to 10.9.0.2 iif lo lookup 100
 rule add pref 11 to 10.9.0.1 iif lo lookup 101
+rule add pref 12 to 10.9.0.1 iif lo unreachable
+rule add pref 13 to 10.9.0.2 iif lo unreachable
 rule add pref 100 lookup local
 rule delete pref 0
 route add 10.9.0.2 dev h0 src 10.9.0.1 table 100
@@ -93,6 +95,8 @@ END
   ip -6 -batch - <<END || return
 rule add pref 10 to fd09::2 iif lo lookup 100
 rule add pref 11 to fd09::1 iif lo lookup 101
+rule add pref 12 to fd09::1 iif lo unreachable
+rule add pref 13 to fd09::2 iif lo unreachable
 rule add pref 100 lookup local
 rule delete pref 0
 route add fd09::2 dev h0 src fd09::1 table 100

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "recordings/export/http_post.h"
+#include "recordings/http_post.h"
 
 namespace heddle::recordings {
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 import json_reference_test
 import program
@@ -167,6 +168,22 @@ class OneHang(Steering):
                 self.assertEqual(self.outcomes(), ["testing", outcome])
                 self.assertFalse((self.place / "done").exists())
                 self.audit.unlink()
+
+    def test_metrics_count_what_was_decided(self):
+        port = program.free_port()
+        with self.monitor(self.policy(self.command("true"), '["true"]'), "--serve", port) as monitor:
+            self.outcome(monitor, "done")
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+                text = answer.read().decode()
+            monitor.signal(signal.SIGTERM)
+            self.assertEqual(monitor.wait(), 143, monitor.said())
+        for sample in ('heddle_steering_acts{recording="job"} 1',
+                       'heddle_steering_tests_total{action="command",recording="job",result="confirmed",rule="hang"} 1',
+                       'heddle_steering_decisions_total{action="command",outcome="done",recording="job",rule="hang",'
+                       'undo="no"} 1',
+                       'heddle_steering_decisions_total{action="command",outcome="failed",recording="job",rule="hang",'
+                       'undo="no"} 0'):
+            self.assertIn(sample + "\n", text)
 
     def test_limits_hold_when_the_monitor_starts_again(self):
         other = {"event": "decision", "realtime_ns": time.time_ns() - 10**12, "job": "other", "target": "elsewhere",

@@ -149,6 +149,13 @@ class ExtractTest(unittest.TestCase):
             for each in self.figures("size", {"question": question, "cases": [case]}).values():
                 self.assertIn("|---|", pages.table(each))
 
+    def test_training_over_a_slow_link_shows_steps_a_minute(self):
+        speeds = {"heddle": spread(30.0), "gloo": spread(20.0), "heddle again": spread(31.0)}
+        parts = [{"on": "wan", "ranks": 4, "steps_a_minute": speeds}]
+        (found,) = self.figures("training", {"parts": parts}).values()
+        self.assertEqual([row["name"] for row in found["rows"]], ["heddle", "Gloo"])
+        self.assertIn("| Gloo | 20 |", pages.table(found))
+
     def test_each_step_of_the_acceptance_test_gives_figures(self):
         for step, shown in (("throughput", "| 0.97 | 1.00 |"), ("rdma", "| **heddle, RC** | - | 0.50 |"),
                             ("training", "| 1.80 |")):

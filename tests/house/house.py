@@ -2,9 +2,9 @@
 """Checks that the tree keeps its own rules: house.py CHECK [LIBRARY].
 
 Checks: arrows (includes against cmake/rooms.txt), sources and symbols (the transport does no I/O;
-symbols takes the library), tidy (sizes, names, heads), comments (their words), docs (links, made
-pages, words), calls (of bench/, by Pylint). Exit status: 0 kept, 1 broken, each violation on a line
-`path:line: rule: what`, 77 not checked.
+symbols takes the library), tidy (sizes, names, heads), classes (their fields and methods, by Universal
+Ctags), comments (their words), docs (links, made pages, words), calls (of bench/, by Pylint). Exit
+status: 0 kept, 1 broken, each violation on a line `path:line: rule: what`, 77 not checked.
 """
 
 import pathlib
@@ -12,6 +12,7 @@ import sys
 
 import arrows
 import bench_calls
+import class_sizes
 import comment_words
 import docs
 import docs_words
@@ -38,9 +39,18 @@ def check_symbols(arguments):
     return purity.check_symbols(purity.undefined_symbols(library), library.name)
 
 
-def check_tidy(_):
+def read_exceptions(of_classes):
+    """Those of class_sizes.py, or all others: an exception that nothing needs is a violation."""
     listed = exceptions.read_exceptions((tree.ROOT / exceptions.LIST).read_text())
-    return exceptions.apply_exceptions(tidy.check_tidy(tree.read_tree()), listed)
+    return [entry for entry in listed if (entry.rule in class_sizes.RULES) == of_classes]
+
+
+def check_tidy(_):
+    return exceptions.apply_exceptions(tidy.check_tidy(tree.read_tree()), read_exceptions(False))
+
+
+def check_classes(_):
+    return exceptions.apply_exceptions(class_sizes.check(tree.read_tree()), read_exceptions(True))
 
 
 def check_comments(_):
@@ -59,15 +69,22 @@ def check_calls(_):
 
 
 CHECKS = {"arrows": check_arrows, "sources": check_sources, "symbols": check_symbols,
-          "tidy": check_tidy, "comments": check_comments, "docs": check_docs, "calls": check_calls}
+          "tidy": check_tidy, "classes": check_classes, "comments": check_comments,
+          "docs": check_docs, "calls": check_calls}
+
+# Checks by programs that may be missing.
+PROGRAMS = {"calls": (bench_calls.is_here, "Pylint is not installed: apt-get install pylint"),
+            "classes": (class_sizes.is_here,
+                        "Universal Ctags is not installed: apt-get install universal-ctags")}
 
 
 def main(arguments):
     if not arguments or arguments[0] not in CHECKS:
         print(__doc__, file=sys.stderr)
         return 2
-    if arguments[0] == "calls" and not bench_calls.is_here():
-        print("skipped 'Pylint is not installed: apt-get install pylint'")
+    is_here, missing = PROGRAMS.get(arguments[0], (lambda: True, ""))
+    if not is_here():
+        print(f"skipped '{missing}'")
         return 77
     violations = CHECKS[arguments[0]](arguments[1:])
     for violation in violations:

@@ -44,7 +44,7 @@ def check_tidy(files):
             for rule in (pragma_once, macros, using_namespace, views, network_headers, dead_code,
                          serial_order, threads, mutexes):
                 violations += rule(file)
-    return violations + own_header_first(files)
+    return violations + own_header_first(files) + pages_that_exist(files)
 
 
 def file_length(file):
@@ -174,6 +174,17 @@ def markers(file):
 def machine_paths(file):
     return [Violation("machine_path", file.path, number, "a path of one machine")
             for number, line in enumerate(file.lines, 1) if _MACHINE_PATHS.search(line)]
+
+
+def pages_that_exist(files):
+    """A page that a comment or a text names is there."""
+    pages = {file.path for file in files if file.path.startswith("docs/")}
+    if not pages:
+        return []
+    return [Violation("page", file.path, number, f"there is no {page}", page)
+            for file in files if file.is_code and not file.path.startswith("tests/house/")
+            for number, line in enumerate(file.lines, 1) for page in re.findall(r"\bdocs/[\w/]+\.md\b", line)
+            if page not in pages]
 
 
 def own_header_first(files):

@@ -123,6 +123,11 @@ class TidyTest(unittest.TestCase):
             self.assertEqual(rules("docs/a.md", f"# A\n\n{path}\n"), {"machine_path"}, path)
         self.assertEqual(rules("docs/a.md", "# A\n\nbench/wo" "rk/x, ~/x, /etc/heddle\n"), set())
 
+    def test_a_page_that_a_comment_names_exists(self):
+        page = File("docs/reference/b.md", "# B\n")
+        self.assertEqual(rules("base/a.cc", "// A. docs/reference/b.md has more.\n", page), set())
+        self.assertEqual(rules("base/a.cc", "// A. docs/b.md has more.\n", page), {"page"})
+
     def test_own_header_first(self):
         header = File("base/a.h", GOOD)
         self.assertEqual(rules("base/a.cc", '// A.\n#include "base/a.h"\n', header), set())

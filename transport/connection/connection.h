@@ -12,11 +12,12 @@
 #include "transport/connection/handshake.h"
 #include "transport/connection/parts.h"
 #include "transport/connection/send_turn.h"
+#include "transport/connection/sent_feedback.h"
 #include "transport/extensions/extension_set.h"
 
 namespace heddle::transport {
 
-class Connection final : private SentBurstListener {
+class Connection final {
  public:
   Connection(Shared& shared, ConnectionId id, WireId wire_id, const Address& peer);
 
@@ -125,21 +126,17 @@ class Connection final : private SentBurstListener {
   void send_cancels();
   TurnEnd fill(Nanos now, TxBatch& batch, bool others_wait);
   void watch_peer(Nanos now);
-  void count_needless(const SentBurst& sent, uint32_t first, uint32_t count);
   void drop(Nanos now, events::DropReason reason) const {
     parts_.shared.observer.drop(now, id(), reason);
   }
-  void on_acked(const SentBurst& sent, uint32_t first, uint32_t count, bool was_lost) override;
-  void on_lost(const SentBurst& sent, uint32_t first, uint32_t count,
-               events::LossCause cause) override;
 
   ConnectionParts parts_;
   ExtensionSet extensions_;
   Handshake handshake_;
   Close close_;
+  SentFeedback feedback_;
   SendTurn turn_;
   events::ConnectionState state_ = events::ConnectionState::kHandshaking;
-  uint64_t spurious_retransmits_ = 0;  // in segments of what was retransmitted
 };
 
 }  // namespace heddle::transport

@@ -1,5 +1,5 @@
-// Ending: why a connection is over: the cause that is recorded, the error that its application
-// gets, and the final close frame that its peer gets. One function for each way to end.
+// Ending: why a connection is over: the recorded cause, the application's error, and the peer's
+// close frame. One function for each way to end; Connection::finish() carries an Ending out.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
-#include <utility>
 
 #include "base/check.h"
 
@@ -29,12 +27,7 @@ constexpr uint32_t kMostStretched = 32;  // four times
 constexpr int64_t kRoundTrips = 3;
 constexpr uint64_t kRoundCaps = 4;
 constexpr Nanos kShortestRound = micros(20);
-// How far the pacer may catch up after a late timer.
-constexpr Nanos kCatchUp = micros(100);
 constexpr uint8_t kMostBackoff = 10;
-constexpr Nanos kFirstPatience = millis(20);
-constexpr Nanos kLongestPatience = millis(250);
-constexpr Nanos kMeasuredFor = seconds(10);
 // Of full datagrams, before any was seen.
 constexpr uint32_t kSmallestSegment = 1200;
 constexpr uint64_t kMostWanted = uint64_t{1} << 40;  // beyond the credit
@@ -45,7 +38,7 @@ constexpr uint64_t kMostWanted = uint64_t{1} << 40;  // beyond the credit
 // gap, and a turn, of which the last was given when the first may leave. What is added is the same
 // for every receiver: where two meet in the fabric, the one with less gains on the other.
 uint64_t CreditSource::target() const {
-  const uint64_t bdp = bytes_within(rtt_, rate()).count;
+  const uint64_t bdp = bytes_within(round_trips_.average(), rate()).count;
   const uint64_t enough = bdp + bdp / 2 + kSlack;
   return std::max(kLeastCap, enough + enough / kQuantumPart) * stretch_ / kUnstretched;
 }
@@ -80,7 +73,7 @@ void CreditSource::join(CreditAccount& account, uint32_t connection, uint32_t fi
 
 void CreditSource::leave(CreditAccount& account) {
   if (account.connection == 0) return;
-  dequeue(account);
+  queue_.remove(account);
   account.connection = 0;
   account.wanted = account.received;
   settle(account);
@@ -135,19 +128,7 @@ void CreditSource::enqueue(CreditAccount& account) {
   if (account.queued || account.connection == 0 || !may_have_more(account)) return;
   const bool wants = account.wanted > account.limit;
   if (!wants && claim_of(account) <= allowance() / 2) return;
-  account.queued = true;
-  account.next = nullptr;
-  (last_ == nullptr ? first_ : last_->next) = &account;
-  last_ = &account;
-}
-
-void CreditSource::dequeue(CreditAccount& account) {
-  if (!account.queued) return;
-  CreditAccount* previous = nullptr;
-  for (CreditAccount* at = first_; at != &account; at = at->next) previous = at;
-  (previous == nullptr ? first_ : previous->next) = account.next;
-  if (last_ == &account) last_ = previous;
-  account.queued = false;
+  queue_.push(account);
 }
 
 bool CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFrame& demand) {
@@ -161,8 +142,7 @@ bool CreditSource::on_demand(Nanos now, CreditAccount& account, const DemandFram
   account.wanted = std::min(demand.wanted, account.limit + kMostWanted);
   if (account.counted == 0) wait_for(now, account);
   settle(account);
-  // Those who come first are the near ones: what they need says little of the others.
-  if (active_.size() > averaged_over_ + averaged_over_ / 8) take_round_trip(now);
+  if (round_trips_.is_average_of_few(active_.size())) round_trips_.take_average(now, active_);
   // The frame with its current credit may be lost.
   if (account.unanswered > 0 || account.wanted <= account.limit) account.frame_due = true;
   return true;
@@ -177,35 +157,33 @@ void CreditSource::on_arrival(Nanos now, CreditAccount& account, const CreditArr
   arrived_at_ = now;
   account.unanswered = 0;
   wait_for(now, account);
-  if (account.mark != 0 && account.received >= account.mark) measure(now, account);
+  if (account.mark != 0 && account.received >= account.mark) {
+    round_trips_.measure(now, account, rate());
+  }
   // A pause without demand before this arrival does not count for the rate.
   if (active_.empty() || arrivals_.began_at() == Nanos{}) begin_round(now);
   arrivals_.add(arrival.cost);
   round_bytes_ += arrival.cost;
   if (arrival.repeated) round_repeated_ += arrival.cost;
   settle(account);
-  const Nanos lasts = std::max(kRoundTrips * rtt_, kShortestRound);
+  const Nanos lasts = std::max(kRoundTrips * round_trips_.average(), kShortestRound);
   if (now - arrivals_.began_at() >= lasts && round_bytes_ >= kRoundCaps * cap()) end_round(now);
-  if (now - averaged_at_ >= lasts) take_round_trip(now);
+  if (now - round_trips_.averaged_at() >= lasts) round_trips_.take_average(now, active_);
 }
 
 // Counts where no payload arrived meanwhile: then no queue that this source made was before it.
 void CreditSource::on_round_trip(Nanos now, CreditAccount& account, Nanos rtt) {
-  if (now - arrived_at_ < rtt) return;
-  const bool stale = account.clear_at == Nanos{} || now - account.clear_at > kMeasuredFor;
-  if (!stale && rtt >= account.rtt_surely) return;
-  account.rtt_surely = rtt;
-  account.clear_at = now;
+  if (now - arrived_at_ >= rtt) round_trips_.note_clear(now, account, rtt);
 }
 
 void CreditSource::begin_round(Nanos now) {
   arrivals_.begin_round(now);
-  credit_was_short_ = first_ != nullptr;
+  credit_was_short_ = !queue_.empty();
   round_bytes_ = round_repeated_ = 0;
 }
 
 void CreditSource::end_round(Nanos now) {
-  const bool short_of_credit = credit_was_short_ && first_ != nullptr;
+  const bool short_of_credit = credit_was_short_ && !queue_.empty();
   const BitsPerSec arrived = arrivals_.end_round(now, short_of_credit);
   starved_ = short_of_credit && arrived.count < rate().count / 2;
   stretch(arrived, short_of_credit);
@@ -243,57 +221,6 @@ void CreditSource::adapt_ceiling() {
   }
 }
 
-// Their average, since each has its part of what is outstanding. One counts as what it was while
-// the link was clear; one that was not measured then as the shortest of all, but for what no queue
-// of this source explains: taken as it was measured, the queue would keep itself up.
-void CreditSource::take_round_trip(Nanos now) {
-  averaged_at_ = now;
-  averaged_over_ = active_.size();
-  const Nanos least = std::min(least_rtt_, least_rtt_before_);
-  Nanos sum;
-  int64_t measured = 0;
-  for (const CreditAccount* account : active_) {
-    if (account->clear_at != Nanos{}) {
-      sum += account->rtt_surely;
-    } else if (account->rtt != Nanos::never()) {
-      const bool sure = account->rtt_surely != Nanos::never();
-      sum += sure ? std::max(least, account->rtt_surely) : least;
-    } else {
-      continue;
-    }
-    ++measured;
-  }
-  if (measured > 0) rtt_ = Nanos{sum.count / measured};
-}
-
-// The credit up to the account's mark has been used.
-void CreditSource::measure(Nanos now, CreditAccount& account) {
-  Nanos rtt = now - account.marked_at;
-  account.mark = 0;
-  if (rtt <= account.rtt) account.measured_at = now;
-  account.rtt = std::min(account.rtt, rtt);
-  if (account.clear_at != Nanos{}) {
-    account.rtt_surely = std::min(account.rtt_surely, rtt);
-  } else if (rate().count > 0) {
-    account.rtt_surely =
-        std::min(account.rtt_surely, rtt - transmit_time({account.marked_behind}, rate()));
-  }
-  if (now - least_since_ > kMeasuredFor) {
-    least_rtt_before_ = std::exchange(least_rtt_, Nanos::never());
-    least_since_ = now;
-  }
-  least_rtt_ = std::min(least_rtt_, account.rtt);
-  rtt = std::min(rtt, 2 * patience());  // the sample may include a retransmission
-  const Nanos off{std::abs(rtt.count - turn_.count)};
-  if (turn_.count == 0) {
-    turn_ = rtt;
-    deviation_ = Nanos{rtt.count / 2};
-    return;
-  }
-  turn_ += Nanos{(rtt.count - turn_.count) / 16};
-  deviation_ += Nanos{(off.count - deviation_.count) / 8};
-}
-
 // A measured rate may be too low: then it must be able to grow. Were there no pace, who comes first
 // would take everything.
 BitsPerSec CreditSource::pace() const {
@@ -310,37 +237,28 @@ void CreditSource::give(Nanos now, CreditAccount& account, uint64_t bytes) {
   account.limit += bytes;
   account.frame_due = true;
   if (account.mark == 0 && account.wanted >= account.limit) {
-    // A path that has become longer is found out while no queue of ours hides it.
-    if (outstanding_ == 0 && now - account.measured_at > kMeasuredFor) {
-      account.rtt = Nanos::never();
-      if (account.clear_at == Nanos{}) account.rtt_surely = Nanos::never();
-    }
+    if (outstanding_ == 0) round_trips_.measure_anew(now, account);
     account.marked_behind = outstanding_ + cap() / 2;
     // The rest may be too little for a datagram and wait for the next turn.
     account.mark = account.limit - credit_cost(options_.datagram_bytes, 1) + 1;
     account.marked_at = now;
   }
-  ready_at_ = std::max(ready_at_, now - catch_up_) + transmit_time({bytes}, pace());
+  pacer_.note_given(now, transmit_time({bytes}, pace()));
   recount(account);
 }
 
 std::span<const uint32_t> CreditSource::poll(Nanos now) {
   due_.clear();
-  // Time without demand is not caught up: the first sender would get all of that credit.
-  catch_up_ = outstanding_ == 0 ? Nanos{} : kCatchUp;
-  paced_at_ = Nanos::never();
+  pacer_.begin_poll(outstanding_ == 0);
   if (look_at_ <= now) look_for_late(now);
-  while (first_ != nullptr) {
-    CreditAccount& account = *first_;
+  while (!queue_.empty()) {
+    CreditAccount& account = queue_.front();
     const uint64_t most =
         account.unanswered == 0 ? quantum() : credit_cost(options_.datagram_bytes, 1);
     const uint64_t bytes = std::min(claim_of(account), most);
     if (bytes > 0 && !has_room(account, bytes)) break;
-    if (bytes > 0 && now < ready_at_) {
-      paced_at_ = ready_at_;
-      break;
-    }
-    dequeue(account);
+    if (bytes > 0 && pacer_.holds_back(now)) break;
+    queue_.remove(account);
     if (bytes == 0) continue;
     give(now, account, bytes);
     enqueue(account);
@@ -362,16 +280,8 @@ CreditFrame CreditSource::take_frame(CreditAccount& account) {
   return {account.limit, account.advertised_allowance};
 }
 
-// When a sender that holds credit is late: as a retransmission timeout (RFC 6298), of the time
-// from credit to payload.
-Nanos CreditSource::patience() const {
-  if (turn_.count == 0) return kFirstPatience;
-  return std::min(turn_ + 4 * deviation_ + kCatchUp, kLongestPatience);
-}
-
 void CreditSource::wait_for(Nanos now, CreditAccount& account) {
-  const Nanos wait = patience() * (int64_t{1} << account.unanswered);
-  account.send_at = now + std::min(wait, kLongestPatience);
+  account.send_at = now + round_trips_.patience_after(account.unanswered);
   look_at_ = std::min(look_at_, account.send_at);
 }
 
@@ -379,7 +289,7 @@ void CreditSource::wait_for(Nanos now, CreditAccount& account) {
 // be lost. A sender may also be gone: if the link has room, others get its outstanding credit.
 void CreditSource::look_for_late(Nanos now) {
   look_at_ = Nanos::never();
-  const bool starved = starved_ || now - arrived_at_ > patience();
+  const bool starved = starved_ || now - arrived_at_ > round_trips_.patience();
   for (CreditAccount* account : active_) {
     if (account->counted > 0 && account->send_at <= now) {
       if (account->unanswered < kMostBackoff) ++account->unanswered;

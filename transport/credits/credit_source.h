@@ -13,6 +13,9 @@
 #include "base/units.h"
 #include "transport/credits/arrival_rate.h"
 #include "transport/credits/credit_account.h"
+#include "transport/credits/credit_pacer.h"
+#include "transport/credits/credit_queue.h"
+#include "transport/credits/credit_round_trips.h"
 #include "transport/wire/credit_frames.h"
 
 namespace heddle::transport {
@@ -54,7 +57,7 @@ class CreditSource {
   CreditFrame take_frame(CreditAccount& account);
 
   // When poll() next has something to do without an arrival; never(): not before one.
-  Nanos next_at() const { return std::min(look_at_, paced_at_); }
+  Nanos next_at() const { return std::min(look_at_, pacer_.due_at()); }
   void set_receive_capacity(Bytes capacity) { options_.receive_capacity = capacity; }
 
   // --- what it knows ---
@@ -78,16 +81,12 @@ class CreditSource {
   void settle(CreditAccount& account);
   bool may_have_more(const CreditAccount& account) const;
   void enqueue(CreditAccount& account);
-  void dequeue(CreditAccount& account);
   bool has_room(const CreditAccount& account, uint64_t bytes) const;
   void give(Nanos now, CreditAccount& account, uint64_t bytes);
   void begin_round(Nanos now);
   void end_round(Nanos now);
-  void take_round_trip(Nanos now);
-  void measure(Nanos now, CreditAccount& account);
   void wait_for(Nanos now, CreditAccount& account);
   void look_for_late(Nanos now);
-  Nanos patience() const;
   void stretch(BitsPerSec arrived, bool short_of_credit);
 
   static constexpr uint32_t kUnstretched = 8;
@@ -95,14 +94,10 @@ class CreditSource {
   CreditOptions options_;
   std::vector<CreditAccount*> members_;
   std::vector<CreditAccount*> active_;  // want more than has arrived
-  CreditAccount* first_ = nullptr;      // the queue of those that may be given more
-  CreditAccount* last_ = nullptr;
+  CreditQueue queue_;
   uint64_t outstanding_ = 0;
   std::vector<uint32_t> due_;  // what poll() names
-  Nanos ready_at_;             // the pacer: the next credit may be given
-  Nanos paced_at_ =
-      Nanos::never();  // when the pacer may give the next credit, if a sender waits for it
-  Nanos catch_up_;     // what a late timer may make good
+  CreditPacer pacer_;
   Nanos look_at_ = Nanos::never();  // for senders that are late
   bool announces_ = false;          // the allowance is smaller than the advertised one
   bool credit_was_short_ = false;   // a sender waited for credit when the round began
@@ -113,14 +108,7 @@ class CreditSource {
   int32_t repeated_part_ = 0;        // smoothed over rounds, of 1,024
   uint64_t ceiling_ = UINT64_MAX;    // of cap(), after losses
   uint32_t stretch_ = kUnstretched;  // of target(): part that the round trips do not explain
-  Nanos turn_;                       // from credit to payload, smoothed, queues included
-  Nanos deviation_;
-  Nanos least_rtt_ = Nanos::never();  // of all senders since least_since_, and in the time before
-  Nanos least_rtt_before_ = Nanos::never();
-  Nanos least_since_;
-  Nanos rtt_;                 // from credit to payload, over those that want something
-  Nanos averaged_at_;         // when rtt_ was found
-  size_t averaged_over_ = 0;  // number of those accounts
+  CreditRoundTrips round_trips_;
   ArrivalRate arrivals_;
 };
 

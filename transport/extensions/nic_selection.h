@@ -1,6 +1,6 @@
 // NicSelection: several NICs of a host in one connection: what is advertised of them, which of them
 // a packet leaves from and goes to, and the probes that find out which pairs reach each other. To
-// an address that answered no probe nothing but probes is sent (docs/security.md).
+// an address that answered no probe nothing but probes is sent (docs/explanation/security.md).
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // The state machine of a path: which state follows which event, and what the send controller does
-// then. docs/protocol.md shows the same table. PathHealth keeps the state of one path.
+// then. docs/explanation/protocol.md shows the same table. PathHealth keeps the state of one path.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // AckRules: when packets are acknowledged, as decision tables. A sender flags its packets by them,
-// a receiver decides by them how long an acknowledgement may wait for others. docs/protocol.md
-// shows the same tables. AckManager applies the receiver's half.
+// a receiver decides by them how long an acknowledgement may wait for others.
+// docs/explanation/protocol.md shows the tables. AckManager applies the receiver's half.
 #pragma once
 
 #include <algorithm>

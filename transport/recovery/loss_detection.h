@@ -1,6 +1,6 @@
-// LossDetector: finds lost packets of a path by its reorder window, adapts that window to spurious
-// losses, and drops old records. Losses that are declared together become one LossBatch. Driven by
-// the send controller.
+// LossDetector: lets a path's SentList (sent_bursts.h) find lost packets by a reorder window, makes
+// that window fit spurious losses, and drops old records. Losses found together become a LossBatch.
+// Driven by the send controller.
 #pragma once
 
 #include <algorithm>

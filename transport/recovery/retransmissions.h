@@ -1,5 +1,5 @@
-// Retransmissions: byte ranges of messages that were lost and wait for retransmission, first in,
-// first out. Entries come from a pool of the endpoint, so a connection without losses holds none.
+// Retransmissions: byte ranges of messages that were lost and wait, first in, first out, until
+// BurstSender sends them again. Entries come from the endpoint's pool; without losses it is empty.
 #pragma once
 
 #include <cstdint>

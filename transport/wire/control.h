@@ -14,7 +14,7 @@
 
 namespace heddle::transport {
 
-enum class FrameType : uint8_t {
+enum class FrameType : uint8_t {  // a new one is read in extensions/, see extension_set.h
   kPadding = 0,   // fills up to the packet's end
   kAck = 1,       // one path's acknowledgement
   kAckTimes = 2,  // precedes kAck frames: when this packet's acknowledgements were made; the window

@@ -14,6 +14,7 @@ extern const char* const kSimPage;
 extern const char* const kVerifyPage;
 extern const char* const kSizePage;
 extern const char* const kMonitorPage;
+extern const char* const kOverviewPage;
 // Catalogues of words, JSON: pages/words/.
 extern const char* const kWords_ja;  // NOLINT: named after the language's code
 

@@ -6,13 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/monitor/database_access.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/workload/chakra_output.h"
 #include "apps/cli/workload/recorded_job.h"
@@ -48,15 +48,6 @@ struct Options {
   recordings::ExportOptions to = {
       .url = {}, .credentials = {}, .database = "heddle", .job = {}, .replace = false};
 };
-
-// Not settings, which `heddle config show` prints.
-recordings::Credentials credentials_of_environment() {
-  const char* const user = std::getenv("HEDDLE_CLICKHOUSE_USER");
-  const char* const password = std::getenv("HEDDLE_CLICKHOUSE_PASSWORD");
-  recordings::Credentials made{user == nullptr ? "" : user, password == nullptr ? "" : password};
-  if (made.user.empty() && !made.password.empty()) made.user = "default";  // the server's
-  return made;
-}
 
 std::string name_of_folder(const std::string& folder) {
   std::error_code unknown;

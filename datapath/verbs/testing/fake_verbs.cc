@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <deque>
 #include <map>
 #include <utility>
@@ -62,7 +63,12 @@ struct FakeVerbs::Nic {
     made.pair.qp_num = number;
     return &made.pair;
   }
+  static bool busy() { return only()->busy_calls > 0 && only()->busy_calls-- > 0; }
+  static int modify_pair(ibv_qp* /*pair*/, ibv_qp_attr* /*attributes*/, int /*mask*/) {
+    return busy() ? EBUSY : 0;
+  }
   static int destroy_pair(ibv_qp* pair) {
+    if (busy()) return EBUSY;
     only()->pairs.erase(pair->qp_num);
     return 0;
   }
@@ -77,6 +83,25 @@ struct FakeVerbs::Nic {
     done.push_back(each);
   }
 
+  void end_write(ibv_wc_status status) {
+    const auto found = std::find_if(pairs.begin(), pairs.end(),
+                                    [](const auto& entry) { return !entry.second.writes.empty(); });
+    CHECK(found != pairs.end());
+    ibv_wc each{};
+    each.wr_id = found->second.writes.front().id;
+    each.status = status;
+    each.opcode = IBV_WC_RDMA_WRITE;
+    found->second.writes.pop_front();
+    done.push_back(each);
+  }
+  static int take_event(ibv_context* /*context*/, ibv_async_event* out) {
+    std::deque<ibv_event_type>& events = only()->events;
+    if (events.empty()) return -1;
+    out->event_type = events.front();
+    events.pop_front();
+    return 0;
+  }
+
   Descriptor reports{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
   Descriptor notifications{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
   ibv_device device{};
@@ -86,8 +111,10 @@ struct FakeVerbs::Nic {
   ibv_comp_channel channel{};
   ibv_cq queue{};
   std::deque<ibv_wc> done;
+  std::deque<ibv_event_type> events;
   std::map<uint32_t, Pair> pairs;  // that are alive
   uint32_t made = 0;
+  int busy_calls = 0;
   bool refuses_receives = false;
 };
 
@@ -97,6 +124,7 @@ FakeVerbs::FakeVerbs() : nic_(std::make_unique<Nic>()) {
   nic_->context.ops.poll_cq = &Nic::take_completions;
   nic_->context.ops.post_send = &Nic::post_writes;
   nic_->context.ops.post_recv = &Nic::post_receives;
+  nic_->context.ops.req_notify_cq = [](ibv_cq*, int) { return 0; };
   nic_->channel.fd = nic_->notifications.number();
   nic_->queue.context = &nic_->context;
   library_.get_device_list = [](int* count) {
@@ -119,13 +147,16 @@ FakeVerbs::FakeVerbs() : nic_(std::make_unique<Nic>()) {
   library_.dealloc_pd = [](ibv_pd*) { return 0; };
   library_.create_comp_channel = [](ibv_context*) { return &Nic::only()->channel; };
   library_.destroy_comp_channel = [](ibv_comp_channel*) { return 0; };
+  library_.get_cq_event = [](ibv_comp_channel*, ibv_cq**, void**) { return -1; };
   library_.create_cq = [](ibv_context*, int, void*, ibv_comp_channel*, int) {
     return &Nic::only()->queue;
   };
   library_.resize_cq = [](ibv_cq*, int) { return 0; };
   library_.destroy_cq = [](ibv_cq*) { return 0; };
+  library_.get_async_event = &Nic::take_event;
+  library_.ack_async_event = [](ibv_async_event*) {};
   library_.create_qp = &Nic::create_pair;
-  library_.modify_qp = [](ibv_qp*, ibv_qp_attr*, int) { return 0; };
+  library_.modify_qp = &Nic::modify_pair;
   library_.destroy_qp = &Nic::destroy_pair;
 }
 
@@ -150,16 +181,11 @@ std::vector<FakeVerbs::Write> FakeVerbs::writes() const {
   return all;
 }
 
-void FakeVerbs::complete_write() {
-  const auto found = std::find_if(nic_->pairs.begin(), nic_->pairs.end(),
-                                  [](const auto& entry) { return !entry.second.writes.empty(); });
-  CHECK(found != nic_->pairs.end());
-  ibv_wc done{};
-  done.wr_id = found->second.writes.front().id;
-  done.status = IBV_WC_SUCCESS;
-  done.opcode = IBV_WC_RDMA_WRITE;
-  found->second.writes.pop_front();
-  nic_->done.push_back(done);
+void FakeVerbs::complete_write() { nic_->end_write(IBV_WC_SUCCESS); }
+void FakeVerbs::fail_write() { nic_->end_write(IBV_WC_RETRY_EXC_ERR); }
+void FakeVerbs::report(int event) {
+  nic_->events.push_back(static_cast<ibv_event_type>(event));
+  CHECK(eventfd_write(nic_->reports.number(), 1) == 0);
 }
 
 void FakeVerbs::arrive(uint32_t queue_pair, uint32_t immediate) {
@@ -170,6 +196,7 @@ void FakeVerbs::arrive_without_immediate(uint32_t queue_pair) {
   nic_->arrive(queue_pair, IBV_WC_RECV, 0, 0x01020304);
 }
 
+void FakeVerbs::be_busy(int calls) { nic_->busy_calls = calls; }
 void FakeVerbs::refuse_receives() { nic_->refuses_receives = true; }
 
 }  // namespace heddle::datapath

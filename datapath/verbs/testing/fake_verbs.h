@@ -22,6 +22,7 @@ class FakeVerbs {
 
   // Must end before this.
   std::unique_ptr<VerbsDevice> open();
+  const VerbsLibrary& library() const { return library_; }
 
   size_t made() const;   // queue pairs, so far
   size_t alive() const;  // of them
@@ -35,10 +36,17 @@ class FakeVerbs {
   std::vector<Write> writes() const;
   // The oldest write ends well.
   void complete_write();
+  // The oldest write ends since the peer's NIC does not answer.
+  void fail_write();
+  // The driver reports an ibv_event_type; its descriptor stays readable from then on, as that of a
+  // device that is gone.
+  void report(int event);
 
   // A receive of this queue pair ends well: a write with an immediate, or a plain send of the peer.
   void arrive(uint32_t queue_pair, uint32_t immediate);
   void arrive_without_immediate(uint32_t queue_pair);
+  // This many calls that change or end a queue pair find it busy.
+  void be_busy(int calls);
   // From now on no queue takes a receive.
   void refuse_receives();
 

@@ -1,8 +1,10 @@
 // The contract suite over RC and UC queue pairs between the two devices of the virtual machine
-// (`heddle lab vm`), and the ends of queue pairs.
+// (`heddle lab vm`), and writes that are on the link when their buffer is given back.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -77,6 +79,76 @@ const auto kVariants = testing::Values(variant("rc_ipv4", RdmaMode::kReliable, f
                                        variant("rc_ipv6", RdmaMode::kReliable, true),
                                        variant("uc_ipv4", RdmaMode::kUnreliable, false));
 
+// A link so slow that a write is on it while the test acts: netem at the sender's end.
+class SlowLink {
+ public:
+  SlowLink() { run("tc qdisc replace dev h0 root netem delay 300ms limit 100000"); }
+  ~SlowLink() { run("tc qdisc delete dev h0 root"); }
+  SlowLink(const SlowLink&) = delete;
+  SlowLink& operator=(const SlowLink&) = delete;
+
+ private:
+  static void run(const char* command) { EXPECT_EQ(std::system(command), 0) << command; }
+};
+
+// Writes that are on the link when the buffer is given back to the application.
+class LateWrites : public ChunkContract {
+ public:
+  static constexpr uint64_t kLate = 100'000;  // where they would land
+
+  // A queue pair is connected, and a write of a whole chunk has left on the slow link. One before
+  // it shows that such a write lands where nothing prevents it.
+  bool open_late() {
+    if (!open_chunks(200'000)) return false;
+    write({.number = 0, .immediate = 1, .bytes = 1'000});
+    events(b(), 1);
+    link_.emplace();
+    write({.number = 1, .immediate = 2, .bytes = 1'000, .to = 50'000});
+    if (!untouched(50'000, 51'000)) ADD_FAILURE() << "the link is not slow";
+    events(b(), 1);
+    EXPECT_TRUE(holds(50'000, 1'000, 0));
+    write({.number = 2, .immediate = 3, .bytes = chunk_bytes(), .to = kLate});
+    return !HasFailure();
+  }
+  // What left before this has arrived.
+  void let_link_drain() {
+    send(row_of(1, 1, 0, 0));
+    EXPECT_EQ(collect(b(), 1).size(), 1u);
+    pair().wait_for(b(), millis(100));
+  }
+
+ private:
+  std::optional<SlowLink> link_;
+};
+
+TEST_P(LateWrites, OneThatWasFencedLandsNowhere) {
+  if (!open_late()) return;
+  b().fence({.connection = kAtB, .path = 0, .epoch = 1});
+  const auto fenced = events(b(), 1);
+  ASSERT_EQ(fenced.size(), 1u);
+  EXPECT_EQ(fenced[0].kind, transport::PlacedEventKind::kFenced);
+  let_link_drain();
+  EXPECT_TRUE(untouched(kLate, 200'000));
+  EXPECT_TRUE(events_now(b()).empty());
+}
+
+TEST_P(LateWrites, OneOfAConnectionThatIsOverLandsNowhere) {
+  if (!open_late()) return;
+  b().fence({.connection = kAtB, .path = transport::FenceRequest::kEveryPath, .epoch = 0});
+  EXPECT_EQ(events(b(), 1).size(), 1u);
+  let_link_drain();
+  EXPECT_TRUE(untouched(kLate, 200'000));
+  EXPECT_TRUE(events_now(b()).empty());
+}
+
+TEST_P(LateWrites, OneIntoARegionThatHasEndedLandsNowhere) {
+  if (!open_late()) return;
+  end_target();
+  let_link_drain();
+  EXPECT_TRUE(untouched(kLate, 200'000));
+}
+
+INSTANTIATE_TEST_SUITE_P(Verbs, LateWrites, kVariants, variant_name);
 INSTANTIATE_TEST_SUITE_P(Verbs, Contract, kVariants, variant_name);
 INSTANTIATE_TEST_SUITE_P(Verbs, ChunkContract, kVariants, variant_name);
 

@@ -17,9 +17,9 @@ class Mutant:
     tests: str = ""  # of another program, by which it is caught
 
 
-def of_agreement(name, breaks, original, mutated, tests="*MembershipAgreement*"):
-    return Mutant(name, "collectives/membership/membership_agreement.cc", breaks, original, mutated,
-                  program="collectives_test", tests=tests)
+def of_agreement(name, breaks, original, mutated, file="membership_agreement.cc"):
+    return Mutant(name, "collectives/membership/" + file, breaks, original, mutated,
+                  program="collectives_test", tests="*MembershipAgreement*")
 
 
 CONNECTION = "transport/connection/"
@@ -166,10 +166,10 @@ MUTANTS = [
 
     # --- the agreement on the ranks that are left ---
     of_agreement("promise_broken", "a rank accepts a proposal below one that it has promised",
-                 "  if (message.ballot < promised_)\n", "  if (message.ballot < Ballot{})\n"),
+                 "  if (message.ballot < acceptor_.promised()) {\n", "  if (message.ballot < Ballot{}) {\n"),
     of_agreement("accepted_set_forgotten", "a new leader proposes its own set although another may be decided",
-                 "    if (promise == promises_.end() || promise->second.accepted <= highest) continue;\n",
-                 "    continue;\n"),
+                 "    if (promise == latest_.end() || promise->second.accepted.ballot <= highest.ballot) continue;\n",
+                 "    continue;\n", "promises.cc"),
     of_agreement("half_is_a_quorum", "two halves of a network may both decide",
                  "  return twice > ranks.size() || (twice == ranks.size() && ranks.contains(0));",
                  "  return twice >= ranks.size();"),
@@ -179,11 +179,11 @@ MUTANTS = [
                  "  send_to_all({Kind::kDecided, {}, {}, ranks, newcomers});\n",
                  "  send(size_ - 1, {Kind::kDecided, {}, {}, ranks, newcomers});\n"),
     of_agreement("absent_leader_awaited", "a leader that lives and does not take part is waited for",
-                 "    passed_.insert(leader);  // its process lives, and does not take part\n",
+                 "    followed_.pass_over();  // its process lives, and does not take part\n",
                  "    return;\n"),
     of_agreement("late_rank_not_asked", "a rank that comes when a ballot has begun is not asked for its promise",
                  "    if (ready.contains(rank) || asked_.contains(rank)) continue;\n",
                  "    if (ready.contains(rank) || asked_.count() > 0) continue;\n"),
     of_agreement("newcomers_of_the_leader", "newcomers are taken in although a rank does not know them",
-                 "promise->second.newcomers != options_.newcomers) return 0;", "false) return 0;"),
+                 "promise->second.accepted.newcomers != newcomers_) return 0;", "false) return 0;", "promises.cc"),
 ]

@@ -1,7 +1,5 @@
-// A fabric as the text of a topology file, with slower links: what one machine can carry.
+// A fabric with slower links: what one machine can carry.
 #pragma once
-
-#include <string>
 
 #include "topology/topology.h"
 
@@ -11,7 +9,7 @@ namespace heddle::cli {
 // at least 1.
 double slowing_of(const topology::Topology& topology);
 
-// Hosts, switches and links one by one, without faults. Rates are divided by `slowing`.
-std::string slowed_text(const topology::Topology& topology, double slowing);
+// With the rates of its links divided by `slowing`; not below 1 kbit/s, which a file can name.
+topology::Topology slowed(topology::Topology topology, double slowing);
 
 }  // namespace heddle::cli

@@ -19,6 +19,7 @@
 #include "base/temporary_folder.h"
 #include "lab/lab.h"
 #include "lab/rights.h"
+#include "topology/file_text.h"
 #include "topology/job_text.h"
 
 namespace heddle::cli {
@@ -156,7 +157,7 @@ Result<std::string> fabric_file(const RecordedSetting& setting, const TrialOptio
                                 double slowing, const std::string& folder) {
   if (slowing <= 1 && !options.topology.empty()) return options.topology;
   std::string file = folder + "/fabric.toml";
-  const std::string text = slowed_text(setting.topology, slowing);
+  const std::string text = topology::topology_text(slowed(setting.topology, slowing));
   if (Result<void> written = write_text_file(file, text); !written) return fail(written.error());
   return file;
 }

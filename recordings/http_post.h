@@ -25,13 +25,15 @@ class HttpPost {
   // answer, which is included).
   Result<std::string> send(const std::string& text) const;
 
+  // For `curl -K`, which then sends what it reads from standard input. They hold the credentials.
+  std::string settings() const;
+
   // The address for messages: without credentials, those of the query included.
   std::string shown() const;
 
  private:
   HttpPost(std::string url, Credentials credentials)
       : url_(std::move(url)), credentials_(std::move(credentials)) {}
-  std::string settings() const;
 
   std::string url_;  // without credentials but in its query
   Credentials credentials_;

@@ -1,5 +1,5 @@
 // See http_post.h.
-#include "recordings/export/http_post.h"
+#include "recordings/http_post.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -1,11 +1,9 @@
-// Remote writes of the simulated datapath: chunks are split into packets of an RDMA MTU, whose
-// payload the NIC reads as they leave, land piece by piece in the receiver's memory without its
-// process, and are reported by events. A delayed piece lands late.
+// RemoteWrites: see remote_writes.h.
+#include "simulator/datapath/remote_writes.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "base/check.h"
-#include "simulator/sim_datapath.h"
+#include <optional>
 
 namespace heddle::simulator {
 
@@ -28,8 +26,12 @@ MemoryToken make_token(RegionId region, uint32_t generation) {
   return token;
 }
 
-// The largest RDMA MTU that fits, as drivers choose it.
-uint32_t rdma_mtu(uint32_t max_datagram_bytes) {
+// The largest RDMA MTU that fits the NICs' links, as drivers choose it.
+uint32_t rdma_mtu(const Network& network, const SimDatapathOptions& options) {
+  uint32_t max_datagram_bytes = network.max_datagram_bytes(options.nic);
+  for (const NicId nic : options.further_nics) {
+    max_datagram_bytes = std::max(max_datagram_bytes, network.max_datagram_bytes(nic));
+  }
   uint32_t mtu = 4'096;
   while (mtu > 256 && mtu + kWriteHeaderBytes > max_datagram_bytes) mtu /= 2;
   return mtu;
@@ -37,16 +39,30 @@ uint32_t rdma_mtu(uint32_t max_datagram_bytes) {
 
 }  // namespace
 
-MemoryToken SimDatapath::token(RegionId region) const {
-  const auto found = generations_.find(region);
-  if (options_.chunk_paths == 0 || found == generations_.end()) return {};
-  return make_token(region, found->second);
+RemoteWrites::RemoteWrites(Network& network, const SimDatapathOptions& options, HostMemory& memory,
+                           datapath::DatapathStatistics& statistics, Wakeup& wakeup)
+    : network_(network),
+      options_(options),
+      memory_(memory),
+      statistics_(statistics),
+      wakeup_(wakeup),
+      mtu_bytes_(rdma_mtu(network, options)),
+      sender_(network, options.chunks, *this),
+      agent_(network.add_agent(*this)) {}
+
+RemoteWrites::~RemoteWrites() { network_.remove_agent(agent_); }
+
+MemoryToken RemoteWrites::token(RegionId region) const {
+  const std::optional<uint32_t> generation = memory_.generation(region);
+  if (options_.chunk_paths == 0 || !generation) return {};
+  return make_token(region, *generation);
 }
 
-void SimDatapath::send_chunk(const TxBurst& burst) {
+// --- the sender ---
+
+void RemoteWrites::send(const TxBurst& burst, uint16_t from_port) {
   PacketStore& packets = network_.packets();
   const transport::ChunkWrite& write = *burst.write;
-  const uint32_t mtu = rdma_mtu(capabilities_.max_datagram_bytes);
   const bool named = is_virtual(burst.region) && burst.payload_bytes > 0;
   RemoteWrite piece;
   // The peer supplies the token: one of another length names no memory, and the peer's NIC rejects
@@ -61,15 +77,14 @@ void SimDatapath::send_chunk(const TxBurst& burst) {
   piece.immediate = write.immediate;
   piece.chunk_bytes = burst.payload_bytes;
   pieces_.clear();
-  for (uint32_t at = 0; at == 0 || at < burst.payload_bytes; at += mtu, ++piece.piece) {
-    const uint32_t bytes = std::min(mtu, burst.payload_bytes - at);
+  for (uint32_t at = 0; at == 0 || at < burst.payload_bytes; at += mtu_bytes_, ++piece.piece) {
+    const uint32_t bytes = std::min(mtu_bytes_, burst.payload_bytes - at);
     const PacketId id = packets.lend(kWriteHeaderBytes, bytes, named ? kUnknownBytes : kNoBytes, 0);
     Packet& packet = packets[id];
     packet.kind = PacketKind::kWrite;
     packet.from_nic = options_.nic;
     packet.to_nic = nic_of(burst.to);
-    packet.from_port =
-        static_cast<uint16_t>(nics_.front().send_base + options_.max_paths + burst.path);
+    packet.from_port = from_port;
     packet.to_port = burst.to.port;
     packet.path = burst.path;
     if (burst.ecn_capable && options_.ecn) packet.ecn = transport::Ecn::kEct0;
@@ -80,39 +95,38 @@ void SimDatapath::send_chunk(const TxBurst& burst) {
     pieces_.push_back(id);
   }
   ++statistics_.datagrams_sent;
-  const auto generation = generations_.find(burst.region);
-  chunk_sender_.send({burst.path,
-                      write.number,
-                      {burst.region, burst.offset, burst.payload_bytes},
-                      generation == generations_.end() ? 0 : generation->second},
-                     pieces_);
+  sender_.send({burst.path,
+                write.number,
+                {burst.region, burst.offset, burst.payload_bytes},
+                memory_.generation(burst.region).value_or(0)},
+               pieces_);
 }
 
-bool SimDatapath::handle_departure(PacketId id) {
+bool RemoteWrites::handle_departure(PacketId id) {
   Packet& packet = network_.packets()[id];
   if (packet.payload_bytes == 0) return true;
-  const ChunkSource* const source = chunk_sender_.source_of(packet);
+  const ChunkSource* const source = sender_.source_of(packet);
   if (source == nullptr) return false;
   const RegionId region = source->payload.region;
-  const auto registered = generations_.find(region);
-  if (registered == generations_.end() || registered->second != source->generation) return false;
-  const uint32_t mtu = rdma_mtu(capabilities_.max_datagram_bytes);
-  const uint64_t from = source->payload.offset + uint64_t{packet.write.piece} * mtu;
+  if (memory_.generation(region) != source->generation) return false;
+  const uint64_t from = source->payload.offset + uint64_t{packet.write.piece} * mtu_bytes_;
   if (is_virtual(region)) {
-    const Content content = content_of(region, from, packet.payload_bytes);
+    const Content content = memory_.content_of({region, from, packet.payload_bytes});
     packet.content = content.name;
     packet.content_at = content.at;
   } else {
     std::memcpy(network_.packets().bytes(packet) + kWriteHeaderBytes,
-                regions_.resolve({region, from, packet.payload_bytes}), packet.payload_bytes);
+                memory_.resolve({region, from, packet.payload_bytes}), packet.payload_bytes);
   }
   return true;
 }
 
-void SimDatapath::handle_write(PacketId id) {
+// --- the receiver ---
+
+void RemoteWrites::handle_write(PacketId id) {
   const Packet& packet = network_.packets()[id];
   const RemoteWrite& write = packet.write;
-  switch (chunk_receiver_.judge(packet)) {
+  switch (receiver_.judge(packet)) {
     case ChunkReceiver::Verdict::kStale:
       network_.count(Fate::kWriteStale, write.chunk);
       break;
@@ -122,7 +136,7 @@ void SimDatapath::handle_write(PacketId id) {
       break;
     case ChunkReceiver::Verdict::kGap:
       network_.count(Fate::kWriteGap, write.chunk);
-      if (write.reliable && chunk_receiver_.report_gap(packet)) acknowledge(packet, true);
+      if (write.reliable && receiver_.report_gap(packet)) acknowledge(packet, true);
       break;
     case ChunkReceiver::Verdict::kWrite:
       land(packet);
@@ -131,15 +145,15 @@ void SimDatapath::handle_write(PacketId id) {
   network_.packets().give_back(id);
 }
 
-void SimDatapath::land(const Packet& packet) {
+void RemoteWrites::land(const Packet& packet) {
   const RemoteWrite& write = packet.write;
   const bool written = write_piece(packet);
   if (!written || (write.last && events_.size() >= options_.chunk_events)) {
     network_.count(written ? Fate::kReceiveQueueFull : Fate::kWriteForbidden, write.chunk);
-    chunk_receiver_.reject(packet);
+    receiver_.reject(packet);
     return;
   }
-  chunk_receiver_.accept(packet);
+  receiver_.accept(packet);
   if (!write.last) return;
   PlacedEvent event;
   event.kind = PlacedEventKind::kArrived;
@@ -148,39 +162,35 @@ void SimDatapath::land(const Packet& packet) {
   event.immediate = write.immediate;
   event.bytes = write.chunk_bytes;
   event.from = address_of(packet.from_nic, packet.from_port);
-  event.at = now();
+  event.at = network_.now() + options_.clock_offset;
   ++statistics_.datagrams_received;
   push_event(event);
   if (write.reliable) acknowledge(packet, false);
 }
 
 // Writes one piece; false: its token names no registered memory, or a range outside of it.
-bool SimDatapath::write_piece(const Packet& packet) {
+bool RemoteWrites::write_piece(const Packet& packet) {
   const uint32_t bytes = packet.payload_bytes;
   if (bytes == 0) return true;
   const RegionId region = packet.write.region;
   const uint64_t offset = packet.write.offset;
-  const auto found = generations_.find(region);
-  if (found == generations_.end() || found->second != packet.write.generation) return false;
-  const uint64_t size =
-      is_virtual(region) ? network_.virtual_memory().bytes(region) : regions_.at(region).bytes;
+  if (memory_.generation(region) != packet.write.generation) return false;
+  const uint64_t size = memory_.bytes(region);
   if (offset > size || bytes > size - offset) return false;
-  const Content content = packet.is_virtual() ? Content{packet.content, packet.content_at, bytes}
-                                              : Content{kUnknownBytes, 0, bytes};
-  if (is_virtual(region)) {
-    network_.virtual_memory().write(region, offset, content);
-  } else if (packet.is_virtual()) {
-    fill(regions_.resolve({region, offset, bytes}), content);
+  if (packet.is_virtual()) {
+    memory_.write(region, offset, {packet.content, packet.content_at, bytes});
+  } else if (is_virtual(region)) {
+    memory_.write(region, offset, {kUnknownBytes, 0, bytes});
   } else {
-    std::memcpy(regions_.resolve({region, offset, bytes}),
+    std::memcpy(memory_.resolve({region, offset, bytes}),
                 network_.packets().bytes(packet) + kWriteHeaderBytes, bytes);
   }
   statistics_.payload_placed_bytes += bytes;
-  report_write(region, offset, bytes, false);
+  memory_.report_write({region, offset, bytes}, false);
   return true;
 }
 
-void SimDatapath::acknowledge(const Packet& packet, bool gap) {
+void RemoteWrites::acknowledge(const Packet& packet, bool gap) {
   PacketStore& packets = network_.packets();
   const PacketId id = packets.lend(kWriteHeaderBytes, 0, transport::kNoRegion, 0);
   Packet& ack = packets[id];
@@ -192,13 +202,13 @@ void SimDatapath::acknowledge(const Packet& packet, bool gap) {
   ack.path = packet.path;
   ack.write.to_connection = packet.write.from_connection;
   ack.write.epoch = packet.write.epoch;
-  ack.write.chunk = chunk_receiver_.next_chunk(packet);
+  ack.write.chunk = receiver_.next_chunk(packet);
   ack.write.gap = gap;
   std::memset(packets.bytes(ack), 0, kWriteHeaderBytes);
   network_.send(id);
 }
 
-void SimDatapath::handle_sent(const ChunkFate& fate) {
+void RemoteWrites::handle_sent(const ChunkFate& fate) {
   PlacedEvent event;
   event.kind = PlacedEventKind::kSent;
   event.connection = fate.connection;
@@ -209,21 +219,15 @@ void SimDatapath::handle_sent(const ChunkFate& fate) {
   push_event(event);
 }
 
-void SimDatapath::recall(const transport::RecallRequest& request) {
-  const Inside inside(call_observer_);
-  chunk_sender_.recall(request);
-}
-
-void SimDatapath::fence(const transport::FenceRequest& request) {
-  const Inside inside(call_observer_);
+void RemoteWrites::fence(const transport::FenceRequest& request) {
   fences_.push_back({network_.now() + options_.fence_takes, request});
   network_.schedule(agent_, fences_.front().at);
 }
 
-void SimDatapath::run(Nanos now_of_network) {
+void RemoteWrites::run(Nanos now_of_network) {
   while (!fences_.empty() && fences_.front().at <= now_of_network) {
     const transport::FenceRequest request = fences_.pop_front().request;
-    chunk_receiver_.fence(request);
+    receiver_.fence(request);
     PlacedEvent event;
     event.kind = PlacedEventKind::kFenced;
     event.connection = request.connection;
@@ -234,9 +238,9 @@ void SimDatapath::run(Nanos now_of_network) {
   if (!fences_.empty()) network_.schedule(agent_, fences_.front().at);
 }
 
-void SimDatapath::push_event(const PlacedEvent& event) {
+void RemoteWrites::push_event(const PlacedEvent& event) {
   events_.push_back(event);
-  if (wakeup_ != nullptr) wakeup_->handle_ready();
+  wakeup_.handle_ready();
 }
 
 }  // namespace heddle::simulator

@@ -1,0 +1,104 @@
+// See monitor_options.h.
+#include "apps/cli/monitor/monitor_options.h"
+
+#include <vector>
+
+#include "apps/cli/command_line/shared_options.h"
+#include "apps/cli/command_line/value_checks.h"
+
+namespace heddle::cli {
+namespace {
+
+// What a watch of one job alone has.
+std::vector<CLI::Option*> add_watch_options(CLI::App& command, MonitorOptions& options) {
+  auto* const hosts = add_hosts_option(command, options.hosts, "the job runs on these machines");
+  hosts->default_str("this one");
+  auto* const via = add_via_option(command, options.via)->capture_default_str()->needs(hosts);
+  auto* const copies = command
+                           .add_option("-o,--output", options.copies,
+                                       "the new folder for copies of their recordings")
+                           ->type_name("FOLDER")
+                           ->default_str("a temporary one")
+                           ->needs(hosts);
+  auto* const every =
+      command.add_option("--every", options.every, "time from one look to the next")
+          ->type_name("DURATION")
+          ->check(duration_value(millis(100)))
+          ->capture_default_str();
+  auto* const on_change =
+      command.add_option("--on-change", options.on_change, "run this for each change")
+          ->type_name("COMMAND");
+  return {hosts, via, copies, every, on_change};
+}
+
+std::vector<CLI::Option*> add_publish_options(CLI::App& command, MonitorOptions& options) {
+  auto* const publish = command.add_option("--publish", options.site.publish,
+                                           "publish faults, state and series to a server of NATS");
+  publish->type_name("ADDRESS");
+  auto* const name = command.add_option("--name", options.name, "of the job there")
+                         ->type_name("NAME")
+                         ->default_str("the folder's name");
+  auto* const state_every =
+      command.add_option("--state-every", options.site.state_every, "time between such states")
+          ->type_name("DURATION")
+          ->check(duration_value(millis(200)))
+          ->capture_default_str();
+  auto* const series_every =
+      command.add_option("--series-every", options.series_every, "interval of such series")
+          ->type_name("DURATION")
+          ->check(duration_value(seconds(1)))
+          ->capture_default_str();
+  auto* const store = command.add_option("--store", options.site.store,
+                                         "keep faults, state and series in a ClickHouse database");
+  store->type_name("ADDRESS");
+  return {publish, name, state_every, series_every, store};
+}
+
+std::vector<CLI::Option*> add_policy_options(CLI::App& command, MonitorOptions& options) {
+  auto* const policy =
+      command.add_option("--policy", options.policy, "what is done about which fault")
+          ->type_name("FILE");
+  auto* const act =
+      command.add_flag("--act", options.act, "do it, instead of printing what would be done")
+          ->needs(policy);
+  auto* const audit =
+      command.add_option("--audit", options.audit, "add each decision to this file")
+          ->type_name("FILE")
+          ->default_str("that of the policy")
+          ->needs(policy);
+  return {policy, act, audit};
+}
+
+}  // namespace
+
+void add_monitor_options(CLI::App& command, MonitorOptions& options) {
+  auto* const recording =
+      command
+          .add_option("recording", options.folder,
+                      "the folder in which the job is recorded; it need not be there yet")
+          ->type_name("RECORDING");
+  std::vector<CLI::Option*> of_one_job = add_watch_options(command, options);
+  command.add_option("--serve", options.serve, "show a page and metrics there")
+      ->type_name("[ADDRESS:]PORT")
+      ->check(listen_address_value());
+  for (CLI::Option* each : add_publish_options(command, options)) of_one_job.push_back(each);
+  command
+      .add_option("--nats-access", options.site.access, "user, password or token, and certificates")
+      ->type_name("FILE")
+      ->default_str("the environment");
+  for (CLI::Option* each : add_policy_options(command, options)) of_one_job.push_back(each);
+  auto* const all = command.add_option("--all", options.overview.address,
+                                       "show what the monitors of all jobs publish there");
+  all->type_name("ADDRESS")->excludes(recording);
+  for (CLI::Option* const each : of_one_job) all->excludes(each);
+  command
+      .add_option("--for", options.overview.span, "end after this time, with a table of all jobs")
+      ->type_name("DURATION")
+      ->check(duration_value(millis(100)))
+      ->default_str("until Ctrl-C")
+      ->needs(all);
+  add_json_option(command, options.json)
+      ->description("a line of JSON for each change on standard output");
+}
+
+}  // namespace heddle::cli

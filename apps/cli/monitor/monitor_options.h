@@ -1,0 +1,32 @@
+// What `heddle monitor` can be asked for on its command line.
+#pragma once
+
+#include <CLI/App.hpp>
+#include <string>
+
+#include "apps/cli/monitor/overview_run.h"
+#include "apps/cli/monitor/site_output.h"
+
+namespace heddle::cli {
+
+struct MonitorOptions {
+  std::string folder;
+  std::string hosts;
+  std::string via = "ssh";
+  std::string copies;
+  std::string every = "1s";
+  std::string serve;
+  std::string on_change;
+  std::string name;
+  std::string series_every = "10s";
+  SiteOptions site;
+  OverviewOptions overview;
+  std::string policy;
+  std::string audit;
+  bool act = false;
+  bool json = false;
+};
+
+void add_monitor_options(CLI::App& command, MonitorOptions& options);
+
+}  // namespace heddle::cli
