@@ -7,24 +7,16 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/nanos.h"
+#include "engine/plan_reader.h"
 #include "engine/route_plan.h"
 #include "transport/endpoint.h"
 
 namespace heddle::engine {
-
-// A file's identity and last change.
-struct FileMark {
-  uint64_t device = 0;
-  uint64_t number = 0;
-  uint64_t bytes = 0;
-  Nanos changed;
-
-  bool operator==(const FileMark&) const = default;
-};
 
 class PlanFollower {
  public:
@@ -39,27 +31,29 @@ class PlanFollower {
   // A connection opened, was accepted, or closed.
   void on_notice(Nanos now, const transport::Notice& notice, transport::Endpoint& endpoint);
   // Whether turn() is worth calling.
-  bool due(Nanos now) const { return next_found_ <= now || next_look_ <= now; }
+  bool due(Nanos now) const { return next_found_ <= now || next_look_ <= now || reading(); }
   void turn(Nanos now, transport::Endpoint& endpoint);
+  // Whether the file is being read again, on a thread of its own.
+  bool reading() const { return reader_ && reader_->reading(); }
 
  private:
   struct Followed {
-    const std::vector<PlannedRoute>* routes = nullptr;
+    const std::vector<PlannedRoute>* routes = nullptr;  // none: the plan has no flow to the peer
     transport::Address address;
     std::string peer;  // as text
     bool discovering = false;
     bool following = false;
   };
 
-  // Reads the file where it was replaced; what cannot be read leaves the plan as it is.
-  void read_again(Nanos now, transport::Endpoint& endpoint);
+  // Follows what was read of a replaced file; what cannot be read leaves the plan as it is.
+  void take_replaced(Nanos now, transport::Endpoint& endpoint);
   void discover(Nanos now, transport::ConnectionId id, Followed& followed,
                 transport::Endpoint& endpoint);
   void fit(Nanos now, transport::ConnectionId id, Followed& followed,
            const transport::FabricRoutes& found, transport::Endpoint& endpoint);
 
   std::string file_;
-  FileMark mark_;
+  std::unique_ptr<PlanReader> reader_;  // none: there is nothing to follow
   std::optional<RoutePlan> plan_;
   std::map<transport::ConnectionId, Followed> connections_;
   uint32_t discovering_ = 0;

@@ -1,9 +1,11 @@
 // A plan file that is replaced while connections follow it, as `heddle plan lease` does: read again
-// at the next look, and kept where the new one cannot be read.
+// at the next look, on a thread of its own, and kept where the new one cannot be read.
 #include "engine/plan_follower.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/document.h"
 #include "base/log.h"
@@ -41,6 +43,10 @@ class PlanFollowerTest : public testing::Test {
     testing::internal::CaptureStderr();
     EXPECT_TRUE(follower.due(at));
     follower.turn(at, endpoint_);
+    for (; follower.reading(); usleep(100)) {
+      EXPECT_TRUE(follower.due(at));
+      follower.turn(at, endpoint_);
+    }
     return testing::internal::GetCapturedStderr();
   }
   transport::Notice opened() const {
@@ -58,6 +64,7 @@ TEST_F(PlanFollowerTest, AReplacedFileIsReadAtTheNextLook) {
   write(plan_to("h1"));
   PlanFollower follower(PlanFollower::selector_with(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
+  EXPECT_THAT(look(follower, seconds(0)), Not(HasSubstr("read again")));
   EXPECT_FALSE(follower.due(seconds(59)));
   EXPECT_THAT(look(follower, seconds(60)), Not(HasSubstr("read again")));
   write(plan_to("h1"));
@@ -78,6 +85,59 @@ TEST_F(PlanFollowerTest, AFileThatCannotBeReadLeavesThePlan) {
   folder_.remove();
   EXPECT_THAT(look(follower, seconds(120)), HasSubstr("the plan from before is followed"));
   EXPECT_THAT(look(follower, seconds(180)), Not(HasSubstr("followed")));
+}
+
+TEST_F(PlanFollowerTest, WhatCannotBeReadIsReadAgainOnceItCan) {
+  write(plan_to("h1"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  write("half");
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("the plan from before is followed"));
+  write(plan_to("h2"));
+  EXPECT_THAT(look(follower, seconds(120)), HasSubstr("no flow to 192.0.2.1"));
+}
+
+TEST_F(PlanFollowerTest, APlanThatIsMissingAtTheStartIsReadLater) {
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  EXPECT_EQ(look(follower, seconds(0)), "");
+  write(plan_to("h1"));
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("it was replaced, and is read again"));
+  write(plan_to("h2"));
+  EXPECT_THAT(look(follower, seconds(120)), HasSubstr("no flow to 192.0.2.1"));
+}
+
+// The plan gets a flow to its peer while it is open.
+TEST_F(PlanFollowerTest, AConnectionWithoutAFlowIsFollowedOnceThePlanHasOne) {
+  write(plan_to("h2"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  look(follower, seconds(0));
+  write(plan_to("h1"));
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("read again"));
+  write(plan_to("h2"));
+  EXPECT_THAT(look(follower, seconds(120)), HasSubstr("no flow to 192.0.2.1:4791 any more"));
+}
+
+TEST_F(PlanFollowerTest, AFileReplacedWhileNoConnectionIsOpenIsReadWithTheFirst) {
+  write(plan_to("h1"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  write(plan_to("h2"));
+  follower.on_notice(seconds(500), opened(), endpoint_);
+  EXPECT_THAT(look(follower, seconds(500)), HasSubstr("no flow to 192.0.2.1"));
+}
+
+// Opening a pipe waits for its other end, and reading it for ever.
+TEST_F(PlanFollowerTest, APipeDoesNotBlock) {
+  ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
+  testing::internal::CaptureStderr();
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no regular file"));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  EXPECT_EQ(look(follower, seconds(0)), "");
+  ASSERT_EQ(unlink(file().c_str()), 0);
+  write(plan_to("h1"));
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("read again"));
 }
 
 }  // namespace
