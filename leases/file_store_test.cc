@@ -116,7 +116,10 @@ TEST_F(FileStoreTest, ManyAtOncePublishOneAfterAnother) {
       Result<Published> published = Published::kChanged;
       while (published.has_value() && *published == Published::kChanged) {
         const Result<Snapshot> snapshot = store->read();
-        if (!snapshot) continue;
+        if (!snapshot) {
+          ADD_FAILURE() << snapshot.error().message();
+          return;
+        }
         beside[i] = snapshot->live.size();
         published = store->publish(*snapshot, own);
       }
@@ -215,9 +218,47 @@ TEST_F(FileStoreTest, HalfALeaseKeepsItsNameForATimeToLive) {
 }
 
 TEST_F(FileStoreTest, DraftsOfKilledJobsAreRemoved) {
-  write(".a.0123.draft", "half");
+  const std::string draft = "." + std::string("a.b") + "." + new_holder() + ".draft";
+  write(draft, "half");
   publish(lease("b"));
-  EXPECT_FALSE(std::filesystem::exists(path(".a.0123.draft")));
+  EXPECT_FALSE(std::filesystem::exists(path(draft)));
+}
+
+// The folder may be a user's own, with files of that name.
+TEST_F(FileStoreTest, OtherDraftsStay) {
+  const std::string holder = new_holder();
+  const std::vector<std::string> others = {"chapter.draft",
+                                           ".draft",
+                                           ".a.draft",
+                                           ".a.0123.draft",
+                                           "a." + holder + ".draft",
+                                           ".draft.draft",
+                                           "..draft",
+                                           "." + holder + ".draft",
+                                           ".a b." + holder + ".draft"};
+  for (const std::string& each : others) write(each, "text");
+  const std::string folder = ".a." + new_holder() + ".draft";
+  const std::string link = ".b." + new_holder() + ".draft";
+  ASSERT_EQ(mkdir(path(folder).c_str(), 0700), 0);
+  ASSERT_EQ(symlink("chapter.draft", path(link).c_str()), 0);
+  publish(lease("b"));
+  for (const std::string& each : others) EXPECT_TRUE(std::filesystem::exists(path(each))) << each;
+  EXPECT_TRUE(std::filesystem::exists(path(folder)));
+  EXPECT_TRUE(std::filesystem::is_symlink(path(link)));
+}
+
+// Whatever the first user's umask.
+TEST_F(FileStoreTest, AllUsersCanLockAndRead) {
+  const mode_t before = umask(0077);
+  publish(lease("a"));
+  umask(before);
+  EXPECT_EQ(std::filesystem::status(path("lock")).permissions(), std::filesystem::perms{0666});
+  EXPECT_EQ(std::filesystem::status(path("a.lease")).permissions(), std::filesystem::perms{0644});
+}
+
+TEST_F(FileStoreTest, ReadersMakeNothing) {
+  ASSERT_TRUE(FileStore::open(folder_.path(), false).value()->read().has_value());
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
 }
 
 // A file size limit stands for a full disk: both fail in the middle of a write.

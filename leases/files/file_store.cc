@@ -73,6 +73,33 @@ Result<std::set<std::string>> names_with(const std::string& folder, std::string_
   return cannot_use(folder, error.value());
 }
 
+// Of write_draft(): ".JOB.HOLDER.draft", a regular file. Others may keep drafts of their own there.
+bool is_draft(const std::string& folder, const std::string& name) {
+  const size_t end = name.size() - kDraft.size();
+  const size_t point = name.rfind('.', end - 1);
+  if (name.front() != '.' || point == std::string::npos || point == 0) return false;
+  if (!check_job_name(name.substr(1, point - 1))) return false;
+  if (!is_holder(name.substr(point + 1, end - point - 1))) return false;
+  struct stat about {};
+  return lstat((folder + "/" + name).c_str(), &about) == 0 && S_ISREG(about.st_mode);
+}
+
+// Made by the first user for all others, whatever the umask. Kernels refuse O_CREAT for others'
+// files in folders that all may write to (fs.protected_regular).
+Descriptor open_lock(const std::string& path) {
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  constexpr int kTries = 3;  // it is made by another meanwhile
+  Descriptor file;
+  for (int i = 0; i < kTries; ++i) {
+    file = Descriptor(::open(path.c_str(), kFlags));
+    if (file.valid() || errno != ENOENT) return file;
+    file = Descriptor(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666));
+    if (file.valid() && fchmod(file.number(), 0666) == 0) return file;
+    if (errno != EEXIST) return file;
+  }
+  return file;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Store>> FileStore::open(const std::string& folder, bool make) {
@@ -93,8 +120,7 @@ Result<std::unique_ptr<Store>> FileStore::open(const std::string& folder, bool m
 // ends waits for it also after a signal.
 Result<Descriptor> FileStore::lock(bool ends) const {
   const std::string path = folder_ + kLock;
-  Descriptor file(
-      ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  Descriptor file = open_lock(path);
   struct stat about {};
   if (!file.valid() || fstat(file.number(), &about) != 0) return cannot_use(folder_, errno);
   if (!S_ISREG(about.st_mode)) {
@@ -122,16 +148,15 @@ Result<Descriptor> FileStore::lock(bool ends) const {
 }
 
 // The file server's clock: it sets the time of a file that is touched. Without the right to write
-// there it is the own clock.
+// there, or without a lock's file, it is the own clock.
 Result<Nanos> FileStore::now() const {
   const std::string path = folder_ + kLock;
-  const Descriptor file(
-      ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666));
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat about {};
   if (file.valid() && futimens(file.number(), nullptr) == 0 && fstat(file.number(), &about) == 0) {
     return time_of(about);
   }
-  if (errno == EACCES || errno == EPERM || errno == EROFS) return wall_now();
+  if (errno == EACCES || errno == EPERM || errno == EROFS || errno == ENOENT) return wall_now();
   return cannot_use(folder_, errno);
 }
 
@@ -148,7 +173,9 @@ std::optional<FileStore::Found> FileStore::find(const std::string& job, Nanos no
   // A file server's clock that was set back makes no lease older.
   found.age = std::max(now - time_of(about), Nanos{});
   const std::optional<std::string> text =
-      S_ISREG(about.st_mode) ? read_whole(found.file, params::kMostLeaseBytes) : std::nullopt;
+      S_ISREG(about.st_mode) && about.st_size <= static_cast<off_t>(params::kMostLeaseBytes)
+          ? read_whole(found.file, static_cast<size_t>(about.st_size))
+          : std::nullopt;
   if (!text) {
     found.why = S_ISREG(about.st_mode) ? "it is too long, or cannot be read" : "it is no file";
     return found;
@@ -208,8 +235,8 @@ Result<std::string> FileStore::write_draft(const Lease& lease) const {
   {
     const Descriptor file(
         ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
-    const bool written =
-        file.valid() && write_all(file.number(), text_of(lease)) && fsync(file.number()) == 0;
+    const bool written = file.valid() && fchmod(file.number(), 0644) == 0 &&
+                         write_all(file.number(), text_of(lease)) && fsync(file.number()) == 0;
     if (written) return draft;
     error = errno;
   }
@@ -234,7 +261,9 @@ Result<Published> FileStore::publish(const Snapshot& seen, const Lease& lease) {
   if (!locked) return fail(locked.error());
   // Those that wrote them held the lock, and are gone.
   if (const Result<std::set<std::string>> drafts = names_with(folder_, kDraft); drafts) {
-    for (const std::string& name : *drafts) unlink((folder_ + "/" + name).c_str());
+    for (const std::string& name : *drafts) {
+      if (is_draft(folder_, name)) unlink((folder_ + "/" + name).c_str());
+    }
   }
   const Result<std::string> draft = write_draft(lease);
   if (!draft) return fail(draft.error());
