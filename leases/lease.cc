@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +23,8 @@ constexpr size_t kMostName = 64;
 constexpr size_t kMostText = 256;  // of a host's or a link's name
 constexpr size_t kHolderDigits = 32;
 constexpr size_t kMostBusy = 16;
+constexpr double kMostBusyUs = 1e12;  // 11 days
+constexpr int kMostDepth = 3;         // an object with a list of lists or objects
 constexpr Nanos kMostTtl = seconds(86'400);
 
 Unexpected bad(const std::string& name, const std::string& why) {
@@ -45,9 +46,25 @@ std::optional<uint64_t> number(const json& object, const char* name, uint64_t mo
   return value <= most ? std::optional(value) : std::nullopt;
 }
 
-bool are_digits(const std::string& holder) {
-  return holder.size() == kHolderDigits &&
-         holder.find_first_not_of("0123456789abcdef") == std::string::npos;
+// Whether lists and objects are in each other more than `most` times: each level takes memory of
+// its own, so that a short text can need much.
+bool is_deeper_than(std::string_view text, int most) {
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char each = text[i];
+    if (quoted) {
+      if (each == '\\') ++i;
+      quoted = each != '"';
+    } else if (each == '"') {
+      quoted = true;
+    } else if (each == '{' || each == '[') {
+      if (++depth > most) return true;
+    } else if (each == '}' || each == ']') {
+      --depth;
+    }
+  }
+  return false;
 }
 
 // False: it is no list of pairs of numbers, by link.
@@ -74,7 +91,7 @@ bool read_busiest(const json& document, std::vector<BusyLink>& busiest) {
     const auto busy = each.find("busy_us");
     if (!name || busy == each.end() || !busy->is_number()) return false;
     busiest.push_back({*name, busy->get<double>()});
-    if (!std::isfinite(busiest.back().busy_us) || busiest.back().busy_us < 0) return false;
+    if (!(busiest.back().busy_us >= 0 && busiest.back().busy_us <= kMostBusyUs)) return false;
   }
   return true;
 }
@@ -103,6 +120,11 @@ std::string new_holder() {
   return holder;
 }
 
+bool is_holder(const std::string& text) {
+  return text.size() == kHolderDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 std::string own_host_name() {
   std::array<char, kMostText> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
@@ -113,7 +135,8 @@ std::string text_of(const Lease& lease) {
   for (const LinkBytes& each : lease.loads) loads.push_back({each.link, each.bytes});
   json busiest = json::array();
   for (const BusyLink& each : lease.busiest) {
-    busiest.push_back({{"link", each.name}, {"busy_us", each.busy_us}});
+    busiest.push_back(
+        {{"link", each.name}, {"busy_us", std::clamp(each.busy_us, 0.0, kMostBusyUs)}});
   }
   const json document = {{"version", kLeaseVersion},
                          {"job", lease.job},
@@ -132,6 +155,9 @@ std::string text_of(const Lease& lease) {
 }
 
 Result<Lease> parse_lease(const std::string& source, const std::string& name) {
+  if (is_deeper_than(source, kMostDepth)) {
+    return bad(name, "lists or objects are in each other more than 3 times");
+  }
   const json document = json::parse(source, nullptr, false);
   if (!document.is_object()) return bad(name, "it is no JSON object, or is cut off");
   const auto version = number(document, "version", UINT64_MAX);
@@ -146,7 +172,7 @@ Result<Lease> parse_lease(const std::string& source, const std::string& name) {
   const auto host = text(document, "host");
   const auto fabric = text(document, "fabric");
   if (!job || !check_job_name(*job)) return bad(name, "'job' is no name of a job");
-  if (!holder || !are_digits(*holder)) return bad(name, "'holder' has no 32 digits");
+  if (!holder || !is_holder(*holder)) return bad(name, "'holder' has no 32 digits");
   if (!host || !fabric) return bad(name, "'host' or 'fabric' is no short text");
   Lease lease{.job = *job, .holder = *holder, .host = *host, .fabric = *fabric};
   const auto process = number(document, "process", UINT32_MAX);

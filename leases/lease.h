@@ -23,14 +23,14 @@ struct LinkBytes {
 
 struct BusyLink {
   std::string name;    // "leaf0 -> spine1"
-  double busy_us = 0;  // that it takes for the bytes of this job
+  double busy_us = 0;  // that it takes for the bytes of this job, at most 1e12
 
   bool operator==(const BusyLink&) const = default;
 };
 
 struct Lease {
   std::string job;     // at most one lease a name
-  std::string holder;  // a secret of 128 random bits: equal to no other holder's
+  std::string holder;  // 128 random bits in 32 digits: equal to no other holder's
   std::string host;
   uint64_t process = 0;
   int64_t since_s = 0;            // since 1970, by the clock of the holder's host
@@ -51,6 +51,7 @@ Result<void> check_job_name(const std::string& name);
 
 // From the system's cryptographic generator.
 std::string new_holder();
+bool is_holder(const std::string& text);
 std::string own_host_name();
 
 std::string text_of(const Lease& lease);

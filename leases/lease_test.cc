@@ -63,6 +63,7 @@ TEST(Lease, ValuesOutOfRangeAreRefused) {
       {"loads", json::array({json::array({2, 2}), json::array({1, 2})})},
       {"loads", json::array({json::array({UINT64_MAX, 2})})},
       {"busiest", json::array({{{"link", "a"}, {"busy_us", -1}}})},
+      {"busiest", json::array({{{"link", "a"}, {"busy_us", 1.1e12}}})},
       {"busiest", json::array({5})},
   };
   for (const auto& [key, value] : wrong) {
@@ -75,6 +76,15 @@ TEST(Lease, AnotherVersionIsNamed) {
   const Result<Lease> lease = parse_lease(with("version", kLeaseVersion + 1), "a");
   ASSERT_FALSE(lease.has_value());
   EXPECT_EQ(lease.error().code, ErrorCode::kVersion);
+}
+
+// 32 MiB of brackets would take gigabytes.
+TEST(Lease, DeepTextIsRefused) {
+  const std::string deep = "{\"a\": " + std::string(1'000'000, '[');
+  const Result<Lease> lease = parse_lease(deep, "a");
+  ASSERT_FALSE(lease.has_value());
+  EXPECT_NE(lease.error().why.find("more than 3 times"), std::string::npos);
+  EXPECT_TRUE(parse_lease(with("host", "[[[[{{{{\"\\"), "a").has_value());
 }
 
 TEST(Lease, HoldersDiffer) {

@@ -71,7 +71,7 @@ class Tenant {
   std::string considered_;    // the others' leases beside which it was planned, or stayed
   std::string seen_version_;  // of the store, with the own lease; empty: not seen yet
   std::string holders_;       // the others when the moves were counted from zero
-  int moves_ = 0;  // since then
+  int moves_ = 0;             // since then
   size_t beside_ = 0;
   std::vector<std::string> notes_;
   double before_move_ = 0;
