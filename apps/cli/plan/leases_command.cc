@@ -83,7 +83,10 @@ int run_leases(const LeasesOptions& options) {
     return kCouldNotRun;
   }
   for (const std::string& each : snapshot->ignored) print_warning(each);
-  print(options.json ? document_of(*snapshot).dump(2) + "\n" : text_of(*snapshot));
+  // Names of foreign files may have any bytes.
+  print(options.json
+            ? document_of(*snapshot).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+            : text_of(*snapshot));
   return snapshot->ignored.empty() ? kDone : kFoundWrong;
 }
 
