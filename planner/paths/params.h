@@ -27,6 +27,9 @@ inline constexpr uint64_t kTriesOfLane = 60;
 // of them shares still meet the bound on full Clos fabrics. Range: 1 to 64.
 inline constexpr uint32_t kMostParts = 8;
 
+// Smaller shares of a lane are none. Chosen: 256 paths have 0.004 each. Range: 1e-5 to 1e-3.
+inline constexpr float kLeastShare = 1e-4F;
+
 // Exponent of a link's load over its goal in one step of prices, times the links of a route.
 // Generalized iterative scaling converges with 1; with 2 loads swing for ever where a lane's two
 // links carry the same lanes (a ring of leaves). Range: 0.5 to 1.9.
