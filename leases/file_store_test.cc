@@ -72,7 +72,7 @@ class FileStoreTest : public testing::Test {
     return jobs;
   }
   void publish(const Lease& lease) const {
-    const Result<Published> published = store_->publish(seen(), lease);
+    const Result<Published> published = store_->publish(seen(), lease, Claim::kFirst);
     ASSERT_TRUE(published.has_value()) << published.error().message();
     ASSERT_EQ(*published, Published::kDone);
   }
@@ -95,11 +95,11 @@ TEST_F(FileStoreTest, ALeaseIsThereUntilItIsReleased) {
 TEST_F(FileStoreTest, OfTwoAtOnceOneReadsAgain) {
   const Snapshot before = seen();
   publish(lease("a"));
-  Result<Published> late = open()->publish(before, lease("b"));
+  Result<Published> late = open()->publish(before, lease("b"), Claim::kFirst);
   ASSERT_TRUE(late.has_value());
   EXPECT_EQ(*late, Published::kChanged);
   EXPECT_THAT(jobs(), ElementsAre("a"));
-  late = open()->publish(seen(), lease("b"));
+  late = open()->publish(seen(), lease("b"), Claim::kFirst);
   ASSERT_TRUE(late.has_value());
   EXPECT_EQ(*late, Published::kDone);
 }
@@ -121,7 +121,7 @@ TEST_F(FileStoreTest, ManyAtOncePublishOneAfterAnother) {
           return;
         }
         beside[i] = snapshot->live.size();
-        published = store->publish(*snapshot, own);
+        published = store->publish(*snapshot, own, Claim::kFirst);
       }
       EXPECT_TRUE(published.has_value() && *published == Published::kDone);
     });
@@ -134,7 +134,7 @@ TEST_F(FileStoreTest, ManyAtOncePublishOneAfterAnother) {
 
 TEST_F(FileStoreTest, ANameHasOneHolder) {
   publish(lease("a"));
-  const Result<Published> second = store_->publish(seen(), lease("a"));
+  const Result<Published> second = store_->publish(seen(), lease("a"), Claim::kFirst);
   ASSERT_FALSE(second.has_value());
   EXPECT_EQ(second.error().code, ErrorCode::kInUse);
   EXPECT_THAT(second.error().why, HasSubstr("on here"));
@@ -163,7 +163,7 @@ TEST_F(FileStoreTest, ALateHolderNoticesAndLeavesItsSuccessorAlone) {
   ASSERT_TRUE(renewed.has_value());
   EXPECT_FALSE(*renewed);
   late.plans = 2;
-  const Result<Published> moved = store_->publish(seen(), late);
+  const Result<Published> moved = store_->publish(seen(), late, Claim::kNext);
   ASSERT_TRUE(moved.has_value());
   EXPECT_EQ(*moved, Published::kLost);
   ASSERT_TRUE(store_->release(late).has_value());
@@ -209,7 +209,7 @@ TEST_F(FileStoreTest, ForeignFilesAreIgnoredWithTheReason) {
 
 TEST_F(FileStoreTest, HalfALeaseKeepsItsNameForATimeToLive) {
   write("a.lease", text_of(lease("a")).substr(0, 40));
-  const Result<Published> published = store_->publish(seen(), lease("a"));
+  const Result<Published> published = store_->publish(seen(), lease("a"), Claim::kFirst);
   ASSERT_FALSE(published.has_value());
   EXPECT_EQ(published.error().code, ErrorCode::kInUse);
   age("a.lease", seconds(61));
@@ -269,7 +269,7 @@ TEST_F(FileStoreTest, WhatCannotBeWrittenLeavesNothing) {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{100, 100};
     setrlimit(RLIMIT_FSIZE, &limit);
-    const Result<Published> published = store_->publish(seen(), lease("b"));
+    const Result<Published> published = store_->publish(seen(), lease("b"), Claim::kFirst);
     _exit(!published && published.error().code == ErrorCode::kSystem ? 0 : 1);
   }
   int status = 0;

@@ -23,13 +23,19 @@ inline constexpr size_t kMostLeaseBytes = size_t{32} << 20;
 // etcd refuses requests above 1.5 MiB, and what its client prints, in base64, is read to 1 MiB.
 // Range: 1 to 700 KiB.
 inline constexpr size_t kMostEtcdBytes = size_t{600} << 10;
-// A command of etcd's client is ended after this time. Chosen: twice the client's own limit for a
-// server that does not answer. Range: 2 to 60 s.
+// A command of etcd's client is ended after this time, and after a third of the lease's time to
+// live, but not before the least. Chosen: twice the client's own limit for a server that does not
+// answer; half a second is a slow start of the client. Range: 2 to 60 s, and 0.2 to 2 s.
 inline constexpr Nanos kMostEtcdWait = seconds(10);
+inline constexpr Nanos kLeastEtcdWait = millis(500);
 
 // Others may publish while a plan is made, which is then made anew, at most this often: jobs that
 // start together publish one after another. Range: 10 to 1,000.
 inline constexpr int kMostAttempts = 100;
+
+// From then on the last plan is published as it is: other jobs publish faster than it is made. The
+// next turn plans anew. Range: 2 to 20.
+inline constexpr int kAttemptsWithPlan = 5;
 
 // A lease moves to other links where the most loaded of its links then takes this share less time.
 // Chosen: above what a plan differs by chance (bench/run plan). Range: 0.02 to 0.5.

@@ -16,12 +16,12 @@ constexpr std::string_view kEtcd = "etcd:";
 }  // namespace
 
 Result<std::unique_ptr<Store>> open_store(const std::string& place) {
-  if (place.starts_with(kEtcd)) return EtcdStore::open(place.substr(kEtcd.size()));
+  if (place.starts_with(kEtcd)) return EtcdStore::open(place.substr(kEtcd.size()), false);
   return FileStore::open(place, true);
 }
 
 Result<std::unique_ptr<Store>> open_store_to_read(const std::string& place) {
-  if (place.starts_with(kEtcd)) return EtcdStore::open(place.substr(kEtcd.size()));
+  if (place.starts_with(kEtcd)) return EtcdStore::open(place.substr(kEtcd.size()), true);
   return FileStore::open(place, false);
 }
 

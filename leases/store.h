@@ -27,7 +27,12 @@ struct Snapshot {
 enum class Published : uint8_t {
   kDone,
   kChanged,  // another job has published since the snapshot: read again, and plan anew
-  kLost,     // the lease was published before and is this holder's no longer
+  kLost,     // kNext: the lease is this holder's no longer
+};
+
+enum class Claim : uint8_t {
+  kFirst,  // the holder has no lease, or lost it
+  kNext,   // it has one, and publishes its next plan
 };
 
 class Store {
@@ -40,8 +45,9 @@ class Store {
   // Snapshot::version without the leases.
   virtual Result<std::string> version() = 0;
   // Publishes a lease, or its next plan, if nothing was published since `seen`. Its time to live
-  // begins. Errors: kInUse (another holder has the job's name), kExhausted (no space).
-  virtual Result<Published> publish(const Snapshot& seen, const Lease& lease) = 0;
+  // begins. Errors: kInUse (another holder has the job's name), kExhausted (no space); after others
+  // than these it may have been published.
+  virtual Result<Published> publish(const Snapshot& seen, const Lease& lease, Claim claim) = 0;
   // Its time to live begins anew. False: it has expired, or was removed or replaced; then nothing
   // is changed.
   virtual Result<bool> renew(const Lease& lease) = 0;

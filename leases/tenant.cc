@@ -22,6 +22,7 @@ namespace heddle::leases {
 namespace {
 
 constexpr size_t kBusiest = 3;
+constexpr const char* kNotConsidered = "?";  // no text of others_in()
 
 // "leaf0 -> spine1", or "leaf0 -> spine1 #1" for one of parallel cables.
 std::string name_of(const topology::Topology& topology, uint32_t link) {
@@ -73,6 +74,7 @@ std::string others_in(const Snapshot& snapshot, const std::string& own) {
 Tenant::Tenant(Store& store, const topology::Topology& topology, TenantSetting setting)
     : store_(store), topology_(topology), setting_(std::move(setting)) {
   lease_.job = setting_.job;
+  lease_.holder = new_holder();
   lease_.host = own_host_name();
   lease_.process = static_cast<uint64_t>(getpid());
   lease_.ttl = setting_.ttl;
@@ -144,51 +146,70 @@ void Tenant::adopt(Lease lease, planner::PathPlan plan, const Snapshot& seen) {
   considered_ = others_in(seen, lease_.holder);
 }
 
+Result<Published> Tenant::publish(const Snapshot& snapshot, const Lease& lease, Claim claim) {
+  Result<Published> published = store_.publish(snapshot, lease, claim);
+  if (!published && published.error().code != ErrorCode::kInUse) {
+    unsure_ = true;
+    lease_.plans = lease.plans;  // the next one has another number
+  }
+  if (published && *published == Published::kDone) unsure_ = false;
+  return published;
+}
+
 Result<void> Tenant::take() {
   if (Result<void> fits = check_job_name(lease_.job); !fits) return fits;
-  lease_.holder = new_holder();
-  lease_.plans = 1;
   lease_.since_s = wall_now() / seconds(1);
+  Lease lease;
+  planner::PathPlan plan;
+  Snapshot beside;
+  std::vector<double> others;
   for (int attempt = 0; attempt < params::kMostAttempts; ++attempt) {
     if (interrupted() != 0) {
       return fail(ErrorCode::kCancelled, "the lease '" + lease_.job + "' was not taken",
                   "a signal came", "");
     }
-    const Result<Snapshot> snapshot = store_.read();
+    Result<Snapshot> snapshot = store_.read();
     if (!snapshot) return fail(snapshot.error());
-    const Result<std::vector<double>> others = loads_of_others(*snapshot);
-    if (!others) return fail(others.error());
-    Result<planner::PathPlan> plan = plan_beside(*others);
-    if (!plan) return fail(plan.error());
-    Lease lease = lease_with(*plan);
-    const Result<Published> published = store_.publish(*snapshot, lease);
+    if (attempt < params::kAttemptsWithPlan) {
+      Result<std::vector<double>> loads = loads_of_others(*snapshot);
+      if (!loads) return fail(loads.error());
+      Result<planner::PathPlan> made = plan_beside(*loads);
+      if (!made) return fail(made.error());
+      others = std::move(*loads);
+      plan = std::move(*made);
+      lease = lease_with(plan);
+      beside = *snapshot;
+    }
+    const Result<Published> published = publish(*snapshot, lease, Claim::kFirst);
     if (!published) return fail(published.error());
     if (*published != Published::kDone) continue;
-    adopt(std::move(lease), std::move(*plan), *snapshot);
-    longest_ = planner::longest_of_own(topology_, own_loads(), *others);
+    adopt(std::move(lease), std::move(plan), beside);
+    longest_ = planner::longest_of_own(topology_, own_loads(), others);
     return {};
   }
   return fail(ErrorCode::kTimeout, "the lease '" + lease_.job + "' was not taken",
-              fmt::format("others published {} times while it was planned", params::kMostAttempts),
+              fmt::format("others published {} times meanwhile", params::kMostAttempts),
               "try again");
 }
 
 Result<Turn> Tenant::turn() {
-  if (lost_) return Turn::kLost;
+  if (lost_) return take_back();
   const Result<bool> held = store_.renew(lease_);
   if (!held) return fail(held.error());
   if (!*held) return take_anew();
-  const Result<std::string> version = store_.version();
-  if (!version) return fail(version.error());
-  if (*version == seen_version_) return Turn::kKept;
+  if (!unsure_) {
+    const Result<std::string> version = store_.version();
+    if (!version) return fail(version.error());
+    if (*version == seen_version_) return Turn::kKept;
+  }
   const Result<Snapshot> snapshot = store_.read();
   if (!snapshot) return fail(snapshot.error());
-  if (others_in(*snapshot, lease_.holder) != considered_) return consider(*snapshot);
+  if (unsure_ || others_in(*snapshot, lease_.holder) != considered_) return consider(*snapshot);
   seen_version_ = snapshot->version;
   return Turn::kKept;
 }
 
-// The others' leases are not those of the last plan.
+// The others' leases are not those of the last plan, or it is not known which plan is published.
 Result<Turn> Tenant::consider(const Snapshot& snapshot) {
   const Result<std::vector<double>> others = loads_of_others(snapshot);
   if (!others) return fail(others.error());
@@ -203,32 +224,67 @@ Result<Turn> Tenant::consider(const Snapshot& snapshot) {
     holders_ = std::move(holders);
     moves_ = 0;
   }
-  if (moves_ >= params::kMostMoves || then > now * (1 - params::kWorthMoving)) {
+  // False for times that are no numbers, too.
+  const bool moves = moves_ < params::kMostMoves && then < now * (1 - params::kWorthMoving);
+  if (!moves && !unsure_) {
     considered_ = others_in(snapshot, lease_.holder);
     seen_version_ = snapshot.version;
     longest_ = now;
     return Turn::kKept;
   }
+  if (!moves) {
+    lease = lease_;
+    *plan = plan_;
+  }
   ++lease.plans;
-  const Result<Published> published = store_.publish(snapshot, lease);
+  const Result<Published> published = publish(snapshot, lease, Claim::kNext);
   if (!published) return fail(published.error());
   if (*published == Published::kLost) return take_anew();
   if (*published == Published::kChanged) return Turn::kKept;  // the next turn looks again
   adopt(std::move(lease), std::move(*plan), snapshot);
+  longest_ = moves ? then : now;
+  if (!moves) return Turn::kKept;
   ++moves_;
   before_move_ = now;
-  longest_ = then;
   return Turn::kMoved;
 }
 
+// First the loads that the job has: it sends meanwhile, and others would plan without them. The
+// next turn considers another plan.
 Result<Turn> Tenant::take_anew() {
-  const Result<void> taken = take();
-  if (taken) return Turn::kTakenAnew;
-  if (taken.error().code != ErrorCode::kInUse) return fail(taken.error());
-  lost_ = true;
-  return Turn::kLost;
+  for (int attempt = 0; attempt < params::kMostAttempts; ++attempt) {
+    const Result<Snapshot> snapshot = store_.read();
+    if (!snapshot) return fail(snapshot.error());
+    Lease lease = lease_;
+    ++lease.plans;
+    const Result<Published> published = publish(*snapshot, lease, Claim::kFirst);
+    if (published && *published != Published::kDone) continue;
+    lost_ = !published && published.error().code == ErrorCode::kInUse;
+    if (lost_) {
+      static_cast<void>(store_.release(lease_));  // what the store keeps beside the lease
+      return Turn::kLost;
+    }
+    if (!published) return fail(published.error());
+    lease_ = std::move(lease);
+    considered_ = kNotConsidered;
+    seen_version_.clear();
+    return Turn::kTakenAnew;
+  }
+  return fail(ErrorCode::kTimeout, "the lease '" + lease_.job + "' was not taken anew",
+              fmt::format("others published {} times meanwhile", params::kMostAttempts), "");
 }
 
-Result<void> Tenant::release() { return lost_ ? Result<void>() : store_.release(lease_); }
+// Another holder has the job's name, until it ends.
+Result<Turn> Tenant::take_back() {
+  const Result<Snapshot> snapshot = store_.read();
+  if (!snapshot) return fail(snapshot.error());
+  for (const StoredLease& each : snapshot->live) {
+    if (each.lease.job == lease_.job && each.lease.holder != lease_.holder) return Turn::kLost;
+  }
+  return take_anew();
+}
+
+// The store removes only what is the holder's own.
+Result<void> Tenant::release() { return store_.release(lease_); }
 
 }  // namespace heddle::leases

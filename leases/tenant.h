@@ -27,7 +27,7 @@ struct TenantSetting {
 enum class Turn : uint8_t {
   kKept,       // renewed
   kMoved,      // renewed, with a new plan
-  kTakenAnew,  // it had expired or was removed, and is taken again with a new plan
+  kTakenAnew,  // it had expired or was removed, and is taken again with the plan as it is
   kLost,       // it had expired, and another holder has the job's name: nothing is published
 };
 
@@ -40,7 +40,7 @@ class Tenant {
   // no job may have; kTimeout where others publish all the time; kCancelled after a signal.
   Result<void> take();
   // To be called params::kRenewals times within the time to live. On errors the lease may live on:
-  // call it again. After kLost: kLost.
+  // call it again. After kLost: kLost, until the job's name is free again.
   Result<Turn> turn();
   Result<void> release();
 
@@ -61,7 +61,9 @@ class Tenant {
   std::vector<double> own_loads() const;
   void adopt(Lease lease, planner::PathPlan plan, const Snapshot& seen);
   Result<Turn> consider(const Snapshot& snapshot);
+  Result<Published> publish(const Snapshot& snapshot, const Lease& lease, Claim claim);
   Result<Turn> take_anew();
+  Result<Turn> take_back();
 
   Store& store_;
   const topology::Topology& topology_;
@@ -76,6 +78,7 @@ class Tenant {
   std::vector<std::string> notes_;
   double before_move_ = 0;
   double longest_ = 0;
+  bool unsure_ = false;  // whether what was published last is there: an answer did not come
   bool lost_ = false;
 };
 

@@ -36,10 +36,23 @@ class MemoryStore : public Store {
     return snapshot;
   }
   Result<std::string> version() override { return read()->version; }
-  Result<Published> publish(const Snapshot& seen, const Lease& lease) override {
+  Result<Published> publish(const Snapshot& seen, const Lease& lease, Claim claim) override {
+    if (busy_ > 0 && --busy_ > 0) {
+      Lease other = lease;
+      other.job = "busy";
+      other.holder = new_holder();
+      leases_["busy"] = other;
+    }
+    if (no_answers_ > 0 && --no_answers_ >= 0) {
+      static_cast<void>(stored(seen, lease, claim));
+      return fail(ErrorCode::kTimeout, "no answer", "", "");
+    }
+    return stored(seen, lease, claim);
+  }
+  Result<Published> stored(const Snapshot& seen, const Lease& lease, Claim claim) {
     const auto found = leases_.find(lease.job);
     const bool own = found != leases_.end() && found->second.holder == lease.holder;
-    if (lease.plans > 1 && !own) return Published::kLost;
+    if (claim == Claim::kNext && !own) return Published::kLost;
     if (found != leases_.end() && !own) return name_in_use(lease, {found->second, seconds(1)});
     if (*version() != seen.version) return Published::kChanged;
     leases_[lease.job] = lease;
@@ -54,8 +67,15 @@ class MemoryStore : public Store {
     return {};
   }
   void expire(const std::string& job) { leases_.erase(job); }
+  // The next publications are done, and their answers do not come.
+  void lose_answers(int count) { no_answers_ = count; }
+  // Another job publishes before each of the next ones.
+  void be_busy(int count) { busy_ = count; }
+  const Lease& at(const std::string& job) const { return leases_.at(job); }
 
  private:
+  int no_answers_ = 0;
+  int busy_ = 0;
   std::map<std::string, Lease> leases_;
 };
 
@@ -153,7 +173,9 @@ TEST_F(TenantTest, AHolderThatWasPausedTakesItsLeaseAnewOrLosesIt) {
   const std::string before = a->lease().holder;
   store_.expire("a");
   EXPECT_EQ(turned(*a), Turn::kTakenAnew);
-  EXPECT_NE(a->lease().holder, before);
+  EXPECT_EQ(a->lease().holder, before);
+  EXPECT_EQ(a->lease().plans, 2U);
+  EXPECT_EQ(store_.at("a"), a->lease());
   store_.expire("a");
   const auto successor = tenant("a", topology, {{1, 9}});
   taken(*successor);
@@ -161,6 +183,84 @@ TEST_F(TenantTest, AHolderThatWasPausedTakesItsLeaseAnewOrLosesIt) {
   EXPECT_EQ(turned(*a), Turn::kLost);
   EXPECT_TRUE(a->release().has_value());
   EXPECT_EQ(turned(*successor), Turn::kKept);
+  ASSERT_TRUE(successor->release().has_value());
+  EXPECT_EQ(turned(*a), Turn::kTakenAnew);
+  EXPECT_EQ(store_.at("a"), a->lease());
+}
+
+// A job whose publication was done and not answered must not take its own lease for another's.
+TEST_F(TenantTest, AnAnswerThatDoesNotComeLosesNoLease) {
+  const topology::Topology topology = fabric();
+  const auto big = tenant("big", topology, {{0, 8}, {1, 9}, {2, 10}}, 1'000'000'000);
+  const auto small = tenant("small", topology, {{3, 11}, {4, 12}});
+  taken(*big);
+  taken(*small);
+  ASSERT_TRUE(big->release().has_value());
+  store_.lose_answers(1);
+  EXPECT_FALSE(small->turn().has_value());
+  EXPECT_EQ(turned(*small), Turn::kMoved);
+  EXPECT_EQ(store_.at("small"), small->lease());
+  store_.expire("small");
+  store_.lose_answers(1);
+  EXPECT_FALSE(small->turn().has_value());
+  EXPECT_EQ(turned(*small), Turn::kKept);
+  EXPECT_EQ(store_.at("small"), small->lease());
+  EXPECT_EQ(small->lease().plans, 5U);  // each publication has another number
+}
+
+TEST_F(TenantTest, OthersThatPublishAllTheTimeDelayAJobOnlyForSomePlans) {
+  const topology::Topology topology = fabric();
+  const auto a = tenant("a", topology, {{0, 8}});
+  store_.be_busy(params::kMostAttempts + 1);
+  EXPECT_EQ(a->take().error().code, ErrorCode::kTimeout);
+  store_.be_busy(params::kAttemptsWithPlan + 3);
+  taken(*a);
+  EXPECT_EQ(store_.at("a"), a->lease());
+}
+
+// A job that was paused sends all the same: its loads come back before anything is planned.
+TEST_F(TenantTest, AJobThatTakesItsLeaseAnewPublishesTheLoadsThatItHas) {
+  const topology::Topology topology = fabric();
+  const auto big = tenant("big", topology, {{0, 8}, {1, 9}, {2, 10}}, 1'000'000'000);
+  const auto small = tenant("small", topology, {{3, 11}, {4, 12}});
+  taken(*big);
+  taken(*small);
+  const std::vector<LinkBytes> before = small->lease().loads;
+  const int64_t since = small->lease().since_s;
+  ASSERT_TRUE(big->release().has_value());
+  store_.expire("small");
+  EXPECT_EQ(turned(*small), Turn::kTakenAnew);
+  EXPECT_EQ(store_.at("small").loads, before);
+  EXPECT_EQ(store_.at("small").since_s, since);
+  EXPECT_EQ(turned(*small), Turn::kMoved);
+}
+
+// Links that no flow of the job takes, as hot as they may be, and shares of several routes.
+TEST_F(TenantTest, AHotLinkElsewhereDoesNotHideWhatAMoveGains) {
+  const topology::Topology topology = fabric();
+  const planner::Fabric links(topology, {});
+  TenantSetting setting{.job = "a",
+                        .ttl = seconds(60),
+                        .period = {},
+                        .demand = planner::demand_of_flows({}, topology),
+                        .options = {}};
+  for (uint32_t i = 0; i < 5; ++i) setting.demand.flows.push_back({i, 8 + i, 100'000'000});
+  setting.background = [&](const Snapshot&) {
+    std::vector<double> bytes(2 * topology.links.size());
+    for (const uint32_t link : links.links_from(3)) bytes[link] = 1e13;
+    return Result<std::vector<double>>(bytes);
+  };
+  const auto big = tenant("big", topology, {{5, 13}, {6, 14}, {7, 15}}, 1'000'000'000);
+  taken(*big);
+  Tenant a(store_, topology, setting);
+  taken(a);
+  EXPECT_NEAR(a.plan().planned.between_switches, a.longest(), a.longest() * 0.01);
+  ASSERT_TRUE(big->release().has_value());
+  EXPECT_EQ(turned(a), Turn::kMoved);
+  EXPECT_GT(a.plan().parts, 1U);
+  // Five flows over four spines.
+  const double rate = links.rate(links.links_from(0)[0]);
+  EXPECT_NEAR(a.longest(), 5 * 100e6 / 4 / rate, a.longest() * 0.02);
 }
 
 // The other job has three of four spines, so both flows are best on the fourth; when it is gone,

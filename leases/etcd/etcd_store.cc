@@ -23,6 +23,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kAll = "heddle/leases/";
 constexpr std::string_view kJobs = "heddle/leases/job/";
 constexpr const char* kTurn = "heddle/leases/turn";
 constexpr std::string_view kNoLease = "lease not found";
@@ -48,7 +49,7 @@ int64_t turn_of(const std::string& version) {
 
 }  // namespace
 
-Result<std::unique_ptr<Store>> EtcdStore::open(const std::string& endpoints) {
+Result<std::unique_ptr<Store>> EtcdStore::open(const std::string& endpoints, bool with_times) {
   const auto fits = [](char each) {
     return std::string_view(
                "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -57,7 +58,7 @@ Result<std::unique_ptr<Store>> EtcdStore::open(const std::string& endpoints) {
   };
   if (!endpoints.empty() && endpoints.front() != '-' &&
       std::all_of(endpoints.begin(), endpoints.end(), fits)) {
-    return std::unique_ptr<Store>(new EtcdStore(endpoints));
+    return std::unique_ptr<Store>(new EtcdStore(endpoints, with_times));
   }
   return fail(ErrorCode::kInvalid, "cannot use the store 'etcd:" + endpoints + "'",
               "it names no server", "give etcd:HOST:PORT, and others behind commas");
@@ -66,11 +67,11 @@ Result<std::unique_ptr<Store>> EtcdStore::open(const std::string& endpoints) {
 Result<std::string> EtcdStore::call(std::vector<std::string> words,
                                     const std::string& input) const {
   const std::string what = "cannot use the store 'etcd:" + endpoints_ + "'";
-  words.insert(words.begin(), {"etcdctl", "--endpoints=" + endpoints_, "--write-out=json"});
-  launch::CommandOptions options{.words = std::move(words),
-                                 .input = input,
-                                 .limit = params::kMostEtcdWait,
-                                 .keep_output = true};
+  // The client refuses options that its variables have too.
+  words.insert(words.begin(), {"env", "-u", "ETCDCTL_ENDPOINTS", "-u", "ETCDCTL_WRITE_OUT",
+                               "etcdctl", "--endpoints=" + endpoints_, "--write-out=json"});
+  launch::CommandOptions options{
+      .words = std::move(words), .input = input, .limit = limit_, .keep_output = true};
   auto command = launch::BackgroundCommand::start(options, steady_now());
   if (!command) return fail(command.error());
   std::optional<launch::CommandResult> ended;
@@ -82,7 +83,7 @@ Result<std::string> EtcdStore::call(std::vector<std::string> words,
   }
   if (ended->timed_out) {
     return fail(ErrorCode::kTimeout, what,
-                fmt::format("no answer within {:.0f} s", to_seconds(params::kMostEtcdWait)),
+                fmt::format("no answer within {:.1f} s", to_seconds(limit_)),
                 "see `etcdctl endpoint health`");
   }
   return fail(ErrorCode::kUnavailable, what, error_of_client(ended->last_error),
@@ -125,15 +126,24 @@ Result<EtcdStore::Key> EtcdStore::find(const std::string& job) const {
   return keys->empty() ? Key{} : std::move(keys->front());
 }
 
+Result<std::vector<EtcdStore::Key>> EtcdStore::keys() const {
+  return get({std::string(kAll), "--prefix", "--keys-only"});
+}
+
 Result<std::string> EtcdStore::version() {
-  // The turn first: what is published later than it is then not missed.
-  const Result<std::vector<Key>> turn = get({kTurn, "--keys-only"});
-  if (!turn) return fail(turn.error());
-  const Result<std::vector<Key>> jobs = get({std::string(kJobs), "--prefix", "--keys-only"});
-  if (!jobs) return fail(jobs.error());
-  std::string version = fmt::format("{};", turn->empty() ? 0 : turn->front().changed_at);
-  for (const Key& each : *jobs) version += fmt::format("{} {};", each.name, each.changed_at);
-  return version;
+  const Result<std::vector<Key>> keys = this->keys();
+  if (!keys) return fail(keys.error());
+  return version_of(*keys);
+}
+
+std::string EtcdStore::version_of(const std::vector<Key>& keys) {
+  int64_t turn = 0;
+  std::string jobs;
+  for (const Key& each : keys) {
+    if (each.name == kTurn) turn = each.changed_at;
+    if (each.name.starts_with(kJobs)) jobs += fmt::format("{} {};", each.name, each.changed_at);
+  }
+  return fmt::format("{};{}", turn, jobs);
 }
 
 Result<Nanos> EtcdStore::left(int64_t lease_id) const {
@@ -143,15 +153,19 @@ Result<Nanos> EtcdStore::left(int64_t lease_id) const {
   return seconds(std::max<int64_t>(number_at(*text, "/ttl").value_or(0), 0));
 }
 
+// What is published after its version was read makes publish() refuse the snapshot.
 Result<Snapshot> EtcdStore::read() {
+  const Result<std::vector<Key>> keys = this->keys();
+  if (!keys) return fail(keys.error());
   Snapshot snapshot;
-  Result<std::string> version = this->version();
-  if (!version) return fail(version.error());
-  snapshot.version = std::move(*version);
-  const Result<std::vector<Key>> names = get({std::string(kJobs), "--prefix", "--keys-only"});
-  if (!names) return fail(names.error());
-  for (const Key& name : *names) {
-    const std::string job = name.name.substr(std::min(kJobs.size(), name.name.size()));
+  snapshot.version = version_of(*keys);
+  std::erase_if(known_, [&keys](const auto& known) {
+    return std::none_of(keys->begin(), keys->end(),
+                        [&](const Key& each) { return each.name == known.first; });
+  });
+  for (const Key& name : *keys) {
+    if (!name.name.starts_with(kJobs)) continue;
+    const std::string job = name.name.substr(kJobs.size());
     const auto ignore = [&](const std::string& why) {
       snapshot.ignored.push_back(printable("key '" + name.name + "' is no lease: " + why));
     };
@@ -159,21 +173,38 @@ Result<Snapshot> EtcdStore::read() {
       ignore("its name is no job's");
       continue;
     }
-    const Result<Key> key = find(job);
-    if (!key) return fail(key.error());
-    if (key->changed_at == 0) continue;  // it has expired since
-    Result<Lease> lease = parse_lease(key->value, job);
-    if (!lease || lease->job != job || key->lease_id == 0) {
-      ignore(!lease              ? lease.error().why
-             : lease->job != job ? "it is the lease of '" + lease->job + "'"
-                                 : "it never expires");
+    const Result<const Known*> known = know(name, job);
+    if (!known) return fail(known.error());
+    if (*known == nullptr) continue;  // it has expired since
+    if (!(*known)->lease || name.lease_id == 0) {
+      ignore((*known)->lease ? "it never expires" : (*known)->why);
       continue;
     }
-    const Result<Nanos> left = this->left(key->lease_id);
+    const Lease& lease = *(*known)->lease;
+    const Result<Nanos> left = with_times_ ? this->left(name.lease_id) : lease.ttl;
     if (!left) return fail(left.error());
-    if (*left > Nanos{}) snapshot.live.push_back({std::move(*lease), *left});
+    if (*left > Nanos{}) snapshot.live.push_back({lease, *left});
   }
   return snapshot;
+}
+
+// Null: there is no such key any more.
+Result<const EtcdStore::Known*> EtcdStore::know(const Key& name, const std::string& job) {
+  Known& known = known_[name.name];
+  if (known.changed_at == name.changed_at) return &known;
+  const Result<Key> key = find(job);
+  if (!key) return fail(key.error());
+  if (key->changed_at == 0) return nullptr;
+  Result<Lease> lease = parse_lease(key->value, job);
+  known = {key->changed_at, std::nullopt, ""};
+  if (!lease) {
+    known.why = lease.error().why;
+  } else if (lease->job != job) {
+    known.why = "it is the lease of '" + lease->job + "'";
+  } else {
+    known.lease = std::move(*lease);
+  }
+  return &known;
 }
 
 Result<void> EtcdStore::grant(Nanos ttl) {
@@ -186,7 +217,7 @@ Result<void> EtcdStore::grant(Nanos ttl) {
               "it grants no lease", "see `etcdctl lease grant 60`");
 }
 
-Result<Published> EtcdStore::publish(const Snapshot& seen, const Lease& lease) {
+Result<Published> EtcdStore::publish(const Snapshot& seen, const Lease& lease, Claim claim) {
   const std::string text = text_of(lease);
   if (text.size() > params::kMostEtcdBytes) {
     return fail(
@@ -194,45 +225,46 @@ Result<Published> EtcdStore::publish(const Snapshot& seen, const Lease& lease) {
         fmt::format("it has {} bytes, and etcd takes {}", text.size(), params::kMostEtcdBytes),
         "give a folder as --store");
   }
-  const bool first = lease.plans == 1;
-  if (first && lease_id_ == 0) {
+  limit_ = std::clamp(lease.ttl / params::kRenewals, params::kLeastEtcdWait, params::kMostEtcdWait);
+  if (claim == Claim::kFirst && lease_id_ == 0) {
     if (Result<void> granted = grant(lease.ttl); !granted) return fail(granted.error());
   }
-  if (!first && changed_at_ == 0) return Published::kLost;
+  if (claim == Claim::kNext && changed_at_ == 0) return Published::kLost;
   const std::string key = key_of(lease.job);
   const std::string transaction = fmt::format(
       "mod(\"{0}\") = \"{1}\"\nmod(\"{2}\") = \"{3}\"\n\nput {2} {4} --lease={5:x}\nput {0} {6}\n\n"
       "get {0}\n\n",
-      kTurn, turn_of(seen.version), key, first ? 0 : changed_at_, quoted_for_client(text),
+      kTurn, turn_of(seen.version), key, changed_at_, quoted_for_client(text),
       static_cast<uint64_t>(lease_id_), lease.holder);
   const Result<std::string> done = call({"txn"}, transaction);
   if (!done && done.error().why.find(kNoLease) != std::string::npos) {
-    lease_id_ = 0;  // it expired while the plan was made
-    return first ? Published::kChanged : Published::kLost;
+    lease_id_ = changed_at_ = 0;  // it expired while the plan was made
+    return claim == Claim::kFirst ? Published::kChanged : Published::kLost;
   }
   if (!done) return fail(done.error());
   const json answer = json::parse(*done, nullptr, false);
-  if (!answer.is_object() || !answer.value("succeeded", false)) return refused(lease);
+  if (!answer.is_object() || !answer.value("succeeded", false)) return refused(lease, claim);
   changed_at_ = number_at(*done, "/header/revision").value_or(0);
   return Published::kDone;
 }
 
-// Why a transaction was not done.
-Result<Published> EtcdStore::refused(const Lease& lease) {
+// Why a transaction was not done. A key of the own holder was published by a call whose answer did
+// not come.
+Result<Published> EtcdStore::refused(const Lease& lease, Claim claim) {
   const Result<Key> key = find(lease.job);
   if (!key) return fail(key.error());
-  if (lease.plans > 1) {
-    return key->changed_at == changed_at_ ? Published::kChanged : Published::kLost;
+  const Result<Lease> is = parse_lease(key->value, lease.job);
+  if (is && is->holder == lease.holder) {
+    const bool same = *is == lease && key->lease_id == lease_id_;
+    const bool unknown = std::exchange(changed_at_, key->changed_at) != key->changed_at;
+    return same && unknown ? Published::kDone : Published::kChanged;
   }
+  changed_at_ = 0;
+  if (claim == Claim::kNext) return Published::kLost;
   if (key->changed_at == 0) return Published::kChanged;
-  const Result<Lease> other = parse_lease(key->value, lease.job);
-  if (other && other->holder == lease.holder) {  // done by a call whose answer did not come
-    changed_at_ = key->changed_at;
-    return Published::kDone;
-  }
-  if (other) return name_in_use(lease, {*other, left(key->lease_id).value_or(other->ttl)});
+  if (is) return name_in_use(lease, {*is, left(key->lease_id).value_or(is->ttl)});
   return fail(ErrorCode::kInUse, "cannot take the lease '" + lease.job + "'",
-              "etcd has a key that is no lease: " + other.error().why,
+              "etcd has a key that is no lease: " + is.error().why,
               "choose another name with --job, or remove the key " + key_of(lease.job));
 }
 
@@ -245,11 +277,17 @@ Result<bool> EtcdStore::renew(const Lease& lease) {
     return false;
   }
   if (!kept) return fail(kept.error());
-  const Result<Key> key = find(lease.job);
-  if (!key) return fail(key.error());
-  if (key->changed_at == changed_at_ && key->lease_id == lease_id_) return true;
-  changed_at_ = 0;
-  return false;
+  const Result<std::vector<Key>> keys = get({key_of(lease.job), "--keys-only"});
+  if (!keys) return fail(keys.error());
+  const Key key = keys->empty() ? Key{} : keys->front();
+  if (changed_at_ != 0 && key.changed_at == changed_at_ && key.lease_id == lease_id_) return true;
+  // Published by a call whose answer did not come.
+  const Result<Key> whole = find(lease.job);
+  if (!whole) return fail(whole.error());
+  const Result<Lease> is = parse_lease(whole->value, lease.job);
+  const bool own = is && is->holder == lease.holder && whole->lease_id == lease_id_;
+  changed_at_ = own ? whole->changed_at : 0;
+  return own;
 }
 
 // Only the own key has the own etcd lease, and goes with it.

@@ -256,7 +256,7 @@ void FileStore::sweep(Nanos now) const {
   }
 }
 
-Result<Published> FileStore::publish(const Snapshot& seen, const Lease& lease) {
+Result<Published> FileStore::publish(const Snapshot& seen, const Lease& lease, Claim claim) {
   const Result<Descriptor> locked = lock();
   if (!locked) return fail(locked.error());
   // Those that wrote them held the lock, and are gone.
@@ -267,14 +267,14 @@ Result<Published> FileStore::publish(const Snapshot& seen, const Lease& lease) {
   }
   const Result<std::string> draft = write_draft(lease);
   if (!draft) return fail(draft.error());
-  Result<Published> published = replace(seen, lease, *draft);
+  Result<Published> published = replace(seen, {lease, claim, *draft});
   if (!published || *published != Published::kDone) unlink(draft->c_str());
   return published;
 }
 
 // Under the lock.
-Result<Published> FileStore::replace(const Snapshot& seen, const Lease& lease,
-                                     const std::string& draft) {
+Result<Published> FileStore::replace(const Snapshot& seen, const Draft& draft) {
+  const Lease& lease = draft.lease;
   const Result<Nanos> time = now();
   if (!time) return fail(time.error());
   sweep(*time);
@@ -282,7 +282,7 @@ Result<Published> FileStore::replace(const Snapshot& seen, const Lease& lease,
   if (!is) return fail(is.error());
   const std::optional<Found> found = find(lease.job, *time);
   const bool own = found && found->lease && found->lease->holder == lease.holder;
-  if (lease.plans > 1 && !own) return Published::kLost;
+  if (draft.claim == Claim::kNext && !own) return Published::kLost;
   if (found && !own && found->live()) {
     return name_in_use(lease, {*found->lease, found->lease->ttl - found->age});
   }
@@ -294,7 +294,7 @@ Result<Published> FileStore::replace(const Snapshot& seen, const Lease& lease,
   }
   if (is->version != seen.version) return Published::kChanged;
   const Descriptor folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (std::rename(draft.c_str(), path_of(lease.job).c_str()) != 0)
+  if (std::rename(draft.path.c_str(), path_of(lease.job).c_str()) != 0)
     return cannot_use(folder_, errno);
   if (folder.valid()) fsync(folder.number());
   return Published::kDone;

@@ -19,7 +19,7 @@ class FileStore : public Store {
 
   Result<Snapshot> read() override;
   Result<std::string> version() override;
-  Result<Published> publish(const Snapshot& seen, const Lease& lease) override;
+  Result<Published> publish(const Snapshot& seen, const Lease& lease, Claim claim) override;
   Result<bool> renew(const Lease& lease) override;
   Result<void> release(const Lease& lease) override;
 
@@ -33,6 +33,12 @@ class FileStore : public Store {
     bool live() const { return lease && age < lease->ttl; }
   };
 
+  struct Draft {
+    const Lease& lease;
+    Claim claim;
+    std::string path;
+  };
+
   explicit FileStore(std::string folder) : folder_(std::move(folder)) {}
   std::string path_of(const std::string& job) const { return folder_ + "/" + job + ".lease"; }
   Result<Descriptor> lock(bool ends = false) const;
@@ -40,7 +46,7 @@ class FileStore : public Store {
   Result<Snapshot> read_at(Nanos now) const;
   std::optional<Found> find(const std::string& job, Nanos now) const;
   Result<std::string> write_draft(const Lease& lease) const;
-  Result<Published> replace(const Snapshot& seen, const Lease& lease, const std::string& draft);
+  Result<Published> replace(const Snapshot& seen, const Draft& draft);
   void sweep(Nanos now) const;
 
   std::string folder_;
