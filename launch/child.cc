@@ -2,9 +2,7 @@
 #include "launch/child.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,8 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/clocks.h"
-#include "base/descriptor.h"
 #include "base/exec.h"
 #include "base/interrupt.h"
 
@@ -77,33 +73,10 @@ std::string start_failure(int pipe) {
   return got > 0 ? std::string(text.data(), static_cast<size_t>(got)) : "";
 }
 
-// An end is seen this late at most on kernels without descriptors of processes (before 5.3).
-constexpr Nanos kEndPoll = millis(50);
-
-int wait_for(pid_t process, const Beside& beside) {
-  int status = 0;
-  const Descriptor end(beside.turn ? static_cast<int>(syscall(SYS_pidfd_open, process, 0)) : -1);
-  Nanos next = steady_now() + beside.interval;
-  while (true) {
-    const pid_t ended = waitpid(process, &status, beside.turn ? WNOHANG : 0);
-    if (ended == process || (ended < 0 && errno != EINTR)) return status;
-    if (!beside.turn) continue;
-    const Nanos now = steady_now();
-    if (now >= next) {
-      beside.turn();
-      next = steady_now() + beside.interval;
-      continue;
-    }
-    const Nanos left = end.valid() ? next - now : std::min(next - now, kEndPoll);
-    pollfd waits{end.number(), POLLIN, 0};
-    poll(&waits, 1, static_cast<int>(std::min<int64_t>(left / millis(1) + 1, 60'000)));
-  }
-}
-
 }  // namespace
 
-ChildEnd run_child(const std::vector<std::string>& words, const std::vector<std::string>& settings,
-                   const Beside& beside) {
+ChildEnd run_child(const std::vector<std::string>& words,
+                   const std::vector<std::string>& settings) {
   const std::string what = "cannot run " + words.front();
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) {
@@ -132,7 +105,8 @@ ChildEnd run_child(const std::vector<std::string>& words, const std::vector<std:
   const std::string failure = start_failure(report[0]);
   close(report[0]);
   if (const int number = interrupted(); number != 0) kill(process, number);
-  const int status = wait_for(process, beside);
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
   child().store(0);
   const int ended = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   if (failure.empty()) return {ended, std::nullopt};

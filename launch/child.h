@@ -1,12 +1,10 @@
 // A command that runs as this program's only child, as a shell would run it.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "base/nanos.h"
 #include "base/result.h"
 
 namespace heddle::launch {
@@ -18,15 +16,8 @@ struct ChildEnd {
   std::optional<Error> failure;
 };
 
-// What this program does while the command runs: `turn`, once an interval. None: it waits.
-struct Beside {
-  Nanos interval;
-  std::function<void()> turn;
-};
-
 // Runs `words` with `settings` ("NAME=value") added to the environment, to its end. Signals that
 // ask this program to end are passed on, also one that came before (base/interrupt.h).
-ChildEnd run_child(const std::vector<std::string>& words, const std::vector<std::string>& settings,
-                   const Beside& beside = {});
+ChildEnd run_child(const std::vector<std::string>& words, const std::vector<std::string>& settings);
 
 }  // namespace heddle::launch

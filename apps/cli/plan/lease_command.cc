@@ -2,7 +2,11 @@
 #include "apps/cli/plan/lease_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +18,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/plan/lease_turns.h"
 #include "apps/cli/plan/plan_file.h"
 #include "apps/cli/plan/plan_inputs.h"
 #include "apps/cli/terminal.h"
@@ -50,9 +55,19 @@ struct LeaseOptions {
   std::vector<std::string> words;
 };
 
+// What is done to a lease at its end. Chosen: above the longest wait for a store's lock. Range: 10
+// to 60 s.
+constexpr Nanos kMostEnd = seconds(15);
+
 int own_failure(const Error& error) {
   print_error(error);
   return kProgramFailed;
+}
+
+// Loads of other jobs may be any number.
+std::string time_text(double ns) {
+  constexpr double kMost = 9e18;
+  return duration_text(nanos(static_cast<int64_t>(std::clamp(ns, 0.0, kMost))));
 }
 
 // What counters forecast, without what leases have planned.
@@ -97,36 +112,13 @@ class LeasedJob {
   // Renews the lease, and says what has changed.
   void turn() {
     const Result<leases::Turn> turn = tenant_.turn();
-    if (!turn) return warn_of(turn.error());
-    warned_ = false;
-    const std::string& job = tenant_.lease().job;
-    switch (*turn) {
-      case leases::Turn::kKept:
-        return;
-      case leases::Turn::kMoved:
-        print_progress(
-            fmt::format("lease '{}': moved, the most loaded link takes {} instead of {}", job,
-                        duration_text(nanos(static_cast<int64_t>(tenant_.longest()))),
-                        duration_text(nanos(static_cast<int64_t>(tenant_.longest_before_move())))));
-        break;
-      case leases::Turn::kTakenAnew:
-        print_warning(
-            fmt::format("the lease '{}' was lost: it was not renewed in time, or was "
-                        "removed. It is taken again with a new plan",
-                        job));
-        break;
-      case leases::Turn::kLost:
-        if (!std::exchange(lost_, true)) {
-          print_warning(
-              fmt::format("the lease '{}' is lost: it was not renewed in time, and "
-                          "another job has the name now. The command runs on, and no "
-                          "job takes its links into account",
-                          job));
-        }
-        return;
+    if (turn) {
+      warned_ = false;
+      say(*turn);
+    } else {
+      warn_of(turn.error());
     }
-    if (Result<void> written = write_plan(); !written) print_warning(written.error().message());
-    print_state();
+    if (owed_) write_owed();
   }
   void end() {
     if (Result<void> released = tenant_.release(); !released) {
@@ -135,6 +127,45 @@ class LeasedJob {
   }
 
  private:
+  void say(leases::Turn turn) {
+    const std::string& job = tenant_.lease().job;
+    switch (turn) {
+      case leases::Turn::kKept:
+        return;
+      case leases::Turn::kMoved:
+        owed_ = true;
+        print_progress(fmt::format("lease '{}': moved, the most loaded link takes {} instead of {}",
+                                   job, time_text(tenant_.longest()),
+                                   time_text(tenant_.longest_before_move())));
+        print_state();
+        return;
+      case leases::Turn::kTakenAnew:
+        lost_ = false;
+        print_warning(
+            fmt::format("the lease '{}' was lost: it was not renewed in time, or was "
+                        "removed. It is taken again",
+                        job));
+        return;
+      case leases::Turn::kLost:
+        if (std::exchange(lost_, true)) return;
+        print_warning(
+            fmt::format("the lease '{}' is lost: it was not renewed in time, and "
+                        "another job has the name now. The command runs on, and no "
+                        "job takes its links into account until the name is free",
+                        job));
+        return;
+    }
+  }
+  // The lease has another plan than the file. Once while it lasts.
+  void write_owed() {
+    const Result<void> written = write_plan();
+    owed_ = !written;
+    if (owed_ && !unwritten_) print_warning(written.error().message());
+    if (!owed_ && unwritten_) {
+      print_progress(fmt::format("lease '{}': its plan is written", tenant_.lease().job));
+    }
+    unwritten_ = owed_;
+  }
   Result<void> write_plan() const {
     const std::string document =
         plan_document({tenant_.plan(), read_.demand, read_.topology, read_.options.failed_links,
@@ -158,8 +189,12 @@ class LeasedJob {
     print_progress(fmt::format(
         "lease '{}': planned beside {}; the most loaded link takes {} with ECMP, {} with the plan",
         tenant_.lease().job, counted_text(tenant_.beside(), "other job"),
-        duration_text(nanos(static_cast<int64_t>(plan.ecmp.longest()))),
-        duration_text(nanos(static_cast<int64_t>(plan.planned.longest())))));
+        time_text(plan.ecmp.longest()), time_text(tenant_.longest())));
+    if (plan.unreachable == 0) return;
+    const std::string parts = counted_text(plan.unreachable, "part") + " of flows";
+    const std::string note = fmt::format(
+        "{} cannot reach their receivers over links that work, and are not planned", parts);
+    if (noted_.insert(note).second) print_warning(note);
   }
   // Once while it lasts.
   void warn_of(const Error& error) {
@@ -176,6 +211,8 @@ class LeasedJob {
   std::set<std::string> noted_;
   bool warned_ = false;
   bool lost_ = false;
+  bool owed_ = false;       // the file does not have the plan of the lease
+  bool unwritten_ = false;  // and was said not to
 };
 
 Result<leases::TenantSetting> setting_of(const LeaseOptions& options, const ReadPlanInputs& read) {
@@ -208,46 +245,88 @@ Result<std::string> plan_file_of(const LeaseOptions& options, TemporaryFolder& o
   return own.path() + "/plan.json";
 }
 
-Result<int> hold_lease(const LeaseOptions& options) {
-  catch_interrupts();
-  const Result<ReadPlanInputs> read = read_plan_inputs(options.inputs);
+// All that turns use: they may hang in a store when the command has ended.
+struct Held {
+  ReadPlanInputs read;
+  std::unique_ptr<leases::Store> store;
+  std::optional<LeasedBackground> background;
+  std::optional<leases::Tenant> tenant;
+  std::optional<LeasedJob> job;
+  TemporaryFolder own;
+  std::string file;
+};
+
+Result<std::shared_ptr<Held>> take_lease(const LeaseOptions& options) {
+  auto held = std::make_shared<Held>();
+  Result<ReadPlanInputs> read = read_plan_inputs(options.inputs);
   if (!read) return fail(read.error());
-  for (const std::string& note : read->notes) print_warning(note);
-  if (read->addresses.empty()) {
+  held->read = std::move(*read);
+  for (const std::string& note : held->read.notes) print_warning(note);
+  if (held->read.addresses.empty()) {
     print_warning("without --addresses no connection of a real network can follow the plan");
   }
-  Result<leases::TenantSetting> setting = setting_of(options, *read);
+  Result<leases::TenantSetting> setting = setting_of(options, held->read);
   if (!setting) return fail(setting.error());
-  const Nanos interval = setting->ttl / leases::params::kRenewals;
-  const Result<std::unique_ptr<leases::Store>> store = leases::open_store(options.store);
+  Result<std::unique_ptr<leases::Store>> store = leases::open_store(options.store);
   if (!store) return fail(store.error());
-  TemporaryFolder own;
-  const Result<std::string> file = plan_file_of(options, own);
+  held->store = std::move(*store);
+  const Result<std::string> file = plan_file_of(options, held->own);
   if (!file) return fail(file.error());
-  LeasedBackground background(*read);
+  held->file = *file;
+  LeasedBackground& background = held->background.emplace(held->read);
   if (background.known()) {
     setting->background = [&background](const leases::Snapshot& snapshot) {
       return background.beside(snapshot);
     };
   }
-  leases::Tenant tenant(**store, read->topology, std::move(*setting));
-  LeasedJob job(tenant, *read, background, *file);
-  if (Result<void> begun = job.begin(); !begun) return fail(begun.error());
-  const launch::ChildEnd ended = launch::run_child(options.words, {"HEDDLE_PLAN=" + *file},
-                                                   {interval, [&job] { job.turn(); }});
-  job.end();
+  held->tenant.emplace(*held->store, held->read.topology, std::move(*setting));
+  held->job.emplace(*held->tenant, held->read, background, held->file);
+  if (Result<void> begun = held->job->begin(); !begun) return fail(begun.error());
+  return held;
+}
+
+// The thread goes on with what this process has: nothing of it may be destroyed.
+[[noreturn]] void end_beside_turns(const LeaseOptions& options, Held& held, int status) {
+  print_warning(
+      fmt::format("the lease '{}' was not released within {:.0f} s: its store does not "
+                  "answer. It expires by itself",
+                  options.job, to_seconds(kMostEnd)));
+  held.own.remove();
+  std::fflush(nullptr);
+  _exit(status);
+}
+
+Result<int> hold_lease(const LeaseOptions& options) {
+  catch_interrupts();
+  Result<std::shared_ptr<Held>> held = take_lease(options);
+  if (!held) return fail(held.error());
+  LeasedJob& job = *(*held)->job;
+  const Nanos interval = (*held)->tenant->lease().ttl / leases::params::kRenewals;
+  Result<LeaseTurns> turns = LeaseTurns::start(
+      {.interval = interval, .turn = [&job] { job.turn(); }, .end = [&job] { job.end(); }});
+  if (!turns) {
+    job.end();
+    return fail(turns.error());
+  }
+  const launch::ChildEnd ended = launch::run_child(options.words, {"HEDDLE_PLAN=" + (*held)->file});
   if (ended.failure) print_error(*ended.failure);
+  if (!turns->stop(kMostEnd)) end_beside_turns(options, **held, ended.exit_status);
   return ended.exit_status;
 }
 
 int run_lease(const LeaseOptions& options) {
-  const Result<int> status = hold_lease(options);
-  if (status) return *status;
-  if (status.error().code == ErrorCode::kCancelled && interrupted() != 0) {
-    print_error(status.error());
-    return interrupted_exit_status();
+  try {
+    const Result<int> status = hold_lease(options);
+    if (status) return *status;
+    if (status.error().code == ErrorCode::kCancelled && interrupted() != 0) {
+      print_error(status.error());
+      return interrupted_exit_status();
+    }
+    return own_failure(status.error());
+  } catch (const std::exception& error) {
+    return own_failure({ErrorCode::kExhausted, "the lease '" + options.job + "' was not taken",
+                        error.what(), "see `ulimit -a`"});
   }
-  return own_failure(status.error());
 }
 
 }  // namespace
