@@ -25,41 +25,62 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Of the next interval and those behind it, as for all of them.
-double smoothed(std::span<const double> past, double weight) {
-  double level = mean(past.first(std::min<size_t>(past.size(), 4)));
-  for (const double each : past) level += weight * (each - level);
-  return level;
-}
+// What a method makes of the intervals so far, one after another.
+class Forecaster {
+ public:
+  // `first`: the first few intervals, for a level to begin with.
+  Forecaster(const Method& method, std::span<const double> first)
+      : method_(method), level_(mean(first)), phases_(method.period, -1) {}
 
-// The mean of the next `ahead` intervals: each as the same phase of the periods before it.
-double periodic(std::span<const double> past, const Method& method, size_t ahead) {
-  double sum = 0;
-  for (size_t step = 0; step < ahead; ++step) {
-    const size_t phase = (past.size() + step) % method.period;
-    double level = -1;
-    for (size_t at = phase; at < past.size(); at += method.period) {
-      level = level < 0 ? past[at] : level + method.weight * (past[at] - level);
-    }
-    sum += std::max(level, 0.0);
+  void add(double bytes) {
+    double& level = method_.period == 0 ? level_ : phases_[count_ % method_.period];
+    level = level < 0 ? bytes : level + method_.weight * (bytes - level);
+    ++count_;
   }
-  return sum / static_cast<double>(ahead);
+  // The mean of the next `ahead` intervals: the level, or each as the same phase before it.
+  double next(size_t ahead) const {
+    if (method_.period == 0) return level_;
+    double sum = 0;
+    for (size_t step = 0; step < ahead; ++step) {
+      sum += std::max(phases_[(count_ + step) % method_.period], 0.0);
+    }
+    return sum / static_cast<double>(ahead);
+  }
+
+ private:
+  Method method_;
+  double level_;
+  std::vector<double> phases_;
+  size_t count_ = 0;
+};
+
+constexpr size_t kFirst = 4;  // intervals whose mean is the level to begin with
+
+Forecaster forecaster(const Method& method, std::span<const double> bytes) {
+  return {method, bytes.first(std::min(bytes.size(), kFirst))};
 }
 
 double forecast(std::span<const double> past, const Method& method, size_t ahead) {
-  return method.period == 0 ? smoothed(past, method.weight) : periodic(past, method, ahead);
+  Forecaster made = forecaster(method, past);
+  for (const double each : past) made.add(each);
+  return made.next(ahead);
 }
 
-// At each interval of the later half that has `ahead` others behind it.
+// At each interval of the later half that has `ahead` others behind it. Time grows with the number
+// of intervals.
 double backtest(const LinkHistories& histories, const Method& method, size_t ahead) {
   double off = 0;
   double all = 0;
   for (const LinkHistory& each : histories.links) {
     const std::span<const double> bytes(each.bytes);
-    for (size_t at = bytes.size() / 2; at + ahead <= bytes.size(); ++at) {
-      const double truth = mean(bytes.subspan(at, ahead));
-      off += std::abs(forecast(bytes.first(at), method, ahead) - truth);
-      all += truth;
+    Forecaster made = forecaster(method, bytes);
+    for (size_t at = 0; at + ahead <= bytes.size(); ++at) {
+      if (at >= bytes.size() / 2) {
+        const double truth = mean(bytes.subspan(at, ahead));
+        off += std::abs(made.next(ahead) - truth);
+        all += truth;
+      }
+      made.add(bytes[at]);
     }
   }
   return all > 0 ? off / all : 1;
