@@ -38,9 +38,11 @@ def coded(text):
     return base64.b64encode(text.encode()).decode()
 answer = {}
 if words[0] == "get":
-    found = sorted(key for key in keys if key == words[1] or "--prefix" in sys.argv and key.startswith(words[1]))
+    prefix = "--prefix" in sys.argv
+    found = sorted(key for key in keys if key == words[1] or prefix and key.startswith(words[1]))
+    bare = "--keys-only" in sys.argv
     answer = {"kvs": [{"key": coded(key), "mod_revision": keys[key][1], "lease": keys[key][2],
-                       "value": "" if "--keys-only" in sys.argv else coded(keys[key][0])} for key in found]}
+                       "value": "" if bare else coded(keys[key][0])} for key in found]}
 elif words[0] == "txn":
     compares, puts = sys.stdin.read().split("\n\n")[:2]
     same = all(keys.get(key, ["", 0, 0])[1] == int(number)
@@ -48,7 +50,8 @@ elif words[0] == "txn":
     if same:
         state["revision"] += 1
         for line in puts.splitlines():
-            key, value, lease = re.fullmatch(r'put (\S+) (".*"|\S+?)(?: --lease=(\w+))?', line).groups()
+            put = re.fullmatch(r'put (\S+) (".*"|\S+?)(?: --lease=(\w+))?', line)
+            key, value, lease = put.groups()
             if lease and int(lease, 16) not in state["leases"]:
                 fail("etcdserver: requested lease not found")
             value = ast.literal_eval(value) if value[0] == '"' else value

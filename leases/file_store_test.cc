@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -181,6 +182,18 @@ TEST_F(FileStoreTest, ARenewalBeginsTheTimeToLiveAnew) {
   EXPECT_GT(seen().live[0].left, seconds(50));
 }
 
+// As a job that was stopped in the middle of a publication does.
+TEST_F(FileStoreTest, ARenewalNeedsNoLock) {
+  const Lease a = lease("a");
+  publish(a);
+  age("a.lease", seconds(50));
+  const Descriptor held(::open(path("lock").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(flock(held.number(), LOCK_EX), 0);
+  const Result<bool> renewed = store_->renew(a);
+  EXPECT_TRUE(renewed.has_value() && *renewed);
+  EXPECT_GT(seen().live[0].left, seconds(50));
+}
+
 TEST_F(FileStoreTest, AClockThatWasSetBackMakesNoLeaseOlder) {
   publish(lease("a"));
   age("a.lease", seconds(-7'200));
@@ -197,14 +210,18 @@ TEST_F(FileStoreTest, ForeignFilesAreIgnoredWithTheReason) {
   ASSERT_EQ(mkfifo(path("pipe.lease").c_str(), 0600), 0);
   ASSERT_EQ(mkdir(path("folder.lease").c_str(), 0700), 0);
   write("\x1b[31m.lease", "");
+  write("\xff.lease", "");
   write("notes.txt", "");
   EXPECT_THAT(jobs(), ElementsAre("good"));
   const std::vector<std::string> ignored = seen().ignored;
-  EXPECT_THAT(ignored, SizeIs(8));
+  EXPECT_THAT(ignored, SizeIs(9));
   EXPECT_THAT(ignored, testing::Contains(HasSubstr("symbolic link")));
   EXPECT_THAT(ignored, testing::Contains(HasSubstr("it is the lease of 'good'")));
   EXPECT_THAT(ignored, testing::Contains(HasSubstr("cut off")));
-  for (const std::string& each : ignored) EXPECT_EQ(each.find('\x1b'), std::string::npos);
+  for (const std::string& each : ignored) {
+    EXPECT_EQ(each.find('\x1b'), std::string::npos);
+    EXPECT_EQ(each.find('\xff'), std::string::npos);
+  }
 }
 
 TEST_F(FileStoreTest, HalfALeaseKeepsItsNameForATimeToLive) {

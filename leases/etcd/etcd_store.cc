@@ -41,6 +41,13 @@ std::optional<int64_t> number_at(const std::string& text, const char* path) {
   return value.get<int64_t>();
 }
 
+// A name that others gave: names of leases are ASCII, and other bytes may be no UTF-8.
+std::string shown(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char each) { return (each & 0x80) != 0; }, '?');
+  return printable(std::move(name));
+}
+
 int64_t turn_of(const std::string& version) {
   int64_t turn = 0;
   std::from_chars(version.data(), version.data() + version.size(), turn);
@@ -167,7 +174,7 @@ Result<Snapshot> EtcdStore::read() {
     if (!name.name.starts_with(kJobs)) continue;
     const std::string job = name.name.substr(kJobs.size());
     const auto ignore = [&](const std::string& why) {
-      snapshot.ignored.push_back(printable("key '" + name.name + "' is no lease: " + why));
+      snapshot.ignored.push_back(shown("key '" + name.name + "' is no lease: " + why));
     };
     if (!check_job_name(job)) {
       ignore("its name is no job's");

@@ -84,6 +84,21 @@ bool is_draft(const std::string& folder, const std::string& name) {
   return lstat((folder + "/" + name).c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
+// A name that others gave: names of leases are ASCII, and other bytes may be no UTF-8.
+std::string shown(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char each) { return (each & 0x80) != 0; }, '?');
+  return printable(std::move(name));
+}
+
+// Whether the file is still the one of this name.
+bool has_name(const Descriptor& file, const std::string& path) {
+  struct stat own {};
+  struct stat named {};
+  return fstat(file.number(), &own) == 0 && lstat(path.c_str(), &named) == 0 &&
+         own.st_ino == named.st_ino && own.st_dev == named.st_dev;
+}
+
 // Made by the first user for all others, whatever the umask. Kernels refuse O_CREAT for others'
 // files in folders that all may write to (fs.protected_regular).
 Descriptor open_lock(const std::string& path) {
@@ -144,7 +159,9 @@ Result<Descriptor> FileStore::lock(bool ends) const {
     }
     usleep(static_cast<useconds_t>(params::kLockPoll / micros(1)));
   }
-  return file;
+  if (has_name(file, path)) return file;
+  return fail(ErrorCode::kUnavailable, what_of(folder_), "its file 'lock' was removed meanwhile",
+              "leave it there: jobs lock it");
 }
 
 // The file server's clock: it sets the time of a file that is touched. Without the right to write
@@ -198,13 +215,13 @@ Result<Snapshot> FileStore::read_at(Nanos now) const {
   for (const std::string& name : *names) {
     const std::string job = name.substr(0, name.size() - kSuffix.size());
     if (!check_job_name(job)) {
-      snapshot.ignored.push_back(printable("'" + name + "' is no lease: its name is no job's"));
+      snapshot.ignored.push_back(shown("'" + name + "' is no lease: its name is no job's"));
       continue;
     }
     std::optional<Found> found = find(job, now);
     if (!found) continue;
     if (!found->lease) {
-      snapshot.ignored.push_back(printable("'" + name + "' is no lease: " + found->why));
+      snapshot.ignored.push_back(shown("'" + name + "' is no lease: " + found->why));
       continue;
     }
     if (!found->live()) continue;
@@ -300,16 +317,15 @@ Result<Published> FileStore::replace(const Snapshot& seen, const Draft& draft) {
   return Published::kDone;
 }
 
-// Touching the file needs no space on the disk.
+// Touching the file needs no space on the disk, and no lock, which another job may hold for long: a
+// file that was replaced meanwhile is no longer there by its name.
 Result<bool> FileStore::renew(const Lease& lease) {
-  const Result<Descriptor> locked = lock();
-  if (!locked) return fail(locked.error());
   const Result<Nanos> time = now();
   if (!time) return fail(time.error());
   const std::optional<Found> found = find(lease.job, *time);
   if (!found || !found->live() || found->lease->holder != lease.holder) return false;
   if (futimens(found->file.number(), nullptr) != 0) return cannot_use(folder_, errno);
-  return true;
+  return has_name(found->file, path_of(lease.job));
 }
 
 Result<void> FileStore::release(const Lease& lease) {
