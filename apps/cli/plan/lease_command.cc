@@ -112,13 +112,14 @@ class LeasedJob {
   // Renews the lease, and says what has changed.
   void turn() {
     const Result<leases::Turn> turn = tenant_.turn();
+    owed_ = owed_ || (turn && *turn == leases::Turn::kMoved);
+    if (owed_) write_owed();
     if (turn) {
       warned_ = false;
       say(*turn);
     } else {
       warn_of(turn.error());
     }
-    if (owed_) write_owed();
   }
   void end() {
     if (Result<void> released = tenant_.release(); !released) {
@@ -133,7 +134,6 @@ class LeasedJob {
       case leases::Turn::kKept:
         return;
       case leases::Turn::kMoved:
-        owed_ = true;
         print_progress(fmt::format("lease '{}': moved, the most loaded link takes {} instead of {}",
                                    job, time_text(tenant_.longest()),
                                    time_text(tenant_.longest_before_move())));
@@ -318,7 +318,7 @@ int run_lease(const LeaseOptions& options) {
   try {
     const Result<int> status = hold_lease(options);
     if (status) return *status;
-    if (status.error().code == ErrorCode::kCancelled && interrupted() != 0) {
+    if (interrupted() != 0) {
       print_error(status.error());
       return interrupted_exit_status();
     }
