@@ -114,6 +114,19 @@ class Lease(unittest.TestCase):
         self.assertEqual(self.listed()["small"]["plans"], 2)
         self.assertNotEqual(self.paths("small"), before)
 
+    def test_a_plan_file_that_cannot_be_written_is_written_later(self):
+        big = self.started("big", *((i, 8 + i, 1_000_000_000) for i in range(3)))
+        small = self.started("small", (3, 11, 100_000_000), (4, 12, 100_000_000), more=("--ttl", "1s", "--split", "1"))
+        before = self.paths("small")
+        (self.folder / "small.json").unlink()
+        (self.folder / "small.json").mkdir()
+        big.signal(signal.SIGTERM)
+        big.wait()
+        small.wait_for("small.json: it is no file")
+        (self.folder / "small.json").rmdir()
+        small.wait_for("lease 'small': its plan is written")
+        self.assertNotEqual(self.paths("small"), before)
+
     def test_a_killed_holder_expires(self):
         killed = self.started("a", (0, 8, 1000), command=("sh", "-c", "echo $$; exec sleep 100"))
         child = int(killed.wait_for("^[0-9]+$"))
@@ -132,9 +145,11 @@ class Lease(unittest.TestCase):
         successor = self.started("a", (1, 9, 1000))
         paused.signal(signal.SIGCONT)
         paused.wait_for("the lease 'a' is lost: it was not renewed in time, and another job has the name now")
-        paused.signal(signal.SIGTERM)
-        self.assertEqual(paused.wait(), 143)
         self.assertEqual(self.listed()["a"]["process"], successor.process.pid)
+        successor.signal(signal.SIGTERM)
+        successor.wait()
+        paused.wait_for("the lease 'a' was lost.* It is taken again")
+        self.assertEqual(self.listed()["a"]["process"], paused.process.pid)
 
     def test_a_paused_holder_takes_its_lease_again(self):
         paused = self.started("a", (0, 8, 1000), more=("--ttl", "2s"))
@@ -180,6 +195,7 @@ class Lease(unittest.TestCase):
         (self.store / "a b.lease").write_text("", encoding="utf-8")
         (self.store / "x\x1b[31m.lease").write_text("", encoding="utf-8")
         os.symlink("/etc/passwd", self.store / "link.lease")
+        pathlib.Path(os.fsdecode(os.fsencode(self.store) + b"/\xff.lease")).touch()  # no UTF-8
         process = self.started("a", (0, 8, 1000))
         self.assertIn("'half.lease' is no lease", process.said())
         self.assertNotIn("\x1b", process.said())
@@ -321,9 +337,9 @@ class EtcdLease(Lease):
         held = self.started("a", (0, 8, 1000), more=("--ttl", "4s"))
         self.server.send_signal(signal.SIGSTOP)
         held.wait_for("the lease 'a' could not be renewed")
-        self.server.send_signal(signal.SIGCONT)
         held.signal(signal.SIGTERM)
         self.assertEqual(held.wait(), 143)
+        self.server.send_signal(signal.SIGCONT)
         for _ in range(600):
             if not self.listed():
                 return
