@@ -1,15 +1,24 @@
 // Document: see document.h.
 #include "base/document.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
 #include <utility>
+
+#include "base/descriptor.h"
+#include "base/write_all.h"
+#include "base/write_error.h"
 
 namespace heddle {
 namespace {
@@ -104,6 +113,26 @@ Result<void> write_text_file(const std::string& path, const std::string& text) {
   if (file) return {};
   return fail(ErrorCode::kSystem, fmt::format("cannot write {}", path), std::strerror(errno),
               "choose another file, or make room there");
+}
+
+Result<void> replace_text_file(const std::string& path, const std::string& text) {
+  const std::string what = fmt::format("cannot write {}", path);
+  struct stat about {};
+  if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
+    return fail(ErrorCode::kInvalid, what, "it is no file", "name a file");
+  }
+  std::string draft = path + ".XXXXXX";
+  const Descriptor file(mkostemp(draft.data(), O_CLOEXEC));
+  if (!file.valid()) return cannot_write(what, errno, "free some space there");
+  // As another program would make it: mkostemp() keeps it from others.
+  const mode_t mask = umask(0);
+  umask(mask);
+  const bool written = fchmod(file.number(), 0666 & ~mask) == 0 && write_all(file.number(), text) &&
+                       fsync(file.number()) == 0 && std::rename(draft.c_str(), path.c_str()) == 0;
+  if (written) return {};
+  const int error = errno;
+  unlink(draft.c_str());
+  return cannot_write(what, error, "free some space there");
 }
 
 }  // namespace heddle

@@ -38,5 +38,8 @@ Result<DocumentValue> parse_document(std::string_view text, const std::string& n
 Result<std::string> read_text_file(const std::string& path, const std::string& todo);
 // Writes a whole file anew. Errors: kSystem, with the reason.
 Result<void> write_text_file(const std::string& path, const std::string& text);
+// The same for a file that others read meanwhile: they see the old text or the new one, which takes
+// its place by renaming. Errors: those of cannot_write(); kInvalid where `path` is no regular file.
+Result<void> replace_text_file(const std::string& path, const std::string& text);
 
 }  // namespace heddle

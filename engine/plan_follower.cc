@@ -2,6 +2,7 @@
 #include "engine/plan_follower.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 #include "engine/addresses.h"
@@ -22,7 +23,8 @@ constexpr Nanos kFoundInterval = millis(10);
 PlanFollower::PlanFollower(const std::string& selector) {
   if (!selector.starts_with(kPrefix)) return;
   file_ = selector.substr(kPrefix.size());
-  Result<RoutePlan> plan = RoutePlan::read(file_, own_addresses(0));
+  reader_ = std::make_unique<PlanReader>(file_);
+  Result<RoutePlan> plan = reader_->read();
   if (plan) {
     plan_ = std::move(*plan);
   } else {
@@ -36,7 +38,7 @@ std::string PlanFollower::selector_of(const std::string& selector) {
 
 void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
                              transport::Endpoint& endpoint) {
-  if (!plan_) return;
+  if (!reader_) return;
   if (notice.kind == transport::NoticeKind::kClosed) {
     const auto found = connections_.find(notice.connection);
     if (found == connections_.end()) return;
@@ -44,16 +46,15 @@ void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
     connections_.erase(found);
     return;
   }
-  const std::vector<PlannedRoute>* const routes = plan_->find(notice.peer);
-  if (routes == nullptr) {
-    log_info("plan {}: no flow to {}; its paths are chosen adaptively", file_,
-             address_text(notice.peer));
-    return;
-  }
+  // Without connections nothing looked at the file.
+  if (next_look_ == Nanos::never()) next_look_ = now;
   Followed& followed = connections_[notice.connection];
-  followed = {routes, address_text(notice.peer), false, false};
-  discover(now, notice.connection, followed, endpoint);
-  if (next_look_ == Nanos::never()) next_look_ = now + kLookInterval;
+  discovering_ -= followed.discovering ? 1 : 0;
+  followed = {plan_ ? plan_->find(notice.peer) : nullptr, notice.peer, address_text(notice.peer),
+              false, false};
+  if (followed.routes != nullptr) return discover(now, notice.connection, followed, endpoint);
+  if (!plan_) return;
+  log_info("plan {}: no flow to {}; its paths are chosen adaptively", file_, followed.peer);
 }
 
 void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& followed,
@@ -67,8 +68,12 @@ void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& fol
 void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
   if (next_look_ <= now) {
     next_look_ = connections_.empty() ? Nanos::never() : now + kLookInterval;
-    for (auto& [id, followed] : connections_) discover(now, id, followed, endpoint);
+    if (!connections_.empty()) reader_->start();
+    for (auto& [id, followed] : connections_) {
+      if (followed.routes != nullptr) discover(now, id, followed, endpoint);
+    }
   }
+  take_replaced(now, endpoint);
   if (now < next_found_) return;
   next_found_ = now + kFoundInterval;
   for (auto& [id, followed] : connections_) {
@@ -76,9 +81,33 @@ void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
     if (!followed.discovering || !endpoint.routes(id, found) || found.under_way) continue;
     followed.discovering = false;
     --discovering_;
+    if (followed.routes == nullptr) continue;
     fit(now, id, followed, found, endpoint);
   }
   if (discovering_ == 0) next_found_ = Nanos::never();
+}
+
+void PlanFollower::take_replaced(Nanos now, transport::Endpoint& endpoint) {
+  std::optional<Result<RoutePlan>> read = reader_->take();
+  if (!read) return;
+  if (!*read) {
+    log_warn("{}; {}", read->error().message(),
+             plan_ ? "the plan from before is followed" : "paths are chosen adaptively");
+    return;
+  }
+  log_info("plan {}: it was replaced, and is read again", file_);
+  plan_ = std::move(**read);
+  for (auto& [id, followed] : connections_) {
+    const bool had = std::exchange(followed.routes, plan_->find(followed.address)) != nullptr;
+    if (followed.routes != nullptr) {
+      discover(now, id, followed, endpoint);
+    } else if (had) {
+      log_info("plan {}: no flow to {} any more; its paths are chosen adaptively", file_,
+               followed.peer);
+      followed.following = false;
+      static_cast<void>(endpoint.post_plan(now, id, {}));
+    }
+  }
 }
 
 void PlanFollower::fit(Nanos now, transport::ConnectionId id, Followed& followed,

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/document.h"
 #include "engine/addresses.h"
 
 namespace heddle::engine {
@@ -36,6 +35,11 @@ std::optional<std::array<uint8_t, 16>> address_at(const std::string& text) {
   return address ? std::optional(address->host) : std::nullopt;
 }
 
+std::string text_at(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 // What is wrong with the routes of a flow; empty: nothing.
 std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
   const auto paths = flow.find("paths");
@@ -51,7 +55,7 @@ std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
                                    [&names](const PlannedRoute& it) { return it.via == names; });
     const auto million = static_cast<uint32_t>(std::min<uint64_t>(share->get<uint64_t>(), kWhole));
     if (same != routes.end()) {
-      same->share_per_million += million;
+      same->share_per_million = std::min(same->share_per_million + million, kWhole);
     } else {
       routes.push_back({std::move(names), million});
     }
@@ -60,12 +64,6 @@ std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
 }
 
 }  // namespace
-
-Result<RoutePlan> RoutePlan::read(const std::string& file, std::span<const Address> own) {
-  const Result<std::string> text = read_text_file(file, "check the setting 'plan'");
-  if (!text) return fail(text.error());
-  return parse(*text, file, own);
-}
 
 Result<RoutePlan> RoutePlan::parse(const std::string& text, const std::string& file,
                                    std::span<const Address> own) {
@@ -98,8 +96,8 @@ Result<RoutePlan> RoutePlan::parse(const std::string& text, const std::string& f
   const auto flows = document.find("flows");
   if (flows == document.end() || !flows->is_array()) return bad(file, "it has no list 'flows'");
   for (const json& flow : *flows) {
-    if (!flow.is_object() || flow.value("from", "") != self) continue;
-    const std::string wrong = read_routes(flow, plan.routes_[flow.value("to", "")]);
+    if (!flow.is_object() || text_at(flow, "from") != self) continue;
+    const std::string wrong = read_routes(flow, plan.routes_[text_at(flow, "to")]);
     if (!wrong.empty()) return bad(file, "it has " + wrong);
   }
   return plan;

@@ -31,10 +31,8 @@ struct FittedPlan {
 
 class RoutePlan {
  public:
-  // `own`: the addresses of this host. Errors: kUnavailable; kVersion; kInvalid for other content,
-  // a plan without addresses, or one that this host is not in.
-  static Result<RoutePlan> read(const std::string& file, std::span<const transport::Address> own);
-  // The same from text.
+  // `file`: where the text is from; `own`: the addresses of this host. Errors: kVersion; kInvalid
+  // for other content, a plan without addresses, or one that this host is not in.
   static Result<RoutePlan> parse(const std::string& text, const std::string& file,
                                  std::span<const transport::Address> own);
 

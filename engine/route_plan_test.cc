@@ -85,5 +85,11 @@ TEST(RoutePlan, OtherPlansAreRefused) {
             ErrorCode::kInvalid);
 }
 
+TEST(RoutePlan, FlowsOfSomethingElseThanTextAreNotThisHosts) {
+  const auto plan = parsed(R"({"version": 2, "addresses": {"h0": ["10.0.0.1"]},
+      "flows": [{"from": 7, "to": null, "paths": []}, {"from": "h0", "to": [], "paths": []}]})");
+  EXPECT_TRUE(plan.has_value());
+}
+
 }  // namespace
 }  // namespace heddle::engine

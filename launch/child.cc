@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include <cstring>
 
 #include "base/exec.h"
+#include "base/interrupt.h"
 
 namespace heddle::launch {
 namespace {
@@ -47,8 +49,10 @@ const std::vector<int>& caught() {
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words,
-                         const std::vector<std::string>& settings, int report) {
+                         const std::vector<std::string>& settings, const sigset_t& mask,
+                         int report) {
   for (const int number : caught()) signal(number, SIG_DFL);
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
   for (const std::string& setting : settings) {
     const size_t at = setting.find('=');
     setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
@@ -78,21 +82,29 @@ ChildEnd run_child(const std::vector<std::string>& words,
   if (pipe2(report.data(), O_CLOEXEC) != 0) {
     return {kOwnFailure, Error{ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -n`"}};
   }
+  // Signals wait until the child is known here, and until it has its own handling of them.
+  sigset_t waiting;
+  sigset_t mask;
+  sigemptyset(&waiting);
+  for (const int number : caught()) sigaddset(&waiting, number);
+  sigprocmask(SIG_BLOCK, &waiting, &mask);
   struct sigaction action {};
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO;
   for (const int number : caught()) sigaction(number, &action, nullptr);
   const pid_t process = fork();
-  if (process == 0) become(words, settings, report[1]);
+  if (process == 0) become(words, settings, mask, report[1]);
+  child().store(std::max(process, 0));
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
   close(report[1]);
   if (process < 0) {
     close(report[0]);
     return {kOwnFailure,
             Error{ErrorCode::kSystem, what, "no process can be made", "see `ulimit -u`"}};
   }
-  child().store(process);
   const std::string failure = start_failure(report[0]);
   close(report[0]);
+  if (const int number = interrupted(); number != 0) kill(process, number);
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
   child().store(0);

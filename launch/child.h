@@ -17,7 +17,7 @@ struct ChildEnd {
 };
 
 // Runs `words` with `settings` ("NAME=value") added to the environment, to its end. Signals that
-// ask this program to end are passed on.
+// ask this program to end are passed on, also one that came before (base/interrupt.h).
 ChildEnd run_child(const std::vector<std::string>& words, const std::vector<std::string>& settings);
 
 }  // namespace heddle::launch

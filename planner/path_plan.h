@@ -26,7 +26,7 @@ struct PlannedFlow {
   std::vector<PlannedPath> paths;  // by path; none: no entropy leads there
 };
 
-// The time that the most loaded link takes for its bytes, ns.
+// The time that the most loaded of the links with bytes of the plan takes for all its bytes, ns.
 struct LongestTimes {
   double between_switches = 0;
   double of_nics = 0;

@@ -169,5 +169,39 @@ TEST(PathPlan, RefusesSwitchesThatDoNotHash) {
   EXPECT_EQ(plan.error().code, ErrorCode::kInvalid);
 }
 
+// Another job loads links that no flow can use (leaf 2 and 3), and one that all can.
+TEST(PathPlan, OthersLoadsElsewhereDoNotSpoilIt) {
+  const topology::Topology topology = clos(4, 4, 8, 1);
+  topology::Workload workload;
+  for (uint32_t i = 0; i < 5; ++i) {  // five flows over four spines
+    workload.flows.push_back({.id = i, .from = i, .to = 8 + i, .bytes = mebibytes(100)});
+  }
+  Demand demand = demand_of_flows(workload, topology);
+  const Fabric fabric(topology, {});
+  const Result<PathPlan> alone = plan_paths(topology, demand, {});
+  ASSERT_TRUE(alone.has_value());
+  EXPECT_GT(alone->parts, 1U);
+  demand.background.assign(2 * topology.links.size(), 0);
+  for (const uint32_t leaf : {2, 3}) {
+    for (const LinkId link : fabric.links_from(leaf)) demand.background[link] = 1e12;
+  }
+  const Result<PathPlan> beside = plan_paths(topology, demand, {});
+  ASSERT_TRUE(beside.has_value());
+  expect_consistent(topology, demand, {}, *beside);
+  EXPECT_GT(beside->parts, 1U);
+  EXPECT_NEAR(beside->planned.between_switches, alone->planned.between_switches,
+              alone->planned.between_switches * 0.01);
+  EXPECT_NEAR(beside->bound(), alone->bound(), alone->bound() * 0.01);
+  // Three spines are left: each has 5/3 of a flow.
+  demand.background[fabric.links_from(0)[1]] = 1e12;
+  const Result<PathPlan> three = plan_paths(topology, demand, {});
+  ASSERT_TRUE(three.has_value());
+  expect_consistent(topology, demand, {}, *three);
+  EXPECT_NEAR(three->planned.between_switches, alone->planned.between_switches * 4 / 3,
+              alone->planned.between_switches * 0.03);
+  EXPECT_NEAR(three->bound_between, alone->planned.between_switches * 4 / 3,
+              alone->planned.between_switches * 0.02);
+}
+
 }  // namespace
 }  // namespace heddle::planner

@@ -134,6 +134,13 @@ Result<PathPlan> replan_paths(const topology::Topology& topology, const Demand& 
   for (size_t i = 0; i < moved_flows.size(); ++i) {
     flows[moved_flows[i]] = std::move(plan->flows[i]);
   }
+  for (LongestTimes* const each : {&plan->ecmp, &plan->spraying, &plan->planned}) {
+    each->between_switches = std::max(each->between_switches, division.loads().longest_between());
+    each->of_nics = std::max(each->of_nics, division.loads().longest_of_nics());
+  }
+  if (plan->no_gain == NoGain::kGains && plan->planned.longest() >= plan->ecmp.longest()) {
+    plan->no_gain = NoGain::kEven;  // flows that are kept take longest
+  }
   plan->kept = flows.size() - moved_flows.size();
   plan->flows = std::move(flows);
   return plan;

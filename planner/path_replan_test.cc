@@ -36,7 +36,10 @@ EarlierPlan earlier_of(const PathPlan& plan) {
 double longest_of(const topology::Topology& topology, const Demand& demand, const PathPlan& plan,
                   std::span<const uint32_t> failed) {
   const Fabric fabric(topology, failed);
-  const Loads loads(fabric, PlanRoutes({topology, demand, plan.paths, failed}).loads(plan.flows));
+  const std::vector<double> bytes =
+      PlanRoutes({topology, demand, plan.paths, failed}).loads(plan.flows);
+  Loads loads(fabric, {});
+  for (LinkId link = 0; link < bytes.size(); ++link) loads.add(std::span(&link, 1), bytes[link]);
   return loads.longest_between();
 }
 

@@ -4,75 +4,31 @@ Hosts of 100 Gb/s on 8 leaves: one ring through all hosts, and eight rings of on
 uplinks as hosts (1:1), half as many (2:1), and hosts with two ports on two leaves. Then one of eight uplinks fails,
 and all switches have routes without it: ECMP, spraying, the plan from before, its concerned flows planned again, and
 all planned again. Every flow counts with the time of the last one; the bound is the least time of the most loaded
-link, without headers. --speed measures how long plans take instead (planner_bench).
+link, without headers. --speed measures how long plans take instead (planner_bench), --tenants what several jobs gain
+that plan one after another, and what a plan gains beside loads that it has to forecast.
 """
 
 import json
 import pathlib
-import random
 import statistics
 import subprocess
 import tempfile
 
 from harness.failure import CannotMeasure
 from harness.machine import describe
-from harness.pair import ROOT, built
+from harness.pair import ROOT
 from harness.report import row
+from plan import tenants
+from plan.fabrics import Fabric, eight_rings, heddle, one_ring, workload
 
 SUMMARY = "planned paths on simulated fabrics: ECMP, spraying, plan and bound; with a failed uplink"
-
-_LEAVES = 8
-_HOSTS = 8  # of a leaf
-_RATE_GBITS = 100
-
 
 def add_arguments(parser):
     parser.add_argument("--bytes", type=int, default=16_000_000, metavar="N", help="of each flow [16000000]")
     parser.add_argument("--fabrics", type=int, default=3, metavar="N", help="fabrics whose switches hash apart [3]")
     parser.add_argument("--paths", type=int, default=64, metavar="N", help="of spraying and plans [64]")
+    parser.add_argument("--tenants", action="store_true", help="instead: jobs with leases, and loads without a plan")
     parser.add_argument("--speed", action="store_true", help="how long plans take, up to 16,384 hosts of 8 rails")
-
-
-class Fabric:
-    """A fabric's file and its hosts by leaf (of the first port)."""
-
-    def __init__(self, spines, ports, seed):
-        self.ports, self.groups = ports, _LEAVES // ports
-        self.text = (f'version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = {_LEAVES}\nspines = {spines}\n'
-                     f'hosts_per_leaf = {_HOSTS}\nnics_per_host = {ports}\nrails = {str(ports > 1).lower()}\n'
-                     f'hash_seed = {seed}\n')
-        self.hosts = self.groups * _HOSTS
-
-
-def _one_ring(fabric):
-    """Every host sends to the one with its number on the next leaf."""
-    return [(host, (host + _HOSTS) % fabric.hosts) for host in range(fabric.hosts)]
-
-
-def _eight_rings(fabric, seed):
-    """Eight jobs with a host on each leaf (or pair of leaves), each a ring in an order of its own."""
-    draw = random.Random(seed)
-    leaves = [list(range(leaf * _HOSTS, (leaf + 1) * _HOSTS)) for leaf in range(fabric.groups)]
-    for leaf in leaves:
-        draw.shuffle(leaf)
-    flows = []
-    for job in zip(*leaves):
-        ring = list(job)
-        draw.shuffle(ring)
-        flows += [(host, ring[(i + 1) % len(ring)]) for i, host in enumerate(ring)]
-    return flows
-
-
-def _workload(flows, size):
-    return "version = 1\n" + "".join(f'[[flow]]\nfrom = "h{a}"\nto = "h{b}"\nbytes = "{size}B"\n' for a, b in flows)
-
-
-def _heddle(folder, *words):
-    done = subprocess.run([built("heddle"), *map(str, words)], cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        said = done.stderr.strip()[-300:] or f"exit status {done.returncode}"
-        raise CannotMeasure(f"heddle {' '.join(map(str, words))}: {said}", "run it by hand")
-    return json.loads(done.stdout)
 
 
 class Case:
@@ -81,7 +37,7 @@ class Case:
     def __init__(self, folder, fabric, flows, arguments):
         self.folder, self.paths, self.bytes = folder, arguments.paths, arguments.bytes
         self.write("fabric.toml", fabric.text)
-        self.write("flows.toml", _workload(flows, arguments.bytes))
+        self.write("flows.toml", workload(flows, arguments.bytes))
         fault = '[[fault]]\nat = "0s"\nlink = ["leaf0", "spine0"]\nkind = "down"\n'
         self.write("failed.toml", fabric.text + fault)
 
@@ -89,12 +45,12 @@ class Case:
         pathlib.Path(self.folder, name).write_text(text, encoding="utf-8")
 
     def plan(self, name, *more):
-        return _heddle(self.folder, "plan", "--topology", "fabric.toml", "--workload", "flows.toml", "--paths",
+        return heddle(self.folder, "plan", "--topology", "fabric.toml", "--workload", "flows.toml", "--paths",
                        self.paths, "-o", name, "--json", *more)
 
     def gbits(self, *how, fabric="fabric.toml"):
         """What each flow gets, by the time of the last."""
-        simulated = _heddle(self.folder, "sim", "--topology", fabric, "--workload", "flows.toml", "--json",
+        simulated = heddle(self.folder, "sim", "--topology", fabric, "--workload", "flows.toml", "--json",
                             "--convergence", "0s", *how)
         return self.bytes * 8e-3 / simulated["tail_fct_us"]
 
@@ -135,7 +91,7 @@ def _measured(name, spines, ports, many, measure, arguments, progress):
     for seed in range(1, arguments.fabrics + 1):
         progress.say(seed - 1, arguments.fabrics, name)
         fabric = Fabric(spines, ports, seed)
-        flows = _eight_rings(fabric, seed) if many else _one_ring(fabric)
+        flows = eight_rings(fabric, seed) if many else one_ring(fabric)
         with tempfile.TemporaryDirectory(prefix="heddle-bench-plan-") as folder:
             results.append(measure(Case(folder, fabric, flows, arguments)))
     return {"case": name, "gbits_per_s": _medians(results), "fabrics": results}
@@ -156,6 +112,8 @@ def _speed(progress):
 def run(arguments, progress):
     if arguments.speed:
         return _speed(progress)
+    if arguments.tenants:
+        return tenants.run(arguments, progress)
     compared = [_measured(*case, _compare, arguments, progress) for case in _COMPARED]
     failures = [_measured(f"{name}, an uplink of 8 failed", 8, 1, many, _fail, arguments, progress)
                 for name, many in (("one ring", False), ("eight rings", True))]
@@ -165,6 +123,9 @@ def run(arguments, progress):
 
 
 def show(document):
+    if "tenants" in document:
+        tenants.show(document)
+        return
     if "speed" in document:
         row("plan of", "CPU", "time / bound")
         for each in document["speed"]:

@@ -58,6 +58,29 @@ void for_each_lane(const RouteTable& table, Use use) {
   }
 }
 
+// A link that others fill to `level` ns, and that takes `slope` for each ns above it.
+struct Basin {
+  double level = 0;
+  double slope = 0;
+};
+
+// The time up to which the links are filled when `amount` is poured into them, ns.
+double filled_to(std::vector<Basin>& links, double amount) {
+  std::sort(links.begin(), links.end(),
+            [](const Basin& a, const Basin& b) { return a.level < b.level; });
+  double slopes = 0;
+  double below = 0;  // what the links so far lack, by their levels
+  double time = 0;
+  for (size_t i = 0; i < links.size(); ++i) {
+    slopes += links[i].slope;
+    below += links[i].slope * links[i].level;
+    if (slopes <= 0) continue;
+    time = (amount + below) / slopes;
+    if (i + 1 == links.size() || time <= links[i + 1].level) return time;
+  }
+  return time;
+}
+
 }  // namespace
 
 double cut_bound(const RouteTable& table, std::span<const double> background) {
@@ -70,19 +93,24 @@ double cut_bound(const RouteTable& table, std::span<const double> background) {
     in[to] += bytes;
   });
   double longest = 0;
+  std::vector<Basin> up;
+  std::vector<Basin> down;
+  const auto level = [&](LinkId link) {
+    return background.empty() ? 0.0 : background[link] / fabric.rate(link);
+  };
   for (uint32_t i = 0; i < switches; ++i) {
-    double rate = 0;
-    double others_out = 0;
-    double others_in = 0;
+    up.clear();
+    down.clear();
+    bool endless = false;  // a link without a rate takes everything
     for (const LinkId link : fabric.links_from(i)) {
-      if (!fabric.down(link)) rate += fabric.rate(link);
-      if (background.empty()) continue;
-      others_out += background[link];
-      others_in += background[link ^ 1];
+      if (fabric.down(link)) continue;
+      endless |= std::isinf(fabric.rate(link));
+      up.push_back({level(link), fabric.rate(link)});
+      down.push_back({level(link ^ 1), fabric.rate(link ^ 1)});
     }
-    // Nothing of the plan's own: others' load cannot be moved.
-    if (out[i] > 0) longest = std::max(longest, (out[i] + others_out) / rate);
-    if (in[i] > 0) longest = std::max(longest, (in[i] + others_in) / rate);
+    if (endless) continue;
+    if (out[i] > 0) longest = std::max(longest, filled_to(up, out[i]));
+    if (in[i] > 0) longest = std::max(longest, filled_to(down, in[i]));
   }
   return longest;
 }
@@ -107,21 +135,20 @@ DualBound::DualBound(Fabric& fabric, const RouteTable& table, std::span<const do
 }
 
 double DualBound::with(std::span<const double> lengths) {
-  double rates = 0;
-  double total = 0;
+  std::vector<Basin> links;
   for (LinkId link = 0; link < fabric_.links(); ++link) {
     if (!fabric_.is_between_switches(link) || lengths[link] == 0) continue;
     if (std::isinf(fabric_.rate(link)) || fabric_.down(link)) continue;
-    rates += fabric_.rate(link) * lengths[link];
-    if (!background_.empty()) total += background_[link] * lengths[link];
+    const double others = background_.empty() ? 0 : background_[link];
+    links.push_back({others / fabric_.rate(link), fabric_.rate(link) * lengths[link]});
   }
-  if (rates <= 0) return 0;
+  double total = 0;
   ShortestRoutes routes(fabric_, lengths);
   for (const Pair& pair : pairs_) {
     const double length = routes.between(pair.from, pair.to);
     if (!std::isinf(length)) total += pair.bytes * length;
   }
-  return total / rates;
+  return filled_to(links, total);
 }
 
 double DualBound::with_lengths_of(const Loads& loads) {
@@ -134,7 +161,8 @@ double DualBound::with_lengths_of(const Loads& loads) {
   for (const double sharpness : kSharpness) {
     for (LinkId link = 0; link < fabric_.links(); ++link) {
       if (!fabric_.is_between_switches(link) || std::isinf(fabric_.rate(link))) continue;
-      lengths[link] = std::exp(sharpness * (loads.time(link) / most - 1)) / fabric_.rate(link);
+      lengths[link] =
+          std::exp(sharpness * std::min(loads.time(link) / most - 1, 1.0)) / fabric_.rate(link);
     }
     best = std::max(best, with(lengths));
   }

@@ -1,4 +1,5 @@
-// Lower bounds on the time of the most loaded link, whatever routes the flows take.
+// Lower bounds on the time of the most loaded link that carries something of the flows, whatever
+// routes they take. Links that others load longer than that need not be among them.
 #pragma once
 
 #include <span>

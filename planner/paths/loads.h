@@ -1,4 +1,5 @@
-// Loads: the bytes on each direction of each link of a fabric.
+// Loads: the bytes on each direction of each link of a fabric. A plan is judged by the links that
+// carry something of it: others' loads elsewhere cannot be moved by it, and do not slow it.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,9 @@ namespace heddle::planner {
 
 class Loads {
  public:
-  // `background`: bytes of others by LinkId; empty: none. `fabric` must outlive this.
+  // `background`: bytes of others by LinkId; empty: none. Both must outlive this and its copies.
   Loads(const Fabric& fabric, std::span<const double> background)
-      : fabric_(&fabric), bytes_(background.begin(), background.end()) {
+      : fabric_(&fabric), others_(background), bytes_(background.begin(), background.end()) {
     bytes_.resize(fabric.links());
   }
 
@@ -23,13 +24,19 @@ class Loads {
     for (const LinkId link : links) bytes_[link] += bytes;
   }
   double bytes(LinkId link) const { return bytes_[link]; }
+  // Whether it has more than the background.
+  bool carries(LinkId link) const {
+    if (link >= others_.size()) return bytes_[link] > 0;
+    // Sums of lanes that came and went are not exact.
+    return bytes_[link] - others_[link] > std::max(kLeastBytes, kRounding * others_[link]);
+  }
   std::span<const double> all() const { return bytes_; }
   // The time that the link takes for its load, ns.
   double time(LinkId link) const { return bytes_[link] / fabric_->rate(link); }
   double time_with(LinkId link, double more) const {
     return (bytes_[link] + more) / fabric_->rate(link);
   }
-  // The longest time of a link between switches, and of a NIC's.
+  // The longest time of a link between switches that carries something, and of a NIC's.
   double longest_between() const { return longest(true); }
   double longest_of_nics() const { return longest(false); }
 
@@ -37,14 +44,18 @@ class Loads {
   double longest(bool between) const {
     double longest = 0;
     for (LinkId link = 0; link < bytes_.size(); ++link) {
-      if (fabric_->is_between_switches(link) == between && bytes_[link] > 0) {
+      if (fabric_->is_between_switches(link) == between && carries(link)) {
         longest = std::max(longest, time(link));
       }
     }
     return longest;
   }
 
+  static constexpr double kLeastBytes = 0.5;
+  static constexpr double kRounding = 1e-12;
+
   const Fabric* fabric_;
+  std::span<const double> others_;
   std::vector<double> bytes_;
 };
 

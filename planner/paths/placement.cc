@@ -11,10 +11,21 @@
 
 namespace heddle::planner {
 
+namespace {
+
+bool has_load_between(const Fabric& fabric, const Loads& loads) {
+  for (LinkId link = 0; link < fabric.links(); ++link) {
+    if (fabric.is_between_switches(link) && loads.bytes(link) > 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Placement::Placement(const RouteTable& table, const Loads& background)
     : table_(table),
       loads_(background),
-      has_others_(background.longest_between() > 0),
+      has_others_(has_load_between(table.fabric(), background)),
       chosen_(table.size(), kNone),
       lanes_on_(table.fabric().links()) {}
 

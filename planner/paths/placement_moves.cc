@@ -30,11 +30,11 @@ void Placement::lift(uint32_t lane) {
   chosen_[lane] = kNone;
 }
 
-// kNone: no link carries anything.
+// Of those that carry a lane; kNone: there is none.
 LinkId Placement::most_loaded() {
   while (!by_time_.empty()) {
     const auto [time, link] = by_time_.top();
-    if (time == loads_.time(link)) return link;
+    if (time == loads_.time(link) && !lanes_on_[link].empty()) return link;
     by_time_.pop();
   }
   return kNone;

@@ -91,10 +91,21 @@ void Shares::divide(uint32_t lane) {
     shares_[i] = product;
     sum += product;
   }
+  drop_least(lane, sum);
   const auto bytes = static_cast<float>(table_.lane(lane).bytes);
   for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
     shares_[i] /= sum;
     loads_.add({links + size_t{kept_[i]} * hops, hops}, bytes * shares_[i]);
+  }
+}
+
+// Of a link that others load beyond the goal a lane takes nothing, rather than next to nothing.
+void Shares::drop_least(uint32_t lane, float& sum) {
+  const float least = sum * params::kLeastShare;
+  for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+    if (shares_[i] >= least) continue;
+    sum -= shares_[i];
+    shares_[i] = 0;
   }
 }
 
@@ -105,15 +116,20 @@ void Shares::set_prices(double goal) {
     const double others = background_.bytes(link);
     const double own = loads_.bytes(link) - others;
     const double room = goal * table_.fabric().rate(link) - others;
-    if (own <= 0 || std::isinf(room)) continue;
-    const double factor = std::pow(std::clamp(room / own, 0.01, 100.0), relaxation_);
+    if (std::isinf(room)) continue;
+    // A link that all lanes have left has room again when the goal has risen.
+    if (own <= 0 && (others <= 0 || room <= 0)) continue;
+    const double ratio = own > 0 ? std::clamp(room / own, 0.01, 100.0) : 100.0;
+    const double factor = std::pow(ratio, relaxation_);
     prices_[link] = std::clamp(static_cast<float>(prices_[link] * factor), kLeastPrice, 1.0F);
   }
 }
 
 void Shares::note_best() {
   double longest = 0;
-  for (const LinkId link : links_) longest = std::max(longest, loads_.time(link));
+  for (const LinkId link : links_) {
+    if (loads_.carries(link)) longest = std::max(longest, loads_.time(link));
+  }
   if (longest >= least_) return;
   least_ = longest;
   best_ = shares_;

@@ -38,6 +38,7 @@ class Shares {
   void scale(double goal, uint32_t sweeps);
   void divide();
   void divide(uint32_t lane);
+  void drop_least(uint32_t lane, float& sum);
   void set_prices(double goal);
   void note_best();
 

@@ -109,6 +109,19 @@ class Reference(unittest.TestCase):
             self.expect_listed("heddle plan --json", self.json_of("plan", "--topology", ROOT / "examples/fabric.toml",
                                                                  "--workload", workload, "--json"))
 
+    def test_leases(self):
+        with tempfile.TemporaryDirectory() as folder:
+            matrix, counters = pathlib.Path(folder) / "m.csv", pathlib.Path(folder) / "counters.csv"
+            matrix.write_text("from,to,bytes\nh0,h4,1000\n", encoding="utf-8")
+            counters.write_text("time,link,bytes\n1,leaf0:spine0,1\n", encoding="utf-8")
+            words = ("plan", "lease", "--store", folder, "--job", "a", "--topology", ROOT / "examples/fabric.toml",
+                     "--matrix", matrix, "--")
+            self.expect_listed("heddle plan leases --json",
+                               self.json_of(*words, program.HEDDLE, "plan", "leases", "--store", folder, "--json"))
+            self.expect_listed("heddle plan --json",
+                               self.json_of("plan", "--topology", ROOT / "examples/fabric.toml", "--matrix", matrix,
+                                            "--background", counters, "--json"))
+
     def test_sizes(self):
         job = ("--model", "llama-3-8b", "--gpus", "16")
         for words in (("--list",), ("--validate",), ("cluster", *job), ("traffic", *job), ("distance", "--km", "100"),

@@ -233,5 +233,78 @@ class Plan(unittest.TestCase):
 
 
 
+class Background(unittest.TestCase):
+    """Loads that take no part, forecast from counters."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("fabric.toml", FABRIC)
+        self.write("matrix.csv", "from,to,bytes\nh0,h4,1000000\n")
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def counters(self, rate_at, readings=60):
+        """Of leaf0's uplinks: bytes a second by spine and reading."""
+        lines, sums = ["link,time,bytes"], [0] * 4
+        for i in range(readings):
+            for spine in range(4):
+                lines.append(f"leaf0 -> spine{spine},{1_700_000_000 + 10 * i}.5,{sums[spine]}")
+                sums[spine] += round(rate_at(spine, i) * 10)
+        self.write("counters.csv", "\n".join(lines) + "\n")
+
+    def run_plan(self, *more):
+        return program.run("plan", "--topology", "fabric.toml", "--matrix", "matrix.csv", "--background",
+                           "counters.csv", "--lab-addresses", "--split", "1", *more, cwd=self.folder)
+
+    def spine(self, *more):
+        done = self.run_plan("--json", *more)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        document = json.loads(done.stdout)
+        return document["flows"][0]["paths"][0]["via"][1], document["background"]
+
+    def test_a_plan_keeps_off_links_that_will_be_loaded(self):
+        for free in range(4):
+            self.counters(lambda spine, _, free=free: 0 if spine == free else 1e9)
+            spine, background = self.spine("--period", "1ms")
+            self.assertEqual(spine, f"spine{free}")
+            self.assertEqual((background["links"], background["intervals"], background["interval_s"]), (4, 59, 10))
+            self.assertAlmostEqual(background["used"], 1)
+        self.assertIn("it was 0% off in the past, so 100% of it counts", self.run_plan().stdout)
+
+    def test_a_useless_forecast_changes_nothing(self):
+        done = program.run("plan", "--topology", "fabric.toml", "--matrix", "matrix.csv", "--lab-addresses", "--split",
+                           "1", "--json", cwd=self.folder)
+        self.counters(lambda spine, i: 1e9 if i % 29 == 7 * spine else 0)
+        spine, background = self.spine("--period", "1ms")
+        self.assertEqual(spine, json.loads(done.stdout)["flows"][0]["paths"][0]["via"][1])
+        self.assertEqual(background["used"], 0)
+
+    def test_too_few_readings(self):
+        self.counters(lambda *_: 1e9, readings=5)
+        self.assertEqual(self.spine()[1]["method"], "none")
+        self.assertIn("none is forecast, 4 intervals of counters are too few", self.run_plan().stdout)
+
+    def test_errors(self):
+        for text, reason in (("time,link\n", "no column 'bytes'"),
+                             ("time,link,bytes\nx,leaf0:spine0,1\n", "counters.csv:2"),
+                             ("time,link,bytes\n1,leaf0:spine0,-1\n", "'-1' is no number of bytes"),
+                             ("time,link,bytes\nnan,leaf0:spine0,1\n", "no time"),
+                             ("time,link,bytes\n1,2\n", "2 fields")):
+            self.write("counters.csv", text)
+            done = self.run_plan()
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(reason, done.stderr)
+        self.counters(lambda *_: 1e9)
+        with open(os.path.join(self.folder, "counters.csv"), "a", encoding="utf-8") as file:
+            file.write("leaf0 -> spine9,1,1\nleaf0,1,1\nleaf9:spine0#x,1,1\n")
+        self.assertIn("3 of counters.csv are no links of the topology, 'leaf0 -> spine9' is one",
+                      self.run_plan().stderr)
+        self.assertEqual(self.run_plan("--beside", "x").returncode, 2)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -12,8 +12,8 @@
 namespace heddle::cli {
 namespace {
 
-constexpr std::array<std::string_view, 5> kProgramRunners = {"run", "lab run", "lab exec", "lab vm",
-                                                             "record"};
+constexpr std::array<std::string_view, 6> kProgramRunners = {"run",    "lab run", "lab exec",
+                                                             "lab vm", "record",  "plan lease"};
 constexpr std::string_view kSignal = "128+N ended by signal N: 130 for Ctrl-C, 143 for SIGTERM";
 
 struct Status {
@@ -82,8 +82,10 @@ std::string exit_statuses_markdown() {
          "a "
          "test fails where they\ndiffer.\n\n" +
          table(kOfAll) +
-         "\n`heddle run`, `heddle lab run`, `heddle lab exec`, `heddle lab vm` and `heddle record` "
-         "start another program.\nTheir exit status is that program's; for failures of their own "
+         "\n`heddle run`, `heddle lab run`, `heddle lab exec`, `heddle lab vm`, `heddle record` "
+         "and "
+         "`heddle plan lease`\nstart another program. Their exit status is that program's; for "
+         "failures of their own "
          "they use the numbers "
          "of\n`env` and `timeout`:\n\n" +
          table(kOfRunners);
@@ -92,8 +94,9 @@ std::string exit_statuses_markdown() {
 std::string exit_statuses_text() {
   return "Exit status:\n" + lines(kOfAll) + "\n" +
          wrapped(
-             "heddle run, heddle lab run, heddle lab exec, heddle lab vm and heddle record start "
-             "another program:",
+             "heddle run, heddle lab run, heddle lab exec, heddle lab vm, heddle record and heddle "
+             "plan "
+             "lease start another program:",
              0) +
          "\n" + lines(kOfRunners);
 }

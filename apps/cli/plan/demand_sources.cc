@@ -4,15 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
+#include "apps/cli/plan/csv.h"
 #include "apps/cli/plan/job_demand.h"
-#include "base/document.h"
 #include "insight/matrix.h"
 #include "recordings/contents.h"
 #include "topology/workload_file.h"
@@ -78,69 +76,20 @@ Result<PlanDemand> demand_of_workload(const DemandSources& sources,
   return demand;
 }
 
-// Fields of a line of CSV; quoted ones may contain commas and doubled quotes.
-std::vector<std::string> fields_of(const std::string& line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += line[i++];
-    } else if (line[i] == '"') {
-      quoted = !quoted;
-    } else if (line[i] == ',' && !quoted) {
-      fields.emplace_back();
-    } else if (line[i] != '\r') {
-      fields.back() += line[i];
-    }
-  }
-  return fields;
-}
-
-std::optional<uint64_t> number(const std::string& text) {
-  uint64_t value = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (wrong != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-Unexpected bad_matrix(const std::string& file, size_t line, const std::string& why) {
-  return fail(ErrorCode::kInvalid, fmt::format("cannot use {}:{}", file, line), why,
-              "give what `heddle matrix RECORDING --by host --format csv` writes, or columns from, "
-              "to and bytes");
-}
-
-// Columns from, to and bytes, wherever they stand; others are ignored.
 Result<PlanDemand> demand_of_matrix(const std::string& file, const topology::Topology& topology) {
-  const Result<std::string> text = read_text_file(file, "check the path of the matrix");
-  if (!text) return fail(text.error());
-  std::istringstream lines(*text);
-  std::string line;
-  std::getline(lines, line);
-  const std::vector<std::string> names = fields_of(line);
-  const auto place = [&](const char* name) {
-    return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
-  };
-  const size_t from = place("from");
-  const size_t to = place("to");
-  const size_t bytes = place("bytes");
-  for (const auto& [at, name] : {std::pair(from, "from"), {to, "to"}, {bytes, "bytes"}}) {
-    if (at == names.size()) {
-      return bad_matrix(file, 1, fmt::format("it has no column '{}'", name));
-    }
-  }
   NamedFlows flows(topology);
-  for (size_t row = 2; std::getline(lines, line); ++row) {
-    if (line.empty() || line == "\r") continue;
-    const std::vector<std::string> fields = fields_of(line);
-    if (fields.size() != names.size()) {
-      return bad_matrix(
-          file, row,
-          fmt::format("it has {} fields, the first line {}", fields.size(), names.size()));
-    }
-    const std::optional<uint64_t> count = number(fields[bytes]);
-    if (!count) return bad_matrix(file, row, "'" + fields[bytes] + "' is no number of bytes");
-    flows.add(fields[from], fields[to], *count);
-  }
+  const Result<void> read = read_csv(
+      {file,
+       {"from", "to", "bytes"},
+       "give what `heddle matrix RECORDING --by host --format csv` writes, or columns from, to and "
+       "bytes"},
+      [&flows](const std::vector<std::string>& fields) {
+        const std::optional<uint64_t> count = csv_number(fields[2]);
+        if (!count) return "'" + fields[2] + "' is no number of bytes";
+        flows.add(fields[0], fields[1], *count);
+        return std::string();
+      });
+  if (!read) return fail(read.error());
   return PlanDemand{demand_of(flows.bytes(), topology), {}, flows.notes()};
 }
 

@@ -13,9 +13,9 @@
 
 #include "apps/cli/output.h"
 #include "base/document.h"
-#include "base/hash.h"
 #include "base/version.h"
 #include "planner/plan_routes.h"
+#include "topology/fingerprint.h"
 #include "topology/names.h"
 
 namespace heddle::cli {
@@ -50,25 +50,6 @@ std::optional<std::string> unknown_key(const json& object,
     if (std::find(known.begin(), known.end(), key) == known.end()) return key;
   }
   return std::nullopt;
-}
-
-// Equal for fabrics whose switches route equal entropies alike, over links of equal rates.
-std::string fingerprint(const topology::Topology& topology) {
-  uint64_t hash = 0;
-  const auto add = [&hash](uint64_t value) { hash = mix_bits(hash + 0x9e3779b97f4a7c15 + value); };
-  for (const topology::Host& each : topology.hosts) add(hash_text(each.name));
-  for (const topology::Nic& each : topology.nics) add(each.host);
-  for (const topology::Switch& each : topology.switches) {
-    add(each.hash_seed);
-    add(static_cast<uint64_t>(each.shape.balancing));
-  }
-  for (const topology::Link& link : topology.links) {
-    for (const topology::Node& end : {link.a, link.b}) {
-      add(static_cast<uint64_t>(end.kind) << 32 | end.index);
-    }
-    add(link.shape.rate.count);
-  }
-  return fmt::format("{:016x}", hash);
 }
 
 using HostNumbers = std::unordered_map<std::string, uint32_t>;
@@ -145,10 +126,10 @@ Result<void> check_head(const std::string& path, const json& document,
   const auto key = unknown_key(
       document, {"heddle", "version", "fabric", "paths", "parts", "colored", "ecmp", "spraying",
                  "planned", "bound_us", "bound_between_switches_us", "no_gain", "unreachable",
-                 "kept", "failed_links", "addresses", "flows"});
+                 "kept", "failed_links", "addresses", "background", "flows"});
   if (key) return bad(path, "it has the unknown key '" + *key + "'");
   const auto fabric = document.find("fabric");
-  if (fabric == document.end() || *fabric != json(fingerprint(topology))) {
+  if (fabric == document.end() || *fabric != json(topology::fingerprint(topology))) {
     return bad(path, "it is of another fabric, whose switches send its paths elsewhere");
   }
   return {};
@@ -203,7 +184,7 @@ json plan_document(const MadePlan& made) {
   }
   json document = {{"heddle", kVersion},
                    {"version", kPlanFileVersion},
-                   {"fabric", fingerprint(made.topology)},
+                   {"fabric", topology::fingerprint(made.topology)},
                    {"paths", plan.paths},
                    {"parts", plan.parts},
                    {"colored", plan.colored},
@@ -217,6 +198,7 @@ json plan_document(const MadePlan& made) {
                    {"kept", plan.kept},
                    {"failed_links", std::move(failed)},
                    {"flows", flows_json(made)}};
+  if (!made.background.is_null()) document["background"] = made.background;
   for (const auto& [name, address] : made.addresses) {
     document["addresses"][name].push_back(address);
   }

@@ -28,6 +28,7 @@ struct MadePlan {
   // By the names of hosts and switches; with some, the document names each path's switches and has
   // these addresses, and transports on real networks can follow it.
   const std::multimap<std::string, std::string>& addresses;
+  nlohmann::json background;  // background_json(); null: none
 };
 
 nlohmann::json plan_document(const MadePlan& made);

@@ -1,0 +1,144 @@
+// A plan file that is replaced while connections follow it, as `heddle plan lease` does: read again
+// at the next look, on a thread of its own, and kept where the new one cannot be read.
+#include "engine/plan_follower.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/document.h"
+#include "base/log.h"
+#include "base/temporary_folder.h"
+#include "engine/addresses.h"
+
+namespace heddle::engine {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class PlanFollowerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Result<TemporaryFolder> made = TemporaryFolder::make("heddle-plan");
+    ASSERT_TRUE(made.has_value());
+    folder_ = std::move(*made);
+    set_log_level(LogLevel::kInfo);
+  }
+  void TearDown() override { set_log_level(LogLevel::kWarn); }
+
+  std::string file() const { return folder_.path() + "/plan.json"; }
+  void write(const std::string& text) {
+    const Result<void> written = replace_text_file(file(), text);
+    ASSERT_TRUE(written.has_value()) << written.error().message();
+  }
+  static std::string plan_to(const std::string& peer) {
+    return R"({"version": 2, "addresses": {"h0": ["127.0.0.1"], "h1": ["192.0.2.1"],
+               "h2": ["192.0.2.2"]}, "flows": [{"from": "h0", "to": ")" +
+           peer + R"(", "paths": [{"path": 0, "share_per_million": 1000000, "via": ["leaf0"]}]}]})";
+  }
+  // What a look at this time logs.
+  std::string look(PlanFollower& follower, Nanos at) {
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(follower.due(at));
+    follower.turn(at, endpoint_);
+    for (; follower.reading(); usleep(100)) {
+      EXPECT_TRUE(follower.due(at));
+      follower.turn(at, endpoint_);
+    }
+    return testing::internal::GetCapturedStderr();
+  }
+  transport::Notice opened() const {
+    transport::Notice notice;
+    notice.connection = 7;
+    notice.peer = find_address("192.0.2.1:4791", 0).value();
+    return notice;
+  }
+
+  TemporaryFolder folder_;
+  transport::Endpoint endpoint_{transport::EndpointOptions{}, Seed(1), nullptr};
+};
+
+TEST_F(PlanFollowerTest, AReplacedFileIsReadAtTheNextLook) {
+  write(plan_to("h1"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  EXPECT_THAT(look(follower, seconds(0)), Not(HasSubstr("read again")));
+  EXPECT_FALSE(follower.due(seconds(59)));
+  EXPECT_THAT(look(follower, seconds(60)), Not(HasSubstr("read again")));
+  write(plan_to("h1"));
+  EXPECT_THAT(look(follower, seconds(120)), HasSubstr("it was replaced, and is read again"));
+  EXPECT_THAT(look(follower, seconds(180)), Not(HasSubstr("read again")));
+  write(plan_to("h2"));
+  EXPECT_THAT(look(follower, seconds(240)), HasSubstr("no flow to 192.0.2.1"));
+  write(plan_to("h1"));
+  EXPECT_THAT(look(follower, seconds(300)), Not(HasSubstr("no flow to")));
+}
+
+TEST_F(PlanFollowerTest, AFileThatCannotBeReadLeavesThePlan) {
+  write(plan_to("h1"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  write("{\"version\": 2, \"addr");
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("the plan from before is followed"));
+  folder_.remove();
+  EXPECT_THAT(look(follower, seconds(120)), HasSubstr("the plan from before is followed"));
+  EXPECT_THAT(look(follower, seconds(180)), Not(HasSubstr("followed")));
+}
+
+TEST_F(PlanFollowerTest, WhatCannotBeReadIsReadAgainOnceItCan) {
+  write(plan_to("h1"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  write("half");
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("the plan from before is followed"));
+  write(plan_to("h2"));
+  EXPECT_THAT(look(follower, seconds(120)), HasSubstr("no flow to 192.0.2.1"));
+}
+
+TEST_F(PlanFollowerTest, APlanThatIsMissingAtTheStartIsReadLater) {
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  EXPECT_EQ(look(follower, seconds(0)), "");
+  write(plan_to("h1"));
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("it was replaced, and is read again"));
+  write(plan_to("h2"));
+  EXPECT_THAT(look(follower, seconds(120)), HasSubstr("no flow to 192.0.2.1"));
+}
+
+// The plan gets a flow to its peer while it is open.
+TEST_F(PlanFollowerTest, AConnectionWithoutAFlowIsFollowedOnceThePlanHasOne) {
+  write(plan_to("h2"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  look(follower, seconds(0));
+  write(plan_to("h1"));
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("read again"));
+  write(plan_to("h2"));
+  EXPECT_THAT(look(follower, seconds(120)), HasSubstr("no flow to 192.0.2.1:4791 any more"));
+}
+
+TEST_F(PlanFollowerTest, AFileReplacedWhileNoConnectionIsOpenIsReadWithTheFirst) {
+  write(plan_to("h1"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  write(plan_to("h2"));
+  follower.on_notice(seconds(500), opened(), endpoint_);
+  EXPECT_THAT(look(follower, seconds(500)), HasSubstr("no flow to 192.0.2.1"));
+}
+
+// Opening a pipe waits for its other end, and reading it for ever.
+TEST_F(PlanFollowerTest, APipeDoesNotBlock) {
+  ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
+  testing::internal::CaptureStderr();
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no regular file"));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  EXPECT_EQ(look(follower, seconds(0)), "");
+  ASSERT_EQ(unlink(file().c_str()), 0);
+  write(plan_to("h1"));
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("read again"));
+}
+
+}  // namespace
+}  // namespace heddle::engine
