@@ -8,7 +8,7 @@ PRESET ?= release
 PYTHON ?= /usr/bin/python3
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test verify install uninstall asan tsan fuzz bench format tidy clean \
+.PHONY: help setup build test verify install uninstall asan tsan arm64 fuzz bench format tidy clean \
         torch install-torch uninstall-torch packages try-packages
 
 help: ## list these commands
@@ -64,6 +64,12 @@ asan: setup ## run all tests with the address and undefined-behaviour sanitizers
 tsan: setup ## run all tests with the thread sanitizer
 	@scripts/build tsan $(JOBS)
 	@scripts/run_tests tsan $(TEST_JOBS)
+
+arm64: ## build for arm64 with a cross compiler and run its unit tests in QEMU (docs/how-to/arm64.md)
+	@scripts/setup --arm64
+	@scripts/sysroot arm64
+	@scripts/build arm64 $(JOBS) --target unit_tests
+	@scripts/run_tests arm64 $(JOBS)
 
 fuzz: ## fuzz every target for SECONDS (default 60) with libFuzzer
 	@scripts/setup --fuzz

@@ -157,6 +157,10 @@ function(heddle_room_tests room files at_length)
   endif()
   add_executable(${room}_test ${files})
   heddle_link_room(${room}_test ${room} GTest::gmock GTest::gtest_main)
+  if(NOT TARGET unit_tests)
+    add_custom_target(unit_tests)  # of all rooms, without what runs programs
+  endif()
+  add_dependencies(unit_tests ${room}_test)
   gtest_discover_tests(${room}_test
     WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
     DISCOVERY_MODE PRE_TEST
