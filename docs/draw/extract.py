@@ -288,7 +288,8 @@ def _traffic(document):
                    ["formula", "payload, counted", "interface, counted"], rows, 0)]
 
 
-_OF_MESSAGES = (("DMA length", "message_bytes"), ("packets of a message", "packets"), ("bytes on the wire", "wire_bytes"))
+_OF_MESSAGES = (("DMA length", "message_bytes"), ("packets of a message", "packets"),
+                ("bytes on the wire", "wire_bytes"))
 
 
 def _messages(document):
