@@ -5,12 +5,17 @@
 #include <utility>
 
 #include "monitor/params.h"
+#include "monitor/publication.h"
 
 namespace heddle::monitor {
 namespace {
 
 Nanos stale_after(const OverviewJob& job) {
   return std::max(params::kLeastStale, job.head.every * params::kStaleIntervals);
+}
+
+bool is_of(std::string_view subject, const PublishedHead& head, std::string_view kind) {
+  return subject.ends_with("." + published_subject(head.job, head.id, kind));
 }
 
 }  // namespace
@@ -62,12 +67,14 @@ std::vector<OverviewEvent> Overview::take(std::string_view subject, std::string_
                                           Nanos now) {
   std::vector<OverviewEvent> events;
   if (subject.ends_with(".change")) {
-    if (const auto change = read_published_change(text)) {
+    const auto change = read_published_change(text);
+    if (change && is_of(subject, change->head, "change")) {
       take(*change, now, events);
       return events;
     }
   } else if (subject.ends_with(".state")) {
-    if (auto state = read_published_state(text)) {
+    auto state = read_published_state(text);
+    if (state && is_of(subject, state->head, "state")) {
       take(std::move(*state), now, events);
       return events;
     }
@@ -78,13 +85,14 @@ std::vector<OverviewEvent> Overview::take(std::string_view subject, std::string_
 
 OverviewJob* Overview::job_of(const PublishedHead& head, Nanos now,
                               std::vector<OverviewEvent>& events) {
-  auto found = jobs_.find(head.id);
+  const std::string key = published_subject(head.job, head.id, "");
+  auto found = jobs_.find(key);
   if (found == jobs_.end()) {
     if (jobs_.size() == params::kMostJobs) {
       ++not_read_;
       return nullptr;
     }
-    found = jobs_.try_emplace(head.id).first;
+    found = jobs_.try_emplace(key).first;
     found->second.changed_at = now;
     events.push_back({OverviewEvent::Kind::kAppeared, head, {}});
   }

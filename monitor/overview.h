@@ -48,13 +48,14 @@ struct ServerHeard {
 
 class Overview {
  public:
-  // A message of a subject that ends in "change" or "state".
+  // A message of a subject that ends in "change" or "state". It speaks of the job that its subject
+  // names, or counts as not read: a server may allow a client the subjects of its own jobs only.
   std::vector<OverviewEvent> take(std::string_view subject, std::string_view text, Nanos now);
   // What follows from time alone, of which only that with the server counts: without it no monitor
   // is silent.
   std::vector<OverviewEvent> tick(Nanos now, const ServerHeard& server);
 
-  const std::map<std::string, OverviewJob>& jobs() const { return jobs_; }  // by id
+  const std::map<std::string, OverviewJob>& jobs() const { return jobs_; }  // by name and id
   uint64_t not_read() const { return not_read_; }  // messages that are none, or of one job too many
   // Messages of a monitor that began before the one that watches the job: two watch it.
   uint64_t ignored() const { return ignored_; }

@@ -188,6 +188,43 @@ TEST_F(OverviewTest, AJobWhoseIdIsNoneIsNotRead) {
   EXPECT_THAT(take(state), ElementsAre(Kind::kAppeared));
 }
 
+TEST_F(OverviewTest, AMessageOnAnotherJobsSubjectIsNotRead) {
+  Publishing a("a");
+  Publishing b("b");
+  const messaging::Message of_a = a.state({});
+  messaging::Message of_b = b.change(true, 1);
+  of_b.subject = of_a.subject.substr(0, of_a.subject.rfind('.')) + ".change";
+  EXPECT_THAT(take(of_b), IsEmpty());
+  EXPECT_EQ(overview_.not_read(), 1U);
+  EXPECT_THAT(take(of_a), ElementsAre(Kind::kAppeared));
+}
+
+TEST_F(OverviewTest, AnIdOfAnotherJobTakesNothingFromIt) {
+  Publishing a("a");
+  Publishing b("b");
+  take(a.state({alarm(1)}));
+  messaging::Message forged = b.state({});
+  const std::string own = PublishedJob{.name = "b", .host = "head", .folder = "/b"}.id();
+  const std::string other = PublishedJob{.name = "a", .host = "head", .folder = "/a"}.id();
+  forged.subject.replace(forged.subject.find(own), own.size(), other);
+  forged.text.replace(forged.text.find(own), own.size(), other);
+  EXPECT_THAT(take(forged), ElementsAre(Kind::kAppeared));  // as another job
+  EXPECT_EQ(overview_.jobs().size(), 2U);
+  EXPECT_EQ(overview_.lasting_alarms(), 1U);
+}
+
+TEST_F(OverviewTest, NamesOfAnyBytesAreRead) {
+  for (const char* name : {"a b", "a.b.>", "\xff\xfe", "\xc3\xa9t\xc3\xa9", ""}) {
+    Publishing job(name);
+    EXPECT_THAT(take(job.state({})), ElementsAre(Kind::kAppeared)) << name;
+    EXPECT_THAT(take(job.change(true, 1)), ElementsAre(Kind::kRaised)) << name;
+  }
+  const std::string cut_letter(99, 'a');
+  Publishing job(cut_letter + "\xc3\xa9");
+  EXPECT_THAT(take(job.state({})), ElementsAre(Kind::kAppeared));
+  EXPECT_EQ(overview_.not_read(), 0U);
+}
+
 TEST_F(OverviewTest, AMonitorThatWasEndedIsNotStale) {
   Publishing job("a");
   take(job.state({}));

@@ -75,11 +75,19 @@ std::string whole_folder(const std::string& folder, bool here) {
   return text;
 }
 
-Publication::Publication(std::string subject, PublishedJob job)
-    : subject_(std::move(subject)), job_(std::move(job)) {}
+std::string published_subject(const std::string& job, const std::string& id,
+                              std::string_view kind) {
+  return fmt::format("{}.{}.{}", messaging::subject_token(job), id, kind);
+}
 
-std::string Publication::subject_of(const std::string& kind) const {
-  return fmt::format("{}.{}.{}.{}", subject_, messaging::subject_token(job_.name), job_.id(), kind);
+Publication::Publication(std::string subject, PublishedJob job)
+    : subject_(std::move(subject)), job_(std::move(job)) {
+  // The subject names the job as the text does, where bytes that are no UTF-8 are replaced.
+  job_.name = Json::parse(dumped(job_.name)).get<std::string>();
+}
+
+std::string Publication::subject_of(std::string_view kind) const {
+  return subject_ + "." + published_subject(job_.name, job_.id(), kind);
 }
 
 Json Publication::head() {

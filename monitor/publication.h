@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/nanos.h"
@@ -46,12 +47,15 @@ class Publication {
 
  private:
   Json head();
-  std::string subject_of(const std::string& kind) const;
+  std::string subject_of(std::string_view kind) const;
 
   std::string subject_;
   PublishedJob job_;
   uint64_t sequence_ = 0;
 };
+
+// The part of a message's subject behind that of the site: "JOB.ID.KIND".
+std::string published_subject(const std::string& job, const std::string& id, std::string_view kind);
 
 // What a rank did in an interval, field by field, as it is published and stored.
 Json json_of(const WatchedProcess& process, const RankInterval& interval);

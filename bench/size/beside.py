@@ -10,7 +10,7 @@ from harness.pair import built
 
 def figures(*words):
     """Name to value of the figures of `heddle size WORDS`."""
-    return {figure["name"]: figure["value"] for figure in _document("size", *words)["figures"]}
+    return {figure["name"]: figure["value"] for figure in document_of("size", *words)["figures"]}
 
 
 def simulated(folder, topology, workload, *options):
@@ -18,10 +18,10 @@ def simulated(folder, topology, workload, *options):
     paths = [pathlib.Path(folder, name) for name in ("topology.toml", "workload.toml")]
     for path, text in zip(paths, (topology, workload)):
         path.write_text("version = 1\n" + text, encoding="utf-8")
-    return _document("sim", "--topology", paths[0], "--workload", paths[1], *options)
+    return document_of("sim", "--topology", paths[0], "--workload", paths[1], *options)
 
 
-def _document(*words):
+def document_of(*words):
     command = [built("heddle"), *map(str, words), "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):

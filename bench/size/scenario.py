@@ -3,14 +3,15 @@
 overlap: steps of two models of data parallel training, in three ways (computation alone, communication alone, both at
 once), by the formulas and in the simulator. traffic: bytes that a rank sends in a step, by the formulas and counted in
 a recording of real packets. headroom: the buffer that PFC needs, by the formula and in the simulator's lossless switch.
-Every row has its error; the exit status is 1 if one exceeds the question's bound.
+messages: messages and packets of RDMA writes, by the formulas and in a capture. Every row has its error; the exit
+status is 1 if one exceeds the question's bound.
 """
 
-from size import headroom, overlap, traffic
+from size import headroom, messages, overlap, traffic
 
 SUMMARY = "heddle size's closed forms beside the simulator and real packets, with the error of each"
 
-_QUESTIONS = {"overlap": overlap, "traffic": traffic, "headroom": headroom}
+_QUESTIONS = {"overlap": overlap, "traffic": traffic, "headroom": headroom, "messages": messages}
 
 
 def add_arguments(parser):

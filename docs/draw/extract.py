@@ -289,8 +289,21 @@ def _traffic(document):
                    ["formula", "payload, counted", "interface, counted"], rows, 0)]
 
 
+_OF_MESSAGES = (("DMA length", "message_bytes"), ("packets of a message", "packets"),
+                ("bytes on the wire", "wire_bytes"))
+
+
+def _messages(document):
+    rows = [(f"{size_name(case['write_bytes'])}, MTU {case['mtu_bytes']}: {name}",
+             [one(case[side][key]) for side in ("formula", "captured")])
+            for case in document["cases"] for name, key in _OF_MESSAGES]
+    return [figure("size_messages", "Writes of perftest over soft-RoCE, a message", "bytes and packets",
+                   ["formula", "captured"], rows, 0)]
+
+
 def size(document):
-    return {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic}[document["question"]](document)
+    questions = {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic, "messages": _messages}
+    return questions[document["question"]](document)
 
 
 def diagnosis(document):
