@@ -101,6 +101,10 @@ std::string_view name_of(ForecastMethod method) {
   return kNames[static_cast<size_t>(method)];
 }
 
+bool spraying_suits(const LoadForecast& forecast, double share) {
+  return share > params::kMostBackground || share * forecast.error > params::kMostUnknown;
+}
+
 size_t period_of(const std::vector<double>& series) {
   const size_t count = series.size();
   const double middle = mean(series);

@@ -37,6 +37,10 @@ struct LoadForecast {
 // `links`: directions of the topology's links. Pure.
 LoadForecast forecast_loads(const LinkHistories& histories, uint32_t links);
 
+// Whether transports that spray, and look for free paths as they send, are likely to be as fast as
+// a plan beside these loads: they are `share` of what the fabric carries (share_of_fabric()).
+bool spraying_suits(const LoadForecast& forecast, double share);
+
 // Counts what all links carried as one series: the lag at which it resembles itself most, where the
 // autocorrelation has a peak above params::kPeriodic and three periods are there; 0: none.
 size_t period_of(const std::vector<double>& series);

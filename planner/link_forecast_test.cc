@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "base/random.h"
+#include "planner/shared_fabric.h"
+#include "topology/generators.h"
 
 namespace heddle::planner {
 namespace {
@@ -88,6 +90,26 @@ TEST(LinkForecast, MoreNoiseIsUsedLess) {
     EXPECT_LT(forecast.used, before) << spread;
     before = forecast.used;
   }
+}
+
+TEST(LinkForecast, SprayingSuitsBesideLargeAndUnknownLoads) {
+  const topology::Topology topology =
+      topology::leaf_spine({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
+  const Fabric fabric(topology, {});
+  std::vector<double> bytes_per_s(fabric.links(), 1e18);  // of NICs, too, which do not count
+  for (LinkId link = 0; link < fabric.links(); ++link) {
+    if (fabric.is_between_switches(link)) bytes_per_s[link] = 0.1e9 * fabric.rate(link);
+  }
+  const double share = share_of_fabric(topology, bytes_per_s);
+  EXPECT_NEAR(share, 0.1, 1e-9);
+  LoadForecast forecast;
+  forecast.error = 0.1;
+  EXPECT_FALSE(spraying_suits(forecast, share));
+  forecast.error = 0.3;
+  EXPECT_TRUE(spraying_suits(forecast, share));
+  forecast.error = 0;
+  EXPECT_TRUE(spraying_suits(forecast, 0.5));
+  EXPECT_EQ(share_of_fabric(topology, {}), 0);
 }
 
 TEST(LinkForecast, TooFewIntervalsAreNoForecast) {

@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <set>
 
 #include "base/random.h"
 #include "planner/paths/loads.h"
+#include "planner/shared_fabric.h"
 #include "topology/generators.h"
 #include "topology/workload_patterns.h"
 
@@ -62,6 +64,58 @@ void expect_consistent(const topology::Topology& topology, const Demand& demand,
   EXPECT_NEAR(loads.longest_of_nics(), plan.planned.of_nics, plan.planned.of_nics * 1e-4);
   EXPECT_LE(plan.planned.longest(), plan.ecmp.longest() * 1.0001);
   EXPECT_GE(plan.planned.between_switches, plan.bound_between * 0.9999);
+}
+
+// Eight jobs, each a ring of one host a leaf in an order of its own.
+std::vector<Demand> rings_of_leaves(const topology::Topology& topology, uint64_t seed) {
+  constexpr uint32_t kLeaves = 8;
+  Random random(seed);
+  std::vector<Demand> rings;
+  for (uint32_t number = 0; number < 8; ++number) {
+    std::vector<uint32_t> order(kLeaves);
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = kLeaves; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    topology::Workload workload;
+    for (uint32_t i = 0; i < kLeaves; ++i) {
+      workload.flows.push_back({.id = i,
+                                .from = order[i] * 8 + number,
+                                .to = order[(i + 1) % kLeaves] * 8 + number,
+                                .bytes = mebibytes(1)});
+    }
+    rings.push_back(demand_of_flows(workload, topology));
+  }
+  return rings;
+}
+
+TEST(PathPlan, JobsThatArePlannedOneAfterAnotherShareAFullClosAsOnePlanDoes) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    const topology::Topology topology = clos(8, 8, 8, seed);
+    std::vector<double> others;
+    for (Demand& ring : rings_of_leaves(topology, seed)) {
+      ring.background = others;
+      const Result<PathPlan> plan = plan_paths(topology, ring, {});
+      ASSERT_TRUE(plan.has_value());
+      EXPECT_LE(plan->planned.between_switches, plan->planned.of_nics * 1.0001) << seed;
+      const std::vector<double> loads = loads_of_plan(topology, ring, *plan, {});
+      others.resize(loads.size());
+      for (size_t i = 0; i < loads.size(); ++i) others[i] += loads[i];
+    }
+  }
+}
+
+TEST(PathPlan, JobsThatDoNotKnowOfEachOtherBeginAtDifferentSpines) {
+  const topology::Topology topology = clos(8, 8, 8, 1);
+  std::set<LinkId> first_links;
+  for (const Demand& ring : rings_of_leaves(topology, 1)) {
+    const Result<PathPlan> plan = plan_paths(topology, ring, {});
+    ASSERT_TRUE(plan.has_value());
+    const std::vector<double> loads = loads_of_plan(topology, ring, *plan, {});
+    Fabric fabric(topology, {});
+    for (const LinkId link : fabric.links_from(0)) {
+      if (fabric.is_between_switches(link) && loads[link] > 0) first_links.insert(link);
+    }
+  }
+  EXPECT_GE(first_links.size(), 4U);
 }
 
 TEST(PathPlan, EqualFlowsOnAFullClosReachTheBoundOnOnePathEach) {

@@ -2,6 +2,7 @@
 #include "planner/shared_fabric.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "planner/plan_routes.h"
 
@@ -42,6 +43,20 @@ double longest_of_own(const topology::Topology& topology, std::span<const double
     longest = std::max(longest, (own[link] + beside) / fabric.rate(link));
   }
   return longest;
+}
+
+double share_of_fabric(const topology::Topology& topology, std::span<const double> bytes_per_s) {
+  constexpr double kNanosInSecond = 1e9;
+  const Fabric fabric(topology, {});
+  double carried = 0;
+  double possible = 0;
+  for (LinkId link = 0; link < fabric.links(); ++link) {
+    const double rate = fabric.rate(link) * kNanosInSecond;
+    if (!fabric.is_between_switches(link) || std::isinf(rate)) continue;
+    possible += rate;
+    if (link < bytes_per_s.size()) carried += std::min(bytes_per_s[link], rate);
+  }
+  return possible > 0 ? carried / possible : 0;
 }
 
 std::vector<LinkTime> busiest_links(const topology::Topology& topology,

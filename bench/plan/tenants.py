@@ -47,22 +47,23 @@ class Fabrics:
 
     def simulate(self, plans, flows, count=None):
         """What each of the first `count` flows gets, by the time of their last one, with these plans' paths. A flow is
-        its sender, receiver and bytes."""
+        its sender, receiver and bytes. Flows without a plan are sprayed over the paths that suit them at the time."""
         self.write("all.toml", "version = 1\n" + "".join(
             f'[[flow]]\nfrom = "h{a}"\nto = "h{b}"\nbytes = "{size}B"\n' for a, b, size in flows))
-        merged = {**plans[0], "flows": [flow for plan in plans for flow in plan["flows"]], "paths": self.paths}
-        self.write("all.json", json.dumps(merged))
-        done = heddle(self.folder, "sim", "--topology", "fabric.toml", "--workload", "all.toml", "--plan", "all.json",
+        words = ("--paths", self.paths)
+        if plans:
+            merged = {**plans[0], "flows": [flow for plan in plans for flow in plan["flows"]], "paths": self.paths}
+            self.write("all.json", json.dumps(merged))
+            words = ("--plan", "all.json")
+        done = heddle(self.folder, "sim", "--topology", "fabric.toml", "--workload", "all.toml", *words,
                       "--convergence", "0s", "--json")
         slowest = max(flow["fct_us"] for flow in done["flows"][:count])
         return self.bytes * 8e-3 / slowest
 
 
-def _evenly(plan, paths):
-    """The plan's flows with the first `paths` paths evenly."""
-    share = _WHOLE // paths
-    shares = [{"path": i, "share_per_million": share + (_WHOLE - share * paths if i == 0 else 0)} for i in range(paths)]
-    return {**plan, "flows": [{**flow, "paths": shares} for flow in plan["flows"]]}
+def _on_one_path(plan):
+    """The plan's flows on their first path each, as ECMP has them."""
+    return {**plan, "flows": [{**flow, "paths": [{"path": 0, "share_per_million": _WHOLE}]} for flow in plan["flows"]]}
 
 
 def _jobs(fabric, seed):
@@ -96,8 +97,8 @@ def _compare_jobs(fabric, seed):
     flows = [(a, b, fabric.bytes) for job in jobs for a, b in job]
     whole = fabric.plan("whole", [flow for job in jobs for flow in job])
     alone = [fabric.plan(f"alone{i}", job) for i, job in enumerate(jobs)]
-    return {"ecmp": fabric.simulate([_evenly(whole, 1)], flows),
-            "spraying": fabric.simulate([_evenly(whole, fabric.paths)], flows),
+    return {"ecmp": fabric.simulate([_on_one_path(whole)], flows),
+            "spraying": fabric.simulate([], flows),
             "alone": fabric.simulate(alone, flows), "beside": fabric.simulate(_beside(fabric, jobs), flows),
             "leases": fabric.simulate(_leased(fabric, jobs), flows), "together": fabric.simulate([whole], flows),
             "bound": fabric.bytes * 8e-3 / whole["bound_us"]}
@@ -152,7 +153,7 @@ def _compare_background(fabric, seed, count, size):
         flows += [(a, b, round(size * fabric.bytes)) for a, b in others]
     without = fabric.plan("without", rings)
     rate = lambda plan: fabric.simulate([plan, *plans], flows, len(rings))
-    result = {"ecmp": rate(_evenly(without, 1)), "spraying": rate(_evenly(without, fabric.paths)),
+    result = {"ecmp": rate(_on_one_path(without)), "spraying": fabric.simulate(plans, flows, len(rings)),
               "without": rate(without), "errors": {}}
     for error in _ERRORS if others else ():
         loads = _link_loads(plans[0])

@@ -1,8 +1,9 @@
 """From the JSON document of a scenario of bench/run to the figures (figure.py) that the pages show. One function a
-scenario; those of NCCL are in extract_nccl.py.
+scenario; those of NCCL are in extract_nccl.py, those of plans in extract_plan.py.
 """
 
 from extract_nccl import gpu, nccl
+from extract_plan import plan
 from figure import by_program, figure, one, percent, size_name
 
 
@@ -303,42 +304,6 @@ def _messages(document):
 def size(document):
     questions = {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic, "messages": _messages}
     return questions[document["question"]](document)
-
-
-def _of_fabrics(case, key):
-    values = sorted(fabric[key] for fabric in case["fabrics"])
-    return {"median": case["gbits_per_s"][key], "min": values[0], "max": values[-1]}
-
-
-_PLANNED = (("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"), ("heddle, plan", "plan"),
-            ("bound, without headers", "bound"))
-_FAILED = (("before: ECMP, one path", "before_ecmp"), ("before: heddle, plan", "before_plan"),
-           ("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"),
-           ("heddle, plan from before", "stale_plan"), ("heddle, concerned flows planned again", "moved_plan"),
-           ("heddle, all planned again", "plan"), ("bound, without headers", "bound"))
-
-
-def _planned_case(name):
-    """Short enough for the head of a column."""
-    for word, digit in (("one", "1"), ("two", "2"), ("eight", "8")):
-        name = name.replace(word + " ", digit + " ")
-    return name.split(", an uplink")[0]
-
-
-def plan(document):
-    if "speed" in document:
-        return [figure("plan_speed", "Planning for hosts of 8 NICs: CPU time", "ms", ["CPU time"],
-                       [(each["plan"], [one(each["cpu_ms"])]) for each in document["speed"]], 0, all_ours=True)]
-    made = []
-    for name, title, key, rows in (("plan_simulated", "Each flow's rate by the time of the last, simulated", "cases",
-                                    _PLANNED),
-                                   ("plan_failure_simulated", "The same with a failed uplink of eight, simulated",
-                                    "failures", _FAILED)):
-        cases = document[key]
-        made.append(figure(name, title, "Gb/s", [_planned_case(case["case"]) for case in cases],
-                           [(label, [_of_fabrics(case, field) for case in cases]) for label, field in rows], 1,
-                           simulated=True))
-    return made
 
 
 def diagnosis(document):

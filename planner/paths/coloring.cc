@@ -49,10 +49,11 @@ class Side {
 
 class Coloring {
  public:
-  Coloring(const BipartiteGraph& graph, uint32_t colors)
-      : colors_(colors),
-        left_(graph.lefts, colors),
-        right_(graph.rights, colors),
+  Coloring(const BipartiteGraph& graph, const Palette& palette)
+      : colors_(palette.colors),
+        first_(palette.first),
+        left_(graph.lefts, colors_),
+        right_(graph.rights, colors_),
         parts_(graph.edges.size()),
         color_of_(graph.edges.size()) {
     for (size_t i = 0; i < graph.edges.size(); ++i) {
@@ -63,11 +64,9 @@ class Coloring {
   void color(uint32_t edge, const Colors& preferred) {
     const auto [left, right] = parts_[edge];
     const Colors both = left_.free(left) & right_.free(right);
-    // Parts begin at different colors, so that first ones are not worn out by all.
-    const uint32_t from = (left + right) % colors_;
-    uint32_t color = (both & preferred).lowest_from(from);
+    uint32_t color = (both & preferred).lowest_from(first_);
     const bool none_preferred = (left_.free(left) & preferred).lowest() == Colors::kMost;
-    if (color == Colors::kMost && none_preferred) color = both.lowest_from(from);
+    if (color == Colors::kMost && none_preferred) color = both.lowest_from(first_);
     if (color == Colors::kMost) color = exchange(left, right, preferred);
     CHECK(color < colors_);
     set(edge, color);
@@ -110,6 +109,7 @@ class Coloring {
   }
 
   uint32_t colors_;
+  uint32_t first_;
   Side left_;
   Side right_;
   std::vector<Parts> parts_;        // by edge
@@ -119,10 +119,10 @@ class Coloring {
 
 }  // namespace
 
-std::vector<uint16_t> color_edges(const BipartiteGraph& graph, uint32_t colors,
+std::vector<uint16_t> color_edges(const BipartiteGraph& graph, const Palette& palette,
                                   const std::function<Colors(uint32_t edge)>& preferred) {
-  CHECK(colors > 0 && colors <= Colors::kMost);
-  Coloring coloring(graph, colors);
+  CHECK(palette.colors > 0 && palette.colors <= Colors::kMost && palette.first < palette.colors);
+  Coloring coloring(graph, palette);
   for (uint32_t edge = 0; edge < graph.edges.size(); ++edge) coloring.color(edge, preferred(edge));
   return coloring.take();
 }

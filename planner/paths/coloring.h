@@ -63,9 +63,14 @@ struct BipartiteGraph {
   std::span<const BipartiteEdge> edges;
 };
 
-// The color of each edge, of `colors` (1 to Colors::kMost). Where several are possible, one of
-// `preferred(edge)` is taken; an edge may get another one all the same.
-std::vector<uint16_t> color_edges(const BipartiteGraph& graph, uint32_t colors,
+struct Palette {
+  uint32_t colors = 1;  // to Colors::kMost
+  uint32_t first = 0;   // of equal colors the next one from here on is taken
+};
+
+// The color of each edge. Where several are possible, one of `preferred(edge)` is taken; an edge
+// may get another one all the same.
+std::vector<uint16_t> color_edges(const BipartiteGraph& graph, const Palette& palette,
                                   const std::function<Colors(uint32_t edge)>& preferred);
 
 }  // namespace heddle::planner

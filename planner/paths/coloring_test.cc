@@ -16,6 +16,7 @@ TEST(Coloring, EveryColorIsBalancedAtEveryVertex) {
     Random random(seed);
     const auto vertices = static_cast<uint32_t>(random.between(1, 8));
     const auto colors = static_cast<uint32_t>(random.between(1, 9));
+    const auto first = static_cast<uint32_t>(random.below(colors));
     std::vector<BipartiteEdge> edges(random.between(1, 120));
     std::map<uint32_t, uint32_t> left;
     std::map<uint32_t, uint32_t> right;
@@ -26,7 +27,8 @@ TEST(Coloring, EveryColorIsBalancedAtEveryVertex) {
       ++right[edge.right];
     }
     const auto any = [&](uint32_t /*edge*/) { return Colors::first(colors); };
-    const std::vector<uint16_t> made = color_edges({vertices, vertices, edges}, colors, any);
+    const std::vector<uint16_t> made =
+        color_edges({vertices, vertices, edges}, {colors, first}, any);
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_left;
     std::map<std::pair<uint32_t, uint32_t>, uint32_t> of_right;
     for (size_t i = 0; i < edges.size(); ++i) {
@@ -47,7 +49,13 @@ TEST(Coloring, PreferredColorsAreTakenWhereTheyAreFree) {
     colors.add(3);
     return colors;
   };
-  EXPECT_EQ(color_edges({2, 2, edges}, 4, last), (std::vector<uint16_t>{3, 3}));
+  EXPECT_EQ(color_edges({2, 2, edges}, {4, 0}, last), (std::vector<uint16_t>{3, 3}));
+}
+
+TEST(Coloring, EdgesThatMeetNowhereTakeTheFirstColor) {
+  const std::vector<BipartiteEdge> edges = {{0, 1}, {1, 2}, {2, 0}, {0, 2}};
+  const auto any = [](uint32_t /*edge*/) { return Colors::first(4); };
+  EXPECT_EQ(color_edges({3, 3, edges}, {4, 3}, any), (std::vector<uint16_t>{3, 3, 3, 0}));
 }
 
 }  // namespace

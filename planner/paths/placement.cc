@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/hash.h"
 #include "planner/paths/coloring.h"
 #include "planner/paths/regular_clos.h"
 
@@ -26,8 +27,26 @@ Placement::Placement(const RouteTable& table, const Loads& background)
     : table_(table),
       loads_(background),
       has_others_(has_load_between(table.fabric(), background)),
+      turn_of_(table.fabric().links()),
       chosen_(table.size(), kNone),
-      lanes_on_(table.fabric().links()) {}
+      lanes_on_(table.fabric().links()) {
+  number_links();
+}
+
+void Placement::number_links() {
+  const Fabric& fabric = table_.fabric();
+  for (const Lane& lane : table_.lanes()) {
+    first_place_ += mix_bits(uint64_t{lane.from_nic} << 32 | lane.to_nic);
+  }
+  const auto switches = static_cast<uint32_t>(fabric.topology().switches.size());
+  for (uint32_t each = 0; each < switches; ++each) {
+    const std::span<const LinkId> links = fabric.links_from(each);
+    for (size_t i = 0; i < links.size(); ++i) {
+      const size_t place = (i + first_place_ % links.size()) % links.size();
+      turn_of_[links[place]] = static_cast<uint32_t>(i);
+    }
+  }
+}
 
 void Placement::place(double floor) {
   colored_ = color();
@@ -62,8 +81,9 @@ bool Placement::color() {
     return colors;
   };
   const auto switches = static_cast<uint32_t>(fabric.topology().switches.size());
-  const std::vector<uint16_t> colors =
-      color_edges({switches, switches, edges}, clos->uplinks(), reachable);
+  const std::vector<uint16_t> colors = color_edges(
+      {switches, switches, edges},
+      {clos->uplinks(), static_cast<uint32_t>(first_place_ % clos->uplinks())}, reachable);
   for (size_t edge = 0; edge < edges.size(); ++edge) {
     const LinkId up = fabric.links_from(edges[edge].left)[colors[edge]];
     const LinkId down = fabric.links_from(edges[edge].right)[colors[edge]] ^ 1;
@@ -100,11 +120,12 @@ Placement::Cost Placement::cost_of(std::span<const LinkId> links, double bytes) 
     cost.longest = std::max(cost.longest, time);
     cost.sum += time;
   }
+  if (!links.empty()) cost.turn = turn_of_[links.front()];
   return cost;
 }
 
 uint32_t Placement::cheapest(uint32_t lane) const {
-  Cost least{std::numeric_limits<double>::infinity(), 0};
+  Cost least{std::numeric_limits<double>::infinity(), 0, 0};
   uint32_t cheapest = 0;
   for (uint32_t option = 0; option < table_.options_of(lane); ++option) {
     const Cost cost = cost_of(table_.links(lane, option), table_.lane(lane).bytes);

@@ -34,11 +34,11 @@ class Placement {
   struct Cost {
     double longest = 0;  // time of a link, ns
     double sum = 0;
-    bool operator<(const Cost& other) const {
-      return longest < other.longest || (longest == other.longest && sum < other.sum);
-    }
+    uint32_t turn = 0;  // of the first link, by turn_of_
+    auto operator<=>(const Cost&) const = default;
   };
 
+  void number_links();
   bool color();
   void place_greedily();
   Cost cost_of(std::span<const LinkId> links, double bytes) const;
@@ -55,8 +55,14 @@ class Placement {
 
   const RouteTable& table_;
   Loads loads_;
-  bool has_others_ = false;       // load that is not the table's own between switches
-  std::vector<uint32_t> chosen_;  // by lane
+  bool has_others_ = false;  // load that is not the table's own between switches
+  // By link: where it stands among those of its switch, counted from `first_place_` on. Of links
+  // with equal loads all switches take the same: a job of one flow a leaf takes one spine, and
+  // leaves the others whole for jobs that come later. Jobs that do not know of each other begin at
+  // different ones.
+  std::vector<uint32_t> turn_of_;
+  uint64_t first_place_ = 0;                                // modulo the links of a switch
+  std::vector<uint32_t> chosen_;                            // by lane
   std::vector<std::vector<uint32_t>> lanes_on_;             // by link between switches
   std::priority_queue<std::pair<double, LinkId>> by_time_;  // stale entries are skipped
   std::vector<uint32_t> locked_;                            // lanes that a chain has moved

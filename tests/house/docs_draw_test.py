@@ -145,9 +145,25 @@ class ExtractTest(unittest.TestCase):
         headroom = {"gbits_per_s": 100, "meters": 300, "mtu_bytes": 1500, "formula_bytes": 40_660, "used_bytes": 39_988,
                     "smallest_without_drop_bytes": None, "unused_packets": 0.4}
         traffic = {"job": "data 2", "formula_bytes": 10, "counted_bytes": 10, "interface_bytes": 11}
-        for question, case in (("headroom", headroom), ("traffic", traffic)):
+        counts = {"message_bytes": 65536, "packets": 16, "wire_bytes": 66848.0}
+        messages = {"write_bytes": 65536, "mtu_bytes": 4096, "formula": counts, "captured": counts}
+        for question, case in (("headroom", headroom), ("traffic", traffic), ("messages", messages)):
             for each in self.figures("size", {"question": question, "cases": [case]}).values():
                 self.assertIn("|---|", pages.table(each))
+
+    def test_gains_beside_a_background_are_of_each_fabric(self):
+        of = {"ecmp": 10.0, "spraying": 20.0, "without": 40.0, "errors": {"0": {"gbits_per_s": 60.0}}}
+        slower = of | {"without": 80.0}
+        none = of | {"errors": {}}
+        rates = dict.fromkeys(("ecmp", "spraying", "alone", "beside", "leases", "together", "bound"), 90.0)
+        found = self.figures("plan", {
+            "tenants": [{"case": "eight jobs, 1:1", "gbits_per_s": rates, "fabrics": [rates]}],
+            "backgrounds": [{"percent": 0, "medians": none, "fabrics": [none]},
+                            {"percent": 25, "medians": of, "fabrics": [of, of, slower]}]})
+        self.assertIn("| **heddle, leases** | 90.0 |", pages.table(found["plan_tenants_simulated"]))
+        table = pages.table(found["plan_background_simulated"])
+        self.assertIn("| **heddle, plan, counters exact** | 1.50 (0.75 to 1.50) |", table)
+        self.assertNotIn("| 0% of", table)
 
     def test_training_over_a_slow_link_shows_steps_a_minute(self):
         speeds = {"heddle": spread(30.0), "gloo": spread(20.0), "heddle again": spread(31.0)}

@@ -13,6 +13,7 @@
 #include "apps/cli/plan/csv.h"
 #include "apps/cli/plan/plan_file.h"
 #include "base/quantity.h"
+#include "planner/shared_fabric.h"
 #include "topology/fingerprint.h"
 #include "topology/names.h"
 
@@ -125,10 +126,12 @@ Result<Background> read_background(const BackgroundSource& source,
   planner::LinkHistories histories = planner::histories_of(std::move(readings));
   subtract_leases(leases, links, topology::fingerprint(topology), histories);
   Background background{.forecast = planner::forecast_loads(histories, links),
+                        .share = 0,
                         .interval = histories.interval,
                         .period = source.period,
                         .bytes = {},
                         .notes = {}};
+  background.share = planner::share_of_fabric(topology, background.forecast.bytes_per_s);
   if (!named.unknown().empty()) {
     background.notes.push_back(
         fmt::format("{} of {} are no links of the topology, '{}' is one: they are left out",
@@ -149,12 +152,19 @@ std::string background_text(const Background& background) {
     return fmt::format("Background: none is forecast, {} of counters are too few\n",
                        counted_text(forecast.intervals, "interval"));
   }
-  return fmt::format(
+  std::string text = fmt::format(
       "Background: forecast ({}) for {} from {} of {}; it was {:.0f}% off in the past, so {:.0f}% "
       "of it counts\n",
       name_of(forecast.method), counted_text(forecast.links, "direction") + " of links",
       counted_text(forecast.intervals, "interval"), duration_text(background.interval),
       forecast.error * 100, forecast.used * 100);
+  if (planner::spraying_suits(forecast, background.share)) {
+    text += fmt::format(
+        "It takes {:.0f}% of the links between switches: beside that heddle without a plan is "
+        "likely to be as fast\n",
+        background.share * 100);
+  }
+  return text;
 }
 
 nlohmann::json background_json(const Background& background) {
@@ -166,6 +176,8 @@ nlohmann::json background_json(const Background& background) {
           {"period_intervals", forecast.period},
           {"error", forecast.error},
           {"used", forecast.used},
+          {"share_of_fabric", background.share},
+          {"spraying_suits", planner::spraying_suits(forecast, background.share)},
           {"plan_period_s", to_seconds(background.period)}};
 }
 

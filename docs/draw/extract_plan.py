@@ -1,0 +1,72 @@
+"""From the JSON document of `bench/run plan` to figures: see extract.py."""
+
+import statistics
+
+from figure import figure, one
+
+
+def _of_fabrics(case, key):
+    values = sorted(fabric[key] for fabric in case["fabrics"])
+    return {"median": case["gbits_per_s"][key], "min": values[0], "max": values[-1]}
+
+
+_PLANNED = (("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"), ("heddle, plan", "plan"),
+            ("bound, without headers", "bound"))
+_FAILED = (("before: ECMP, one path", "before_ecmp"), ("before: heddle, plan", "before_plan"),
+           ("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"),
+           ("heddle, plan from before", "stale_plan"), ("heddle, concerned flows planned again", "moved_plan"),
+           ("heddle, all planned again", "plan"), ("bound, without headers", "bound"))
+
+
+def _planned_case(name):
+    """Short enough for the head of a column."""
+    for word, digit in (("one", "1"), ("two", "2"), ("eight", "8")):
+        name = name.replace(word + " ", digit + " ")
+    return name.split(", an uplink")[0]
+
+
+_TENANTS = (("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"), ("heddle, each job planned alone", "alone"),
+            ("heddle, leases", "leases"), ("heddle, all planned at once", "together"),
+            ("bound, without headers", "bound"))
+
+
+def _gain(case, value):
+    """Of a rate over that of the plan that does not know of the background, on each fabric."""
+    gains = sorted(value(fabric) / fabric["without"] for fabric in case["fabrics"])
+    return {"median": statistics.median(gains), "min": gains[0], "max": gains[-1]}
+
+
+def _plan_tenants(document):
+    jobs, backgrounds = document["tenants"], document["backgrounds"]
+    loads = [case for case in backgrounds if case["medians"]["errors"]]
+    rows = [("ECMP, one path", [_gain(case, lambda of: of["ecmp"]) for case in loads]),
+            ("heddle, spraying", [_gain(case, lambda of: of["spraying"]) for case in loads])]
+    for error in loads[0]["medians"]["errors"]:
+        rate = lambda of, error=error: of["errors"][error]["gbits_per_s"]
+        name = f"heddle, plan, counters {error}% off" if error != "0" else "heddle, plan, counters exact"
+        rows.append((name, [_gain(case, rate) for case in loads]))
+    return [figure("plan_tenants_simulated", "Each flow's rate by the time of the last of all jobs, simulated", "Gb/s",
+                   [case["case"].replace("eight jobs", "8 jobs") for case in jobs],
+                   [(label, [_of_fabrics(case, field) for case in jobs]) for label, field in _TENANTS], 1,
+                   simulated=True),
+            figure("plan_background_simulated", "Rate beside loads without a lease, simulated",
+                   "times the plan that does not know of them",
+                   [f"{case['percent']}% of the uplinks" for case in loads], rows, 2, simulated=True)]
+
+
+def plan(document):
+    if "tenants" in document:
+        return _plan_tenants(document)
+    if "speed" in document:
+        return [figure("plan_speed", "Planning for hosts of 8 NICs: CPU time", "ms", ["CPU time"],
+                       [(each["plan"], [one(each["cpu_ms"])]) for each in document["speed"]], 0, all_ours=True)]
+    made = []
+    for name, title, key, rows in (("plan_simulated", "Each flow's rate by the time of the last, simulated", "cases",
+                                    _PLANNED),
+                                   ("plan_failure_simulated", "The same with a failed uplink of eight, simulated",
+                                    "failures", _FAILED)):
+        cases = document[key]
+        made.append(figure(name, title, "Gb/s", [_planned_case(case["case"]) for case in cases],
+                           [(label, [_of_fabrics(case, field) for case in cases]) for label, field in rows], 1,
+                           simulated=True))
+    return made
