@@ -119,6 +119,7 @@ class Heddle:
 
     def __init__(self, plan):
         self._program = plan["heddle"]
+        self.words = (*self.words, "--paths", str(plan["paths"]))
         self._kept = {}  # by size: what a run for goodput found of single messages; an emulated start takes a second
 
     def _run(self, seconds, size, *tests):

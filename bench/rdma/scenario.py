@@ -61,6 +61,8 @@ def add_arguments(parser):
     parser.add_argument("--loss", action="append", type=_share, metavar="SHARE",
                         help=f"this loss only [{', '.join(_LOSSES)}, and reordering]".replace("%", "%%"))
     parser.add_argument("--only", action="append", choices=_PROGRAMS, help="this program only [all]")
+    parser.add_argument("--paths", type=at_least_one, default=16, metavar="N",
+                        help="heddle's paths, each a queue pair where it uses them [16]")
     parser.add_argument("--rate", type=_rate, metavar="RATE",
                         help="rate of the link, whose queue has no bound, like 50mbit [unlimited]")
 
@@ -145,7 +147,7 @@ def run(arguments, progress):
     conditions = _conditions(arguments)
     plan = {"heddle": built("heddle"), "tcp_peer": str(_TCP_PEER), "seconds": arguments.seconds,
             "rounds": arguments.pairs, "budget_s": arguments.minutes * 60, "sizes": list(_SIZES.values()),
-            "programs": programs, "conditions": conditions}
+            "paths": arguments.paths, "programs": programs, "conditions": conditions}
     progress.say(0, 1, f"in the virtual machine, {arguments.minutes} minutes at most")
     meanwhile = Meanwhile()
     with meanwhile:
@@ -156,8 +158,8 @@ def run(arguments, progress):
              "programs": [_program(rounds, name, program) for program in programs]}
             for name, words in conditions.items()]
     return {"scenario": "rdma", "machine": describe(), "rounds": len(rounds), "seconds": arguments.seconds,
-            "took_s": found["took_s"], "rate": arguments.rate, "conditions": made, "asked_of_uc": _asked(made),
-            "others_share": meanwhile.others_share, "stolen_share": meanwhile.stolen_share, "exit_status": 0}
+            "took_s": found["took_s"], "rate": arguments.rate, "paths": arguments.paths, "conditions": made,
+            "asked_of_uc": _asked(made), "others_share": meanwhile.others_share, "stolen_share": meanwhile.stolen_share, "exit_status": 0}
 
 
 # --- text ---

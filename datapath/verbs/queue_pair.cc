@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -43,13 +44,17 @@ Result<std::unique_ptr<QueuePair>> QueuePair::create(VerbsDevice& device,
   return made;
 }
 
-// A queue pair that stayed would let late writes land.
 QueuePair::~QueuePair() {
-  if (pair_ != nullptr) {
-    const int failed = unless_busy([this] { return device_.library().destroy_qp(pair_); });
-    if (failed != 0) log_error("RDMA: a queue pair cannot be ended: {}", std::strerror(failed));
-  }
+  destroy();
   device_.release_completions(reserved_);
+}
+
+// A queue pair that stayed would let late writes land.
+void QueuePair::destroy() {
+  if (pair_ == nullptr) return;
+  const int failed = unless_busy([this] { return device_.library().destroy_qp(pair_); });
+  if (failed != 0) log_error("RDMA: a queue pair cannot be ended: {}", std::strerror(failed));
+  pair_ = nullptr;
 }
 
 Result<void> QueuePair::make() {
@@ -124,6 +129,7 @@ Result<void> QueuePair::connect(const QueuePairPeer& peer, uint32_t own_first_nu
 }
 
 void QueuePair::break_off() {
+  if (std::exchange(broken_off_, true)) return;
   ibv_qp_attr error{};
   error.qp_state = IBV_QPS_ERR;
   const Result<void> ended = modify("end", &error, IBV_QP_STATE);

@@ -1,0 +1,48 @@
+// QueuePairEnder: ends queue pairs on a thread of its own, since a call that destroys one may block
+// for a second and more: soft-RoCE waits for each packet that it has sent on it. They end in the
+// order in which they came, so one number says which have. The thread that drives the datapath
+// makes all calls.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/thread.h"
+#include "datapath/verbs/queue_pair.h"
+
+namespace heddle::datapath {
+
+class QueuePairEnder {
+ public:
+  // `device`: of all its queue pairs.
+  explicit QueuePairEnder(std::shared_ptr<VerbsDevice> device);
+  // Waits until all have ended, at most verbs_params::kEndsWithin. Then its thread ends the others,
+  // and the device after them.
+  ~QueuePairEnder();
+  QueuePairEnder(const QueuePairEnder&) = delete;
+  QueuePairEnder& operator=(const QueuePairEnder&) = delete;
+
+  // Breaks the queue pair off and has it destroyed soon; returns its number. Where
+  // verbs_params::kMostEnding wait already, the oldest one's end is waited for. Where the system
+  // allows no thread, it has ended on return.
+  uint64_t end(std::unique_ptr<QueuePair> pair);
+  // Those up to this number have ended: nothing of them lands, or is read, any more.
+  uint64_t ended();
+  // Whether one has ended since the last call of ended().
+  bool has_ended() const;
+  // The number of the latest one.
+  uint64_t latest() const;
+  // Waits until ended() is `number` or more.
+  void wait_for(uint64_t number);
+
+  // Readable when one has ended, until take_notification().
+  int descriptor() const;
+  void take_notification();
+
+ private:
+  class Body;
+  std::shared_ptr<Body> body_;
+  Thread thread_;
+};
+
+}  // namespace heddle::datapath

@@ -1,0 +1,98 @@
+// Queue pairs that the kernel ends slowly, without the thread that gives them away.
+#include "datapath/verbs/queue_pair_ender.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <utility>
+
+#include "datapath/verbs/params.h"
+#include "datapath/verbs/testing/fake_verbs.h"
+
+namespace heddle::datapath {
+namespace {
+
+class QueuePairEnderTest : public testing::Test {
+ protected:
+  std::unique_ptr<QueuePair> pair() {
+    auto made = QueuePair::create(*device_, {.id = 2});
+    EXPECT_TRUE(made) << made.error().message();
+    return std::move(*made);
+  }
+  static bool is_readable(int descriptor, int at_most_ms) {
+    pollfd one{.fd = descriptor, .events = POLLIN, .revents = 0};
+    return poll(&one, 1, at_most_ms) == 1;
+  }
+
+  FakeVerbs fake_;
+  std::shared_ptr<VerbsDevice> device_ = fake_.open();
+};
+
+TEST_F(QueuePairEnderTest, TheyEndInOrderWhileTheCallerGoesOn) {
+  QueuePairEnder ender(device_);
+  EXPECT_EQ(ender.ended(), 0u);
+  fake_.hold_ends(true);
+  EXPECT_EQ(ender.end(pair()), 1u);
+  EXPECT_EQ(ender.end(pair()), 2u);
+  EXPECT_EQ(ender.latest(), 2u);
+  EXPECT_FALSE(ender.has_ended());
+  EXPECT_FALSE(is_readable(ender.descriptor(), 0));
+  fake_.hold_ends(false);
+  EXPECT_TRUE(is_readable(ender.descriptor(), 60'000));
+  ender.wait_for(2);
+  EXPECT_TRUE(ender.has_ended());
+  EXPECT_EQ(ender.ended(), 2u);
+  EXPECT_FALSE(ender.has_ended());
+  EXPECT_EQ(fake_.alive(), 0u);
+  ender.take_notification();
+  EXPECT_FALSE(is_readable(ender.descriptor(), 0));
+}
+
+TEST_F(QueuePairEnderTest, ItsEndWaitsForTheirs) {
+  {
+    QueuePairEnder ender(device_);
+    for (int i = 0; i < 100; ++i) ender.end(pair());
+  }
+  EXPECT_EQ(fake_.alive(), 0u);
+  EXPECT_EQ(device_.use_count(), 1);
+}
+
+// The memory of queue pairs is bounded by those that wait, not by what breaks.
+TEST_F(QueuePairEnderTest, MoreThanWaitAtMostAreEndedAsTheyCome) {
+  QueuePairEnder ender(device_);
+  for (size_t i = 0; i < 3 * verbs_params::kMostEnding; ++i) {
+    ender.end(pair());
+    EXPECT_LE(fake_.alive(), verbs_params::kMostEnding + 1);
+  }
+}
+
+// In a process of its own, whose user may have no further thread.
+int end_without_a_thread() {
+  const rlimit none{0, 0};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0) return 1;
+  if (getuid() == 0 && setuid(65534) != 0) return 2;  // root has no such limit
+  FakeVerbs fake;
+  const std::shared_ptr<VerbsDevice> device = fake.open();
+  QueuePairEnder ender(device);
+  auto made = QueuePair::create(*device, {.id = 2});
+  if (!made) return 3;
+  if (ender.end(std::move(*made)) != 1 || ender.ended() != 1) return 4;
+  ender.wait_for(1);
+  return fake.alive() == 0 ? 0 : 5;
+}
+
+TEST(QueuePairEnderWithoutThreadsTest, TheyEndAtOnce) {
+  const pid_t child = fork();
+  if (child == 0) _exit(end_without_a_thread());
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+}  // namespace
+}  // namespace heddle::datapath
