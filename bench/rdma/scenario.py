@@ -159,7 +159,8 @@ def run(arguments, progress):
             for name, words in conditions.items()]
     return {"scenario": "rdma", "machine": describe(), "rounds": len(rounds), "seconds": arguments.seconds,
             "took_s": found["took_s"], "rate": arguments.rate, "paths": arguments.paths, "conditions": made,
-            "asked_of_uc": _asked(made), "others_share": meanwhile.others_share, "stolen_share": meanwhile.stolen_share, "exit_status": 0}
+            "asked_of_uc": _asked(made), "others_share": meanwhile.others_share,
+            "stolen_share": meanwhile.stolen_share, "exit_status": 0}
 
 
 # --- text ---
