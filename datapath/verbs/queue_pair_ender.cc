@@ -60,11 +60,11 @@ class QueuePairEnder::Body {
   }
 
   // Whether the thread has nothing left to do.
-  bool stop() {
+  bool stop(Nanos at_most) {
     OwnMutex::Lock lock = mutex_.lock();
     stops_ = true;
     one_came_.notify_one();
-    return one_ended_.wait_for(lock, std::chrono::nanoseconds(verbs_params::kEndsWithin.count),
+    return one_ended_.wait_for(lock, std::chrono::nanoseconds(at_most.count),
                                [this] { return waiting_.empty(); });
   }
 
@@ -110,12 +110,12 @@ class QueuePairEnder::Body {
   bool stops_ = false;
 };
 
-QueuePairEnder::QueuePairEnder(std::shared_ptr<VerbsDevice> device)
-    : body_(std::make_shared<Body>(std::move(device))) {}
+QueuePairEnder::QueuePairEnder(std::shared_ptr<VerbsDevice> device, Nanos ends_within)
+    : body_(std::make_shared<Body>(std::move(device))), ends_within_(ends_within) {}
 
 QueuePairEnder::~QueuePairEnder() {
   if (!thread_.joinable()) return;
-  if (body_->stop()) {
+  if (body_->stop(ends_within_)) {
     thread_.join();
     return;
   }

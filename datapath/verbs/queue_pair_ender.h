@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/nanos.h"
 #include "base/thread.h"
+#include "datapath/verbs/params.h"
 #include "datapath/verbs/queue_pair.h"
 
 namespace heddle::datapath {
@@ -15,9 +17,10 @@ namespace heddle::datapath {
 class QueuePairEnder {
  public:
   // `device`: of all its queue pairs.
-  explicit QueuePairEnder(std::shared_ptr<VerbsDevice> device);
-  // Waits until all have ended, at most verbs_params::kEndsWithin. Then its thread ends the others,
-  // and the device after them.
+  explicit QueuePairEnder(std::shared_ptr<VerbsDevice> device,
+                          Nanos ends_within = verbs_params::kEndsWithin);
+  // Waits until all have ended, at most `ends_within`. Then its thread ends the others, and the
+  // device after them.
   ~QueuePairEnder();
   QueuePairEnder(const QueuePairEnder&) = delete;
   QueuePairEnder& operator=(const QueuePairEnder&) = delete;
@@ -43,6 +46,7 @@ class QueuePairEnder {
   class Body;
   std::shared_ptr<Body> body_;
   Thread thread_;
+  Nanos ends_within_;
 };
 
 }  // namespace heddle::datapath

@@ -7,7 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include "datapath/verbs/params.h"
@@ -59,6 +60,22 @@ TEST_F(QueuePairEnderTest, ItsEndWaitsForTheirs) {
   }
   EXPECT_EQ(fake_.alive(), 0u);
   EXPECT_EQ(device_.use_count(), 1);
+}
+
+TEST_F(QueuePairEnderTest, WhatEndsTooLateKeepsTheDeviceUntilThen) {
+  fake_.hold_ends(true);
+  {
+    QueuePairEnder ender(device_, millis(1));
+    ender.end(pair());
+    ender.end(pair());
+  }
+  EXPECT_EQ(fake_.alive(), 2u);
+  const std::weak_ptr<VerbsDevice> device = device_;
+  device_.reset();
+  EXPECT_FALSE(device.expired());
+  fake_.hold_ends(false);
+  while (!device.expired()) std::this_thread::yield();
+  EXPECT_EQ(fake_.alive(), 0u);
 }
 
 // The memory of queue pairs is bounded by those that wait, not by what breaks.
