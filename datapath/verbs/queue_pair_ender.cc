@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/check.h"
 #include "base/descriptor.h"
 #include "base/log.h"
 #include "base/own_mutex.h"
@@ -22,9 +21,7 @@ namespace heddle::datapath {
 class QueuePairEnder::Body {
  public:
   explicit Body(std::shared_ptr<VerbsDevice> device)
-      : notification_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), device_(std::move(device)) {
-    CHECK(notification_.number() >= 0);
-  }
+      : notification_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), device_(std::move(device)) {}
 
   uint64_t add(std::unique_ptr<QueuePair> pair) {
     OwnMutex::Lock lock = mutex_.lock();

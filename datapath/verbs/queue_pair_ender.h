@@ -38,7 +38,7 @@ class QueuePairEnder {
   // Waits until ended() is `number` or more.
   void wait_for(uint64_t number);
 
-  // Readable when one has ended, until take_notification().
+  // Readable when one has ended, until take_notification(); -1: the system has no more descriptors.
   int descriptor() const;
   void take_notification();
 

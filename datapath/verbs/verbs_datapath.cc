@@ -109,6 +109,10 @@ Result<void> VerbsDatapath::attach(const VerbsOptions& options, const RdmaChoice
   CHECK(getrandom(&secret_, sizeof secret_, 0) == sizeof secret_);
   memory_ = std::make_unique<RegisteredMemory>(*device_);
   ender_ = std::make_unique<QueuePairEnder>(device_);
+  if (ender_->descriptor() < 0) {
+    return fail(ErrorCode::kExhausted, "cannot open RDMA verbs", "there are no more descriptors",
+                "raise the limit of open files (ulimit -n)");
+  }
   sender_ = std::make_unique<ChunkSender>(
       *device_, *exchange_, *ender_,
       ChunkSender::Options{.mode = options.mode, .traffic_class = options.traffic_class}, events_);
