@@ -58,7 +58,8 @@ void ChunkReceiver::on_request(Nanos now, const transport::Address& from,
   const bool same = earlier.from_connection == request.from_connection;
   if (replaces && same && request.attempt < earlier.attempt) return;
   if (now < path.next_pair_at && request.epoch == path.epoch) return;  // it is repeated
-  const bool room = replaces || pairs() + awaited_.size() < verbs_params::kMaxReceivingPairs;
+  const bool room =
+      replaces || pairs() + awaited_.size() + ender_.waiting() < verbs_params::kMaxReceivingPairs;
   const bool wanted = room && request.epoch == path.epoch && (!replaces || same);
   if (!wanted) {
     exchange_.send(from, refusal);
@@ -69,6 +70,7 @@ void ChunkReceiver::on_request(Nanos now, const transport::Address& from,
   if (path.ending > ender_.ended()) {
     await_end(from, request, path);
   } else {
+    awaited_.erase({path.connection, path.path});
     answer(from, request, path);
   }
 }
@@ -96,13 +98,12 @@ void ChunkReceiver::answer(const transport::Address& from, const ExchangeMessage
 
 bool ChunkReceiver::make(const transport::Address& from, const ExchangeMessage& request,
                          Path& path) {
-  path.id = ++last_id_;
-  path.from = from;
-  path.taken = 0;
+  CHECK(!path.pair);
+  const uint32_t id = ++last_id_;
   Result<std::unique_ptr<QueuePair>> made =
       QueuePair::create(device_, {.mode = request.mode,
                                   .receives = true,
-                                  .id = uint64_t{path.id} << 1 | 1,
+                                  .id = uint64_t{id} << 1 | 1,
                                   .traffic_class = options_.traffic_class});
   if (!made) {
     log_warn("RDMA: {}", made.error().message());
@@ -123,6 +124,9 @@ bool ChunkReceiver::make(const transport::Address& from, const ExchangeMessage& 
              connected ? "" : ": " + connected.error().message());
     return false;
   }
+  path.id = id;
+  path.from = from;
+  path.taken = 0;
   path.pair = std::move(*made);
   by_id_[path.id] = &path;
   return true;

@@ -102,6 +102,26 @@ TEST_F(ChunkReceiverTest, OnlyPeersOfOpenConnectionsGetQueuePairs) {
   EXPECT_EQ(receiver_.paths(), 0u);
 }
 
+// Regression: a request that was answered since it waited was answered once more, over the queue
+// pair that the peer had got.
+TEST_F(ChunkReceiverTest, ARequestThatALaterOneReplacedIsNotAnswered) {
+  admit();
+  EXPECT_EQ(ask({}, request()), answered_);
+  hold_ends();
+  EXPECT_EQ(ask(millis(20), request()), dropped_) << "the first queue pair has not ended";
+  held_ = false;
+  fake_.hold_ends(false);
+  ender_.wait_for(ender_.latest());
+  const ExchangeMessage later = request();
+  receiver_.on_request(millis(40), peer_.address(), later);
+  EXPECT_EQ(answers(), answered_);
+  receiver_.settle();
+  EXPECT_EQ(answers(), dropped_);
+  EXPECT_EQ(latest_.nonce, later.nonce);
+  EXPECT_EQ(receiver_.pairs(), 1u);
+  EXPECT_EQ(fake_.made(), 2u);
+}
+
 // Regression: a peer with the secret invented connections until no other got a queue pair, and
 // fences of paths without one were kept for ever.
 TEST_F(ChunkReceiverTest, NothingIsKeptForConnectionsThatAreNotOpen) {

@@ -89,6 +89,10 @@ void ChunkSender::ask(Nanos now, Path& path, const TxBurst& burst) {
     break_path(path, "no token of the peer is known");
     return;
   }
+  if (ender_.waiting() >= verbs_params::kMostEnding) {
+    break_path(path, "earlier queue pairs have not ended");
+    return;
+  }
   path.id = ++last_id_;
   Result<std::unique_ptr<QueuePair>> made =
       QueuePair::create(device_, {.mode = options_.mode,

@@ -73,6 +73,26 @@ class ChunkSenderTest : public testing::TestWithParam<RdmaMode> {
   uint64_t numbers_ = 0;
 };
 
+// A peer that answers and breaks what it answered, again and again, makes neither this process's
+// queue pairs many nor its thread wait.
+TEST_P(ChunkSenderTest, WhileTooManyQueuePairsEndNoneIsMade) {
+  fake_.hold_ends(true);
+  while (ender_.waiting() < verbs_params::kMostEnding) {
+    auto made = QueuePair::create(*device_, {.id = 2});
+    ASSERT_TRUE(made);
+    ender_.end(std::move(*made));
+  }
+  send(0, 1000);
+  EXPECT_EQ(answer(), 0u);
+  if (reliable()) {
+    EXPECT_EQ(outcomes(), std::vector<bool>{false});
+  }
+  fake_.hold_ends(false);
+  let_end();
+  send(0, 1000, 1);
+  EXPECT_EQ(answer(), 1u);
+}
+
 // A peer that leaves a request unanswered until the message is over gets no later bytes.
 TEST_P(ChunkSenderTest, ARecalledChunkThatWaitsForItsQueuePairIsNeverPosted) {
   send(0, 1000);

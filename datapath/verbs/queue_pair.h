@@ -57,8 +57,9 @@ class QueuePair {
   // Ends it early: all its requests complete with an error. A request whose completion came is one
   // that reads no memory any more.
   void break_off();
-  // Another thread may call it, while no other call is made.
-  void destroy();
+  // False: the kernel is busy with it, and it lives. Another thread may call it, while no other
+  // call is made.
+  bool destroy();
 
   // Posts all of them by one call, in order; returns the number that the queue took.
   size_t post_writes(std::span<const RemoteWriteRequest> writes);

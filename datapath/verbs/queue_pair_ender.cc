@@ -7,7 +7,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <deque>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,8 +27,7 @@ class QueuePairEnder::Body {
       : notification_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), device_(std::move(device)) {}
 
   uint64_t add(std::unique_ptr<QueuePair> pair) {
-    OwnMutex::Lock lock = mutex_.lock();
-    one_ended_.wait(lock, [this] { return waiting_.size() < verbs_params::kMostEnding; });
+    const OwnMutex::Lock lock = mutex_.lock();
     waiting_.push_back(std::move(pair));
     one_came_.notify_one();
     return ++added_;
@@ -39,6 +41,7 @@ class QueuePairEnder::Body {
   }
 
   uint64_t latest() const { return added_; }  // the driving thread adds
+  uint64_t waiting() const { return added_ - ended_.load(); }
   bool has_ended() const { return ended_.load() != freed_; }
   uint64_t ended() {
     if (!has_ended()) return freed_;
@@ -73,7 +76,8 @@ class QueuePairEnder::Body {
       if (waiting_.empty()) return;
       QueuePair& pair = *waiting_.front();
       lock.unlock();
-      pair.destroy();
+      // Until it is gone, a write of it could land, so it counts as none that has ended.
+      while (!pair.destroy()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       lock.lock();
       done_.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
@@ -120,8 +124,15 @@ QueuePairEnder::~QueuePairEnder() {
   thread_.detach();
 }
 
+// libmlx5 ends a process whose threads meet in it where the user has set this variable.
+bool QueuePairEnder::may_have_a_thread() {
+  const char* const single = std::getenv("MLX5_SINGLE_THREADED");
+  return single == nullptr || std::string_view(single) == "0";
+}
+
 uint64_t QueuePairEnder::end(std::unique_ptr<QueuePair> pair) {
   pair->break_off();
+  if (!may_have_a_thread()) return body_->end_here(std::move(pair));
   if (!thread_.joinable()) {
     Result<Thread> started = start_thread("heddle-qp-end", [body = body_] { body->run(); });
     if (!started) return body_->end_here(std::move(pair));
@@ -133,6 +144,7 @@ uint64_t QueuePairEnder::end(std::unique_ptr<QueuePair> pair) {
 uint64_t QueuePairEnder::ended() { return body_->ended(); }
 bool QueuePairEnder::has_ended() const { return body_->has_ended(); }
 uint64_t QueuePairEnder::latest() const { return body_->latest(); }
+uint64_t QueuePairEnder::waiting() const { return body_->waiting(); }
 void QueuePairEnder::wait_for(uint64_t number) { body_->wait_for(number); }
 int QueuePairEnder::descriptor() const { return body_->descriptor(); }
 void QueuePairEnder::take_notification() { body_->take_notification(); }

@@ -25,9 +25,9 @@ class QueuePairEnder {
   QueuePairEnder(const QueuePairEnder&) = delete;
   QueuePairEnder& operator=(const QueuePairEnder&) = delete;
 
-  // Breaks the queue pair off and has it destroyed soon; returns its number. Where
-  // verbs_params::kMostEnding wait already, the oldest one's end is waited for. Where the system
-  // allows no thread, it has ended on return.
+  // Breaks the queue pair off and has it destroyed soon; returns its number. It waits for nothing,
+  // except where the system allows no thread, or libmlx5 no second one: there it has ended on
+  // return.
   uint64_t end(std::unique_ptr<QueuePair> pair);
   // Those up to this number have ended: nothing of them lands, or is read, any more.
   uint64_t ended();
@@ -35,6 +35,8 @@ class QueuePairEnder {
   bool has_ended() const;
   // The number of the latest one.
   uint64_t latest() const;
+  // Those that have not ended.
+  uint64_t waiting() const;
   // Waits until ended() is `number` or more.
   void wait_for(uint64_t number);
 
@@ -44,6 +46,8 @@ class QueuePairEnder {
 
  private:
   class Body;
+  static bool may_have_a_thread();
+
   std::shared_ptr<Body> body_;
   Thread thread_;
   Nanos ends_within_;

@@ -78,13 +78,53 @@ TEST_F(QueuePairEnderTest, WhatEndsTooLateKeepsTheDeviceUntilThen) {
   EXPECT_EQ(fake_.alive(), 0u);
 }
 
-// The memory of queue pairs is bounded by those that wait, not by what breaks.
-TEST_F(QueuePairEnderTest, MoreThanWaitAtMostAreEndedAsTheyCome) {
+// Regression: from the 257th on the thread that drives waited for the end of the first one.
+TEST_F(QueuePairEnderTest, TheCallerNeverWaitsHoweverManyEnd) {
+  constexpr uint64_t kMany = 600;
   QueuePairEnder ender(device_);
-  for (size_t i = 0; i < 3 * verbs_params::kMostEnding; ++i) {
-    ender.end(pair());
-    EXPECT_LE(fake_.alive(), verbs_params::kMostEnding + 1);
-  }
+  fake_.hold_ends(true);
+  for (uint64_t i = 1; i <= kMany; ++i) EXPECT_EQ(ender.end(pair()), i);
+  EXPECT_EQ(ender.waiting(), kMany);
+  EXPECT_EQ(fake_.alive(), kMany);
+  fake_.hold_ends(false);
+  ender.wait_for(kMany);
+  EXPECT_EQ(ender.waiting(), 0u);
+  EXPECT_EQ(fake_.alive(), 0u);
+}
+
+// Regression: one that the kernel called busy counted as ended while its writes could land.
+TEST_F(QueuePairEnderTest, OneThatIsBusyHasNotEnded) {
+  QueuePairEnder ender(device_);
+  std::unique_ptr<QueuePair> one = pair();
+  fake_.be_busy(5 * verbs_params::kBusyTries / 2);
+  EXPECT_EQ(ender.end(std::move(one)), 1u);
+  ender.wait_for(1);
+  EXPECT_EQ(fake_.alive(), 0u);
+}
+
+// In a process of its own, for its environment.
+int end_beside_a_library_of_one_thread() {
+  setenv("MLX5_SINGLE_THREADED", "1", 1);
+  FakeVerbs fake;
+  const std::shared_ptr<VerbsDevice> device = fake.open();
+  QueuePairEnder ender(device);
+  auto made = QueuePair::create(*device, {.id = 2});
+  if (!made) return 1;
+  if (ender.end(std::move(*made)) != 1 || ender.waiting() != 0) return 2;
+  return fake.alive() == 0 ? 0 : 3;
+}
+
+void expect_success(int (*run)()) {
+  const pid_t child = fork();
+  if (child == 0) _exit(run());
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(QueuePairEnderWithoutThreadsTest, TheyEndAtOnceWhereLibmlx5MayHaveNoSecondThread) {
+  expect_success(end_beside_a_library_of_one_thread);
 }
 
 // In a process of its own, whose user may have no further thread.
@@ -102,14 +142,7 @@ int end_without_a_thread() {
   return fake.alive() == 0 ? 0 : 5;
 }
 
-TEST(QueuePairEnderWithoutThreadsTest, TheyEndAtOnce) {
-  const pid_t child = fork();
-  if (child == 0) _exit(end_without_a_thread());
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-}
+TEST(QueuePairEnderWithoutThreadsTest, TheyEndAtOnce) { expect_success(end_without_a_thread); }
 
 }  // namespace
 }  // namespace heddle::datapath

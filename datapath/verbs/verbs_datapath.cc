@@ -206,8 +206,8 @@ void VerbsDatapath::serve() {
 void VerbsDatapath::look() {
   turns_ = 0;
   look_due_ = false;
+  settle();  // before requests that wait for it are replaced
   exchange_->turn(udp_->now(), *this);
-  settle();
   if (device_->take_reports()) give_up();
 }
 
@@ -304,7 +304,7 @@ void VerbsDatapath::recall(const transport::RecallRequest& request) {
   while (const uint64_t number = sender_->reads(request)) {
     if (udp_->now() >= end) ender_->wait_for(number);
     poll_completions();
-    sender_->settle();
+    settle();
   }
 }
 
