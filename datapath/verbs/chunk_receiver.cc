@@ -12,6 +12,10 @@ using transport::FenceRequest;
 using transport::PlacedEvent;
 using transport::PlacedEventKind;
 
+ChunkReceiver::~ChunkReceiver() {
+  for (auto& [key, path] : paths_) drop_pair(path);
+}
+
 void ChunkReceiver::admit(const transport::WriterAdmission& peer) {
   admitted_[peer.connection] = peer;
 }
@@ -45,29 +49,61 @@ void ChunkReceiver::on_request(Nanos now, const transport::Address& from,
     exchange_.send(from, path.answer);  // the first answer was lost
     return;
   }
+  const bool awaited = awaited_.count({path.connection, path.path}) > 0;
+  const ExchangeMessage& earlier = awaited ? path.request : path.answer;
+  if (awaited && earlier.nonce == request.nonce) return;
   // A queue pair belongs to its first requester until it is fenced; that one may replace it, and
   // an earlier request that comes late changes nothing.
-  const bool replaces = path.pair != nullptr;
-  const bool same = path.answer.from_connection == request.from_connection;
-  if (replaces && same && request.attempt < path.answer.attempt) return;
+  const bool replaces = path.pair != nullptr || awaited;
+  const bool same = earlier.from_connection == request.from_connection;
+  if (replaces && same && request.attempt < earlier.attempt) return;
   if (now < path.next_pair_at && request.epoch == path.epoch) return;  // it is repeated
-  const bool room = replaces || pairs() < verbs_params::kMaxReceivingPairs;
+  const bool room =
+      replaces || pairs() + awaited_.size() + ender_.waiting() < verbs_params::kMaxReceivingPairs;
   const bool wanted = room && request.epoch == path.epoch && (!replaces || same);
-  if (wanted) path.next_pair_at = now + verbs_params::kNewPairEvery;
-  exchange_.send(from, wanted && make(from, request, path) ? path.answer : refusal);
+  if (!wanted) {
+    exchange_.send(from, refusal);
+    return;
+  }
+  path.next_pair_at = now + verbs_params::kNewPairEvery;
+  drop_pair(path);
+  if (path.ending > ender_.ended()) {
+    await_end(from, request, path);
+  } else {
+    awaited_.erase({path.connection, path.path});
+    answer(from, request, path);
+  }
 }
 
-// The old queue pair ends first, so that no write of it lands after one of the new.
+// The old queue pair ends first, so that no write of it lands after one of the new. A later request
+// takes the place of one that waits.
+void ChunkReceiver::await_end(const transport::Address& from, const ExchangeMessage& request,
+                              Path& path) {
+  path.from = from;
+  path.request = request;
+  awaited_.insert({path.connection, path.path});
+}
+
+void ChunkReceiver::answer(const transport::Address& from, const ExchangeMessage& request,
+                           Path& path) {
+  if (make(from, request, path)) {
+    exchange_.send(from, path.answer);
+    return;
+  }
+  ExchangeMessage refusal = request;
+  refusal.kind = ExchangeKind::kRefusal;
+  refusal.secret = 0;
+  exchange_.send(from, refusal);
+}
+
 bool ChunkReceiver::make(const transport::Address& from, const ExchangeMessage& request,
                          Path& path) {
-  drop_pair(path);
-  path.id = ++last_id_;
-  path.from = from;
-  path.taken = 0;
+  CHECK(!path.pair);
+  const uint32_t id = ++last_id_;
   Result<std::unique_ptr<QueuePair>> made =
       QueuePair::create(device_, {.mode = request.mode,
                                   .receives = true,
-                                  .id = uint64_t{path.id} << 1 | 1,
+                                  .id = uint64_t{id} << 1 | 1,
                                   .traffic_class = options_.traffic_class});
   if (!made) {
     log_warn("RDMA: {}", made.error().message());
@@ -88,6 +124,9 @@ bool ChunkReceiver::make(const transport::Address& from, const ExchangeMessage& 
              connected ? "" : ": " + connected.error().message());
     return false;
   }
+  path.id = id;
+  path.from = from;
+  path.taken = 0;
   path.pair = std::move(*made);
   by_id_[path.id] = &path;
   return true;
@@ -146,7 +185,12 @@ void ChunkReceiver::stop(const FenceRequest& request) {
 }
 
 void ChunkReceiver::finish(const FenceRequest& request) {
-  for_each_path(request, [this](Path& path) { drop_pair(path); });
+  uint64_t after = 0;
+  for_each_path(request, [this, &after](Path& path) {
+    drop_pair(path);
+    awaited_.erase({path.connection, path.path});  // a request of the old epoch
+    after = std::max(after, path.ending);
+  });
   const auto peer = admitted_.find(request.connection);
   if (request.path == FenceRequest::kEveryPath) {
     paths_.erase(paths_.lower_bound({request.connection, 0}),
@@ -155,6 +199,33 @@ void ChunkReceiver::finish(const FenceRequest& request) {
   } else if (peer != admitted_.end() && request.path < peer->second.paths) {
     path_of(request.connection, request.path).epoch = request.epoch;
   }
+  if (after > ender_.ended()) {
+    fences_.push_back({request, after});
+  } else {
+    confirm(request);
+  }
+}
+
+void ChunkReceiver::settle() {
+  if (fences_.empty() && awaited_.empty()) return;
+  const uint64_t ended = ender_.ended();
+  std::erase_if(fences_, [this, ended](const Fence& fence) {
+    if (fence.after > ended) return false;
+    confirm(fence.request);
+    return true;
+  });
+  for (auto key = awaited_.begin(); key != awaited_.end();) {
+    Path& path = paths_.at(*key);
+    if (path.ending > ended) {
+      ++key;
+      continue;
+    }
+    key = awaited_.erase(key);
+    answer(path.from, path.request, path);
+  }
+}
+
+void ChunkReceiver::confirm(const FenceRequest& request) {
   PlacedEvent event;
   event.kind = PlacedEventKind::kFenced;
   event.connection = request.connection;
@@ -166,7 +237,7 @@ void ChunkReceiver::finish(const FenceRequest& request) {
 void ChunkReceiver::drop_pair(Path& path) {
   if (!path.pair) return;
   by_id_.erase(path.id);
-  path.pair.reset();
+  path.ending = ender_.end(std::move(path.pair));
 }
 
 }  // namespace heddle::datapath

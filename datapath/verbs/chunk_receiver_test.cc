@@ -11,6 +11,7 @@ namespace heddle::datapath {
 namespace {
 
 using transport::FenceRequest;
+using transport::PlacedEventKind;
 
 constexpr uint64_t kSecret = 77;
 constexpr uint32_t kConnection = 5;
@@ -34,6 +35,10 @@ class ChunkReceiverTest : public testing::Test {
   // What the peer is answered; nothing: no answer.
   std::vector<ExchangeKind> ask(Nanos now, const ExchangeMessage& message) {
     receiver_.on_request(now, peer_.address(), message);
+    if (!held_) let_end();
+    return answers();
+  }
+  std::vector<ExchangeKind> answers() {
     std::vector<ExchangeKind> kinds;
     for (const ExchangeMessage& answer : peer_.take_from(own_)) {
       kinds.push_back(answer.kind);
@@ -44,6 +49,18 @@ class ChunkReceiverTest : public testing::Test {
   void fence(uint16_t path, uint32_t epoch) {
     receiver_.stop({kConnection, path, epoch});
     receiver_.finish({kConnection, path, epoch});
+    if (!held_) let_end();
+  }
+  // From now on queue pairs take long to end.
+  void hold_ends() {
+    held_ = true;
+    fake_.hold_ends(true);
+  }
+  void let_end() {
+    held_ = false;
+    fake_.hold_ends(false);
+    ender_.wait_for(ender_.latest());
+    receiver_.settle();
   }
   void take_completions() {
     std::array<Completion, 256> done;
@@ -55,12 +72,14 @@ class ChunkReceiverTest : public testing::Test {
   const std::vector<ExchangeKind> refused_{ExchangeKind::kRefusal};
   const std::vector<ExchangeKind> dropped_{};
   FakeVerbs fake_;
-  std::unique_ptr<VerbsDevice> device_ = fake_.open();
+  std::shared_ptr<VerbsDevice> device_ = fake_.open();
+  QueuePairEnder ender_{device_};
   ExchangeEnd own_;
   ExchangeEnd peer_;
   Ring<transport::PlacedEvent> events_;
-  ChunkReceiver receiver_{*device_, own_.exchange(), {.secret = kSecret}, events_};
+  ChunkReceiver receiver_{*device_, own_.exchange(), ender_, {.secret = kSecret}, events_};
   uint32_t attempts_ = 0;
+  bool held_ = false;
   ExchangeMessage latest_;
 };
 
@@ -81,6 +100,26 @@ TEST_F(ChunkReceiverTest, OnlyPeersOfOpenConnectionsGetQueuePairs) {
   EXPECT_EQ(fake_.alive(), 0u);
   EXPECT_EQ(ask(seconds(1), request()), refused_) << "it is over";
   EXPECT_EQ(receiver_.paths(), 0u);
+}
+
+// Regression: a request that was answered since it waited was answered once more, over the queue
+// pair that the peer had got.
+TEST_F(ChunkReceiverTest, ARequestThatALaterOneReplacedIsNotAnswered) {
+  admit();
+  EXPECT_EQ(ask({}, request()), answered_);
+  hold_ends();
+  EXPECT_EQ(ask(millis(20), request()), dropped_) << "the first queue pair has not ended";
+  held_ = false;
+  fake_.hold_ends(false);
+  ender_.wait_for(ender_.latest());
+  const ExchangeMessage later = request();
+  receiver_.on_request(millis(40), peer_.address(), later);
+  EXPECT_EQ(answers(), answered_);
+  receiver_.settle();
+  EXPECT_EQ(answers(), dropped_);
+  EXPECT_EQ(latest_.nonce, later.nonce);
+  EXPECT_EQ(receiver_.pairs(), 1u);
+  EXPECT_EQ(fake_.made(), 2u);
 }
 
 // Regression: a peer with the secret invented connections until no other got a queue pair, and
@@ -127,11 +166,67 @@ TEST_F(ChunkReceiverTest, AQueueThatTakesNoReceiveIsBroken) {
   fake_.refuse_receives();
   for (uint32_t i = 0; i < verbs_params::kReceiveRow; ++i) fake_.arrive(pair, i);
   take_completions();
+  let_end();
   EXPECT_EQ(events_.size(), verbs_params::kReceiveRow);
   EXPECT_EQ(fake_.alive(), 0u);
   const auto messages = peer_.take_from(own_);
   ASSERT_EQ(messages.size(), 1u);
   EXPECT_EQ(messages[0].kind, ExchangeKind::kBroken);
+}
+
+// A late write could land until the kernel has ended the queue pair, so the fence's answer waits,
+// and other connections do not.
+TEST_F(ChunkReceiverTest, AFenceIsAnsweredOnceItsQueuePairHasEnded) {
+  admit();
+  receiver_.admit({kConnection + 1, 1, peer_.address()});
+  ASSERT_EQ(ask({}, request()), answered_);
+  hold_ends();
+  fence(0, 1);
+  EXPECT_TRUE(events_.empty());
+  EXPECT_EQ(ask(millis(20), request(0, 0)), refused_) << "that epoch is over";
+  receiver_.finish({kConnection + 1, 0, 1});
+  EXPECT_EQ(events_.size(), 1u) << "nothing was written there";
+  receiver_.settle();
+  EXPECT_EQ(events_.size(), 1u);
+  fence(FenceRequest::kEveryPath, 0);
+  EXPECT_EQ(events_.size(), 1u) << "it is over, but may be written";
+  let_end();
+  ASSERT_EQ(events_.size(), 3u);
+  EXPECT_EQ(events_[1].kind, PlacedEventKind::kFenced);
+  EXPECT_EQ(events_[1].epoch, 1u);
+  EXPECT_EQ(events_[2].path, FenceRequest::kEveryPath);
+}
+
+// Two queue pairs of one path at once could land their writes in any order.
+TEST_F(ChunkReceiverTest, APathGetsAnotherQueuePairOnceTheEarlierOneHasEnded) {
+  admit();
+  ASSERT_EQ(ask({}, request()), answered_);
+  hold_ends();
+  const ExchangeMessage second = request();
+  EXPECT_EQ(ask(millis(20), second), dropped_);
+  EXPECT_EQ(ask(millis(40), second), dropped_) << "its repeat";
+  ExchangeMessage stranger = request();
+  stranger.from_connection = 10;
+  EXPECT_EQ(ask(millis(60), stranger), refused_) << "the path belongs to another";
+  EXPECT_EQ(fake_.made(), 1u);
+  let_end();
+  EXPECT_EQ(answers(), answered_);
+  EXPECT_EQ(latest_.nonce, second.nonce);
+  EXPECT_EQ(fake_.made(), 2u);
+  EXPECT_EQ(fake_.alive(), 1u);
+}
+
+// A request that waits is of the old epoch, or of a connection that is over.
+TEST_F(ChunkReceiverTest, AFenceEndsARequestThatWaits) {
+  admit();
+  ASSERT_EQ(ask({}, request()), answered_);
+  hold_ends();
+  EXPECT_EQ(ask(millis(20), request()), dropped_);
+  fence(0, 1);
+  let_end();
+  EXPECT_EQ(answers(), dropped_);
+  EXPECT_EQ(fake_.made(), 1u);
+  EXPECT_EQ(fake_.alive(), 0u);
 }
 
 }  // namespace

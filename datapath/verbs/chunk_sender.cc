@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -27,9 +28,13 @@ uint64_t system_random() {
 
 }  // namespace
 
-ChunkSender::ChunkSender(VerbsDevice& device, Exchange& exchange, const Options& options,
-                         Ring<PlacedEvent>& events)
-    : device_(device), exchange_(exchange), options_(options), events_(events) {}
+ChunkSender::ChunkSender(VerbsDevice& device, Exchange& exchange, QueuePairEnder& ender,
+                         const Options& options, Ring<PlacedEvent>& events)
+    : device_(device), exchange_(exchange), ender_(ender), options_(options), events_(events) {}
+
+ChunkSender::~ChunkSender() {
+  for (auto& [key, path] : paths_) drop_pair(path);
+}
 
 void ChunkSender::send(Nanos now, const TxBurst& burst, const std::byte* from, uint32_t local_key) {
   const transport::ChunkWrite& write = *burst.write;
@@ -82,6 +87,10 @@ void ChunkSender::ask(Nanos now, Path& path, const TxBurst& burst) {
   const auto token = tokens_.find(path.connection);
   if (token == tokens_.end()) {
     break_path(path, "no token of the peer is known");
+    return;
+  }
+  if (ender_.waiting() >= verbs_params::kMostEnding) {
+    break_path(path, "earlier queue pairs have not ended");
     return;
   }
   path.id = ++last_id_;
@@ -175,11 +184,16 @@ void ChunkSender::post(Path& path) {
 }
 
 void ChunkSender::on_completion(const Completion& completion) {
-  const auto found = by_id_.find(static_cast<uint32_t>(completion.id >> 1));
-  if (found == by_id_.end()) return;  // of a queue pair that has ended
+  const auto id = static_cast<uint32_t>(completion.id >> 1);
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) {
+    on_flushed(id, completion.ok);
+    return;
+  }
   Path& path = *found->second;
   if (!completion.ok) {
     break_path(path, completion.error);
+    on_flushed(id, false);
     return;
   }
   if (path.posted.empty()) return;
@@ -197,7 +211,6 @@ void ChunkSender::break_path(Path& path, const char* why) {
   }
   drop_pair(path);
   path.state = options_.mode == RdmaMode::kReliable ? State::kFailed : State::kIdle;
-  while (!path.posted.empty()) report(path, path.posted.pop_front().number, false);
   while (!path.waiting.empty()) report(path, path.waiting.pop_front().number, false);
 }
 
@@ -206,16 +219,58 @@ void ChunkSender::drop_pair(Path& path) {
   exchange_.finish(path.nonce);
   by_id_.erase(path.id);
   by_nonce_.erase(path.nonce);
-  path.pair.reset();
+  const uint64_t number = ender_.end(std::move(path.pair));
+  if (path.posted.empty()) return;
+  Ending& ending = ending_[path.id];
+  ending = {path.connection, path.path, path.epoch, number, std::move(path.posted)};
+  path.posted = {};
+  settle();  // where there is no thread, it has ended
 }
 
-void ChunkSender::report(const Path& path, uint64_t number, bool ok) {
+// Completions of one queue pair come in the order of its writes.
+void ChunkSender::on_flushed(uint32_t id, bool ok) {
+  const auto found = ending_.find(id);
+  if (found == ending_.end()) return;
+  Ending& ending = found->second;
+  report(ending, ending.posted.pop_front().number, ok);
+  if (ending.posted.empty()) ending_.erase(found);
+}
+
+void ChunkSender::settle() {
+  if (ending_.empty()) return;
+  const uint64_t ended = ender_.ended();
+  for (auto entry = ending_.begin(); entry != ending_.end();) {
+    Ending& ending = entry->second;
+    if (ending.number > ended) {
+      ++entry;
+      continue;
+    }
+    while (!ending.posted.empty()) report(ending, ending.posted.pop_front().number, false);
+    entry = ending_.erase(entry);
+  }
+}
+
+uint64_t ChunkSender::reads(const transport::RecallRequest& request) const {
+  uint64_t number = 0;
+  for (const auto& [id, ending] : ending_) {
+    const bool covered =
+        ending.connection == request.connection &&
+        (request.path == transport::RecallRequest::kEveryPath || request.path == ending.path);
+    for (size_t i = 0; covered && i < ending.posted.size(); ++i) {
+      if (ending.posted[i].reads) number = std::max(number, ending.number);
+    }
+  }
+  return number;
+}
+
+template <typename From>
+void ChunkSender::report(const From& from, uint64_t number, bool ok) {
   if (options_.mode != RdmaMode::kReliable) return;
   PlacedEvent event;
   event.kind = PlacedEventKind::kSent;
-  event.connection = path.connection;
-  event.path = path.path;
-  event.epoch = path.epoch;
+  event.connection = from.connection;
+  event.path = from.path;
+  event.epoch = from.epoch;
   event.number = number;
   event.ok = ok;
   events_.push_back(event);
@@ -268,6 +323,8 @@ void ChunkSender::close(uint32_t connection) {
     std::erase(dirty_, &entry->second);
     entry = paths_.erase(entry);
   }
+  std::erase_if(ending_,
+                [connection](const auto& entry) { return entry.second.connection == connection; });
   tokens_.erase(connection);
 }
 

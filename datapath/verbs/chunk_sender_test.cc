@@ -44,6 +44,11 @@ class ChunkSenderTest : public testing::TestWithParam<RdmaMode> {
     }
     return requests.size();
   }
+  // What was broken off until now has ended.
+  void let_end() {
+    ender_.wait_for(ender_.latest());
+    sender_.settle();
+  }
   void take_completions() {
     std::array<Completion, 64> done;
     const size_t count = device_->poll(done);
@@ -59,13 +64,34 @@ class ChunkSenderTest : public testing::TestWithParam<RdmaMode> {
 
   std::array<std::byte, 1024> payload_{};
   FakeVerbs fake_;
-  std::unique_ptr<VerbsDevice> device_ = fake_.open();
+  std::shared_ptr<VerbsDevice> device_ = fake_.open();
+  QueuePairEnder ender_{device_};
   ExchangeEnd own_;
   ExchangeEnd peer_;
   Ring<transport::PlacedEvent> events_;
-  ChunkSender sender_{*device_, own_.exchange(), {.mode = GetParam()}, events_};
+  ChunkSender sender_{*device_, own_.exchange(), ender_, {.mode = GetParam()}, events_};
   uint64_t numbers_ = 0;
 };
+
+// A peer that answers and breaks what it answered, again and again, makes neither this process's
+// queue pairs many nor its thread wait.
+TEST_P(ChunkSenderTest, WhileTooManyQueuePairsEndNoneIsMade) {
+  fake_.hold_ends(true);
+  while (ender_.waiting() < verbs_params::kMostEnding) {
+    auto made = QueuePair::create(*device_, {.id = 2});
+    ASSERT_TRUE(made);
+    ender_.end(std::move(*made));
+  }
+  send(0, 1000);
+  EXPECT_EQ(answer(), 0u);
+  if (reliable()) {
+    EXPECT_EQ(outcomes(), std::vector<bool>{false});
+  }
+  fake_.hold_ends(false);
+  let_end();
+  send(0, 1000, 1);
+  EXPECT_EQ(answer(), 1u);
+}
 
 // A peer that leaves a request unanswered until the message is over gets no later bytes.
 TEST_P(ChunkSenderTest, ARecalledChunkThatWaitsForItsQueuePairIsNeverPosted) {
@@ -89,11 +115,13 @@ TEST_P(ChunkSenderTest, ARecallEndsTheQueuePairThatMayReadPayload) {
   for (int i = 0; i < 100; ++i) send(0, 1000);  // some of them wait for room in the queue
   ASSERT_EQ(sender_.connected(), 3u);
   sender_.recall({kConnection, 0});
+  let_end();
   EXPECT_EQ(sender_.connected(), 2u);
   EXPECT_EQ(fake_.alive(), 2u);
   EXPECT_EQ(fake_.writes().size(), 2u);
   EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>(101, false) : std::vector<bool>());
   sender_.recall({kConnection, RecallRequest::kEveryPath});
+  let_end();
   EXPECT_EQ(sender_.connected(), 1u) << "the path with a probe alone stays";
   EXPECT_EQ(outcomes().size(), reliable() ? 1u : 0u);
   sender_.recall({kConnection + 1, RecallRequest::kEveryPath});
@@ -104,9 +132,9 @@ TEST_P(ChunkSenderTest, AfterARecallThePathGoesOnWithANewQueuePair) {
   send(0, 1000);
   ASSERT_EQ(answer(), 1u);
   sender_.recall({kConnection, 0});
-  outcomes();
   send(0, 1000, reliable() ? 1 : 0);  // a reliable one needs a new epoch
   ASSERT_EQ(answer(), 1u);
+  let_end();
   EXPECT_EQ(fake_.writes().size(), 1u);
   EXPECT_EQ(fake_.made(), 2u);
 }
@@ -128,6 +156,7 @@ TEST_P(ChunkSenderTest, AWriteThatFailsEndsItsQueuePairAndNoOther) {
   for (int i = 0; i < 9; ++i) send(0, 1000);
   fake_.fail_write();
   take_completions();
+  let_end();
   EXPECT_EQ(sender_.connected(), 1u);
   EXPECT_EQ(fake_.alive(), 1u);
   EXPECT_EQ(fake_.writes().size(), 1u) << "of path 1";
@@ -139,7 +168,51 @@ TEST_P(ChunkSenderTest, AWriteThatFailsEndsItsQueuePairAndNoOther) {
   send(0, 1000, 1);
   EXPECT_EQ(answer(), 1u);
   EXPECT_EQ(sender_.connected(), 2u);
+  let_end();
   EXPECT_EQ(fake_.alive(), 2u);
+}
+
+// Regression: soft-RoCE blocked the thread for seconds that ended queue pairs.
+TEST_P(ChunkSenderTest, AQueuePairThatTakesLongToEndDelaysNothing) {
+  fake_.hold_ends(true);
+  send(0, 1000);
+  send(0, 1000);
+  send(1, 1000);
+  ASSERT_EQ(answer(), 2u);
+  fake_.fail_write();
+  take_completions();
+  EXPECT_EQ(fake_.alive(), 2u) << "the kernel has not ended it";
+  EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>{false} : std::vector<bool>())
+      << "the NIC may still read the second write";
+  EXPECT_GT(sender_.reads({kConnection, 0}), 0u);
+  EXPECT_EQ(sender_.reads({kConnection, 1}), 0u);
+  send(0, 1000, reliable() ? 1 : 0);
+  EXPECT_EQ(answer(), 1u);
+  EXPECT_EQ(sender_.connected(), 2u) << "the path goes on meanwhile";
+  fake_.hold_ends(false);
+  let_end();
+  EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>{false} : std::vector<bool>());
+  EXPECT_EQ(sender_.reads({kConnection, RecallRequest::kEveryPath}), 0u);
+  EXPECT_EQ(fake_.alive(), 2u);
+}
+
+TEST_P(ChunkSenderTest, WritesThatTheNicHasCompletedAreReadNoMore) {
+  fake_.hold_ends(true);
+  fake_.flush_broken_pairs();
+  send(0, 1000);
+  send(0, 1000);
+  send(0, 0);
+  ASSERT_EQ(answer(), 1u);
+  sender_.recall({kConnection, 0});
+  EXPECT_GT(sender_.reads({kConnection, 0}), 0u);
+  EXPECT_TRUE(outcomes().empty());
+  take_completions();
+  EXPECT_EQ(sender_.reads({kConnection, 0}), 0u) << "before the kernel has ended it";
+  EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>(3, false) : std::vector<bool>());
+  EXPECT_EQ(fake_.alive(), 1u);
+  fake_.hold_ends(false);
+  let_end();
+  EXPECT_TRUE(outcomes().empty()) << "each is reported once";
 }
 
 TEST_P(ChunkSenderTest, AfterTheDevicesFailureNoChunkArrivesAndNoQueuePairIsMade) {
@@ -147,6 +220,7 @@ TEST_P(ChunkSenderTest, AfterTheDevicesFailureNoChunkArrivesAndNoQueuePairIsMade
   ASSERT_EQ(answer(), 1u);
   send(1, 1000);
   sender_.give_up();
+  let_end();
   EXPECT_EQ(sender_.connected(), 0u);
   EXPECT_EQ(fake_.alive(), 0u);
   EXPECT_EQ(outcomes(), reliable() ? std::vector<bool>(2, false) : std::vector<bool>());

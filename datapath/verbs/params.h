@@ -21,6 +21,16 @@ inline constexpr uint32_t kReceiveDepth = 128;
 // Tries to change a queue pair that the kernel calls busy, each a system call and a yield. Chosen:
 // some milliseconds; reading a state takes microseconds. Range: 100 to 100,000.
 inline constexpr int kBusyTries = 1000;
+// While as many queue pairs wait to be destroyed, none is made for sending: its chunks count as not
+// arrived. Chosen: those of 16 peers with 16 paths in both directions. Range: 16 to 4,096.
+inline constexpr size_t kMostEnding = 512;
+// A datapath that closes waits this long for the end of its queue pairs. Chosen: above the 2 s that
+// soft-RoCE took for 16 of them on an emulated processor. Range: 1 to 30 s.
+inline constexpr Nanos kEndsWithin = seconds(10);
+// A recall waits this long for the completions of writes whose queue pair was broken off, and then
+// for the queue pair's end. Chosen: above what a NIC needs to complete kSendDepth requests; the
+// driver runs nothing else meanwhile. Range: 1 to 100 ms.
+inline constexpr Nanos kFlushWait = millis(20);
 // Receives are posted again in rows of this number. Chosen: one doorbell for several chunks.
 // Range: 1 to kReceiveDepth / 2.
 inline constexpr uint32_t kReceiveRow = 16;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -43,13 +44,19 @@ Result<std::unique_ptr<QueuePair>> QueuePair::create(VerbsDevice& device,
   return made;
 }
 
-// A queue pair that stayed would let late writes land.
 QueuePair::~QueuePair() {
-  if (pair_ != nullptr) {
-    const int failed = unless_busy([this] { return device_.library().destroy_qp(pair_); });
-    if (failed != 0) log_error("RDMA: a queue pair cannot be ended: {}", std::strerror(failed));
-  }
+  if (!destroy()) log_error("RDMA: a queue pair cannot be ended: {}", std::strerror(EBUSY));
   device_.release_completions(reserved_);
+}
+
+// A queue pair that stayed would let late writes land.
+bool QueuePair::destroy() {
+  if (pair_ == nullptr) return true;
+  const int failed = unless_busy([this] { return device_.library().destroy_qp(pair_); });
+  if (failed == EBUSY) return false;
+  if (failed != 0) log_error("RDMA: a queue pair cannot be ended: {}", std::strerror(failed));
+  pair_ = nullptr;
+  return true;
 }
 
 Result<void> QueuePair::make() {
@@ -124,9 +131,11 @@ Result<void> QueuePair::connect(const QueuePairPeer& peer, uint32_t own_first_nu
 }
 
 void QueuePair::break_off() {
+  if (broken_off_) return;
   ibv_qp_attr error{};
   error.qp_state = IBV_QPS_ERR;
   const Result<void> ended = modify("end", &error, IBV_QP_STATE);
+  broken_off_ = ended.has_value();
   if (!ended) log_warn("RDMA: {}", ended.error().message());
 }
 

@@ -1,6 +1,7 @@
 // QueuePair: one RC or UC queue pair in one direction: it sends writes to one peer, or it receives
 // them. It is made in the state INIT, so that its number can be sent to the peer, and connected
-// once the peer's is known. Its end is immediate: no write of it lands afterwards.
+// once the peer's is known. After destroy() no write of it lands, and it reads no memory; the
+// kernel may take a second for that (queue_pair_ender.h).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,7 @@ class QueuePair {
   // Errors: kExhausted (the device has no more), kSystem.
   static Result<std::unique_ptr<QueuePair>> create(VerbsDevice& device,
                                                    const QueuePairOptions& options);
+  // Destroys it where destroy() has not.
   ~QueuePair();
   QueuePair(const QueuePair&) = delete;
   QueuePair& operator=(const QueuePair&) = delete;
@@ -52,8 +54,12 @@ class QueuePair {
   uint32_t number() const { return number_; }
   // Connects it. `own_first_number`: of a sending one.
   Result<void> connect(const QueuePairPeer& peer, uint32_t own_first_number);
-  // Ends it early: all its requests complete with an error.
+  // Ends it early: all its requests complete with an error. A request whose completion came is one
+  // that reads no memory any more.
   void break_off();
+  // False: the kernel is busy with it, and it lives. Another thread may call it, while no other
+  // call is made.
+  bool destroy();
 
   // Posts all of them by one call, in order; returns the number that the queue took.
   size_t post_writes(std::span<const RemoteWriteRequest> writes);
@@ -72,6 +78,7 @@ class QueuePair {
   ibv_qp* pair_ = nullptr;
   uint32_t number_ = 0;
   uint32_t reserved_ = 0;
+  bool broken_off_ = false;
 };
 
 }  // namespace heddle::datapath

@@ -108,14 +108,20 @@ Result<void> VerbsDatapath::attach(const VerbsOptions& options, const RdmaChoice
   exchange_ = std::move(*exchange);
   CHECK(getrandom(&secret_, sizeof secret_, 0) == sizeof secret_);
   memory_ = std::make_unique<RegisteredMemory>(*device_);
+  ender_ = std::make_unique<QueuePairEnder>(device_);
+  if (ender_->descriptor() < 0) {
+    return fail(ErrorCode::kExhausted, "cannot open RDMA verbs", "there are no more descriptors",
+                "raise the limit of open files (ulimit -n)");
+  }
   sender_ = std::make_unique<ChunkSender>(
-      *device_, *exchange_,
+      *device_, *exchange_, *ender_,
       ChunkSender::Options{.mode = options.mode, .traffic_class = options.traffic_class}, events_);
   receiver_ = std::make_unique<ChunkReceiver>(
-      *device_, *exchange_,
+      *device_, *exchange_, *ender_,
       ChunkReceiver::Options{.secret = secret_, .traffic_class = options.traffic_class}, events_);
-  for (const int descriptor : {device_->completion_descriptor(), device_->report_descriptor(),
-                               exchange_->socket_descriptor(), exchange_->timer_descriptor()}) {
+  for (const int descriptor :
+       {device_->completion_descriptor(), device_->report_descriptor(),
+        exchange_->socket_descriptor(), exchange_->timer_descriptor(), ender_->descriptor()}) {
     if (Result<void> watched = udp_->watch_input(descriptor); !watched) return watched;
   }
   const bool reliable = options.mode == RdmaMode::kReliable;
@@ -174,7 +180,10 @@ void VerbsDatapath::send_chunk(Nanos now, const TxBurst& burst) {
 }
 
 size_t VerbsDatapath::receive(RxBatch& batch, const Prediction* prediction) {
-  if (look_due_ || exchange_->asks() || ++turns_ >= verbs_params::kTurnsPerLook) look();
+  if (look_due_ || exchange_->asks() || ender_->has_ended() ||
+      ++turns_ >= verbs_params::kTurnsPerLook) {
+    look();
+  }
   poll_completions();
   udp_->receive(batch, prediction);
   batch.event_count = 0;
@@ -197,8 +206,16 @@ void VerbsDatapath::serve() {
 void VerbsDatapath::look() {
   turns_ = 0;
   look_due_ = false;
+  settle();  // before requests that wait for it are replaced
   exchange_->turn(udp_->now(), *this);
   if (device_->take_reports()) give_up();
+}
+
+void VerbsDatapath::settle() {
+  ender_->take_notification();
+  sender_->settle();
+  receiver_->settle();
+  ender_->ended();
 }
 
 // The kernel closes the descriptors of a device that is gone: from then on they would end each wait
@@ -277,10 +294,18 @@ transport::MemoryToken VerbsDatapath::token(RegionId id) const {
                       .secret = secret_});
 }
 
-// What has ended by now is no reason to end a queue pair.
+// What has ended by now is no reason to end a queue pair. A NIC completes the writes of one that
+// was broken off at once, and the kernel destroys it long afterwards; where no completions come,
+// only that shows that the memory is read no more.
 void VerbsDatapath::recall(const transport::RecallRequest& request) {
   poll_completions();
   sender_->recall(request);
+  const Nanos end = udp_->now() + verbs_params::kFlushWait;
+  while (const uint64_t number = sender_->reads(request)) {
+    if (udp_->now() >= end) ender_->wait_for(number);
+    poll_completions();
+    settle();
+  }
 }
 
 void VerbsDatapath::fence(const transport::FenceRequest& request) {

@@ -16,6 +16,7 @@
 #include "datapath/verbs/device.h"
 #include "datapath/verbs/exchange.h"
 #include "datapath/verbs/memory.h"
+#include "datapath/verbs/queue_pair_ender.h"
 
 namespace heddle::datapath {
 
@@ -74,6 +75,7 @@ class VerbsDatapath final : public Datapath, private ExchangeHandler {
   void send_chunk(Nanos now, const transport::TxBurst& burst);
   void poll_completions();
   void look();
+  void settle();
   void give_up();
 
   Capabilities capabilities_;
@@ -81,8 +83,9 @@ class VerbsDatapath final : public Datapath, private ExchangeHandler {
   mutable DatapathStatistics all_;  // with UDP's
   Ring<transport::PlacedEvent> events_;
   std::unique_ptr<UdpDatapath> udp_;
-  std::unique_ptr<VerbsDevice> device_;
+  std::shared_ptr<VerbsDevice> device_;
   mutable std::unique_ptr<RegisteredMemory> memory_;
+  std::unique_ptr<QueuePairEnder> ender_;
   std::unique_ptr<Exchange> exchange_;
   std::unique_ptr<ChunkSender> sender_;
   std::unique_ptr<ChunkReceiver> receiver_;

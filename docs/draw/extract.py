@@ -347,10 +347,46 @@ def acceptance(document):
     return _acceptance_rates(document, what, f"acceptance_{step}")
 
 
+def _rdma_rows(parts, measure):
+    """Shares of the same program without faults. Where no round ended well, the row says why."""
+    rows = []
+    for name in (program["program"] for program in parts[0]["programs"]):
+        found = [measure(next(each for each in part["programs"] if each["program"] == name)) for part in parts]
+        ended = [f"{part['condition']}: ended: {each['ended'][0]}" for part, each in zip(parts, found)
+                 if each["ended"] and each["value"] is None]
+        rows.append((name, [each["to_own"] for each in found], f"({'; '.join(ended)})" if ended else ""))
+    return rows
+
+
+def _rdma_figure(parts, name, title, measure):
+    rows = _rdma_rows(parts, measure)
+    made = figure(name, title, "share of its own without faults", [part["condition"] for part in parts],
+                  [row[:2] for row in rows])
+    for row, (_, _, note) in zip(made["rows"], rows):
+        row["note"] = note
+    return made
+
+
+def rdma(document):
+    clean, *parts = document["conditions"]
+    made = [_rdma_figure(parts, "rdma", "Goodput on a link with faults, RDMA in a virtual machine",
+                         lambda program: program["goodput_gbits_per_s"])]
+    made += [_rdma_figure(parts, f"rdma_p99_{size.replace(' ', '').lower()}",
+                          f"99th percentile of messages of {size}, RDMA in a virtual machine",
+                          lambda program, size=size: program["messages"][size]["p99_us"])
+             for size in clean["programs"][0]["messages"]]
+    rows = [(program["program"], [program["goodput_gbits_per_s"]["value"],
+                                  *(each["p99_us"]["value"] and {key: each["p99_us"]["value"][key] / 1e3 for key in
+                                                                 ("median", "min", "max")}
+                                    for each in program["messages"].values())]) for program in clean["programs"]]
+    columns = ["goodput, Gb/s", *(f"P99 of {size}, ms" for size in clean["programs"][0]["messages"])]
+    return made + [figure("rdma_without_faults", "The same link without faults", "absolute", columns, rows, 3)]
+
+
 SCENARIOS = {"sim": sim, "diagnosis": diagnosis, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath,
              "loss": loss, "failure": failure, "elastic": elastic, "gpu": gpu, "nccl": nccl, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
-             "distance": distance, "verify": verify, "acceptance": acceptance}
+             "distance": distance, "verify": verify, "acceptance": acceptance, "rdma": rdma}
 
 
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",

@@ -145,6 +145,21 @@ def pairs(mode):
     return found
 
 
+def again(mode):
+    """All queue pairs of one end fail, then all of the other, every 1.5 s, while a transfer goes on."""
+    served = listener(mode)
+    client = transfer(mode, 15)
+    found = {"began": flows(mode, client), "broken": 0}
+    ends = [(client, queue_pairs.SENDS), (served, queue_pairs.RECEIVES)]
+    for turn in range(6):
+        time.sleep(1.5)
+        found["broken"] += 0 if client.ended() else break_pairs(*ends[turn % 2], True)
+    found["client"] = client.end()
+    found["released"] = until(lambda: not held_by(served))
+    found["served"] = served.stop()
+    return found
+
+
 def killed(mode):
     """kill -9: of the sending end, then of the receiving one; each time the next peer comes at once."""
     served = listener(mode)
@@ -264,7 +279,7 @@ def late(program, which):
     return {"status": done.returncode, "output": done.stdout}
 
 
-SCENARIOS = {"pairs": pairs, "killed": killed, "down": down, "removed": removed, "mtu": mtu,
+SCENARIOS = {"pairs": pairs, "again": again, "killed": killed, "down": down, "removed": removed, "mtu": mtu,
              "several": several, "ipv6": ipv6, "late": late}
 
 

@@ -18,9 +18,9 @@ ALL = os.environ.get("VERBS_FAULTS") == "all"
 LATE_WRITES = os.environ.get("VERBS_VM_TEST", "")
 SCENARIOS = ["pairs:rc", "pairs:uc", "killed:rc", "down:uc"]
 if ALL:
-    SCENARIOS += ["killed:uc", "down:rc", "down:udp", "removed:rc", "mtu:rc", "mtu:uc", "several:rc",
-                  "several:uc", "ipv6"]
-BOOT_LIMIT_S, LIMIT_S = (900, 1000) if ALL else (400, 440)
+    SCENARIOS += ["again:rc", "again:uc", "killed:uc", "down:rc", "down:udp", "removed:rc", "mtu:rc", "mtu:uc",
+                  "several:rc", "several:uc", "ipv6"]
+BOOT_LIMIT_S, LIMIT_S = (1000, 1100) if ALL else (400, 440)
 # The tests' environment has no home; the kernel is in the caller's cache.
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 SETTINGS = {"XDG_CACHE_HOME": CACHE}
@@ -84,6 +84,16 @@ class Faults(unittest.TestCase):
         self.assert_complete(found["client"])
         self.assertTrue(found["released"])
         self.assert_stopped(found["served"])
+
+    @each_of("again")
+    def test_queue_pairs_that_fail_again_and_again_end_no_transfer(self, found):
+        self.assertTrue(found["began"], found)
+        self.assertGreater(found["broken"], 6)
+        self.assert_complete(found["client"])
+        self.assertTrue(found["released"])
+        self.assert_stopped(found["served"])
+        gap_us = json.loads(found["client"]["output"])["tests"][0]["server"]["received"]["longest_gap_us"]
+        print(f"longest gap of messages: {gap_us / 1e3:.0f} ms", file=sys.stderr)
 
     @each_of("killed")
     def test_a_killed_sender_leaves_nothing_and_the_next_connects(self, found):

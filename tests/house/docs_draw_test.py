@@ -55,6 +55,17 @@ def acceptance_document(step):
             "theirs": {"minutes, one server": 27, "minutes, two servers": 15}}
 
 
+def rdma_document():
+    found = {"value": spread(0.4), "to_own": spread(0.5), "ended": []}
+    ended = {"value": None, "to_own": None, "ended": ["retry exceeded"]}
+
+    def programs_with(goodput):
+        return [{"program": name, "goodput_gbits_per_s": each, "messages": {"64 KiB": {"p99_us": found}}}
+                for name, each in (("perftest, RC", goodput), ("heddle, UC", found))]
+    return {"conditions": [{"condition": "no fault", "programs": programs_with(found)},
+                           {"condition": "1% lost", "programs": programs_with(ended)}]}
+
+
 def documents():
     """What each scenario of bench/run prints, as far as figures are made of it."""
     one = spread(1.0)
@@ -110,6 +121,7 @@ def documents():
             {"search_s": 600, "ways": {"heddle": {"share_of_job": {"median": 0.01, "p5": 0.005, "p95": 0.02}}}}]},
         "verify": {"network": "a fabric", "rows": [row]},
         "acceptance": acceptance_document("rdma"),
+        "rdma": rdma_document(),
         "sim": {"peer": "roce", "hosts": 64, "cases": [
             {"traffic": "permutation", "condition": "no loss", "system": system,
              "times_of_ideal": {"mean": 1.5, "p99": 2.0}} for system in ("heddle", "RoCE")]},
@@ -177,6 +189,11 @@ class ExtractTest(unittest.TestCase):
                             ("training", "| 1.80 |")):
             (found,) = self.figures("acceptance", acceptance_document(step)).values()
             self.assertIn(shown, pages.table(found, every_row=True), step)
+
+    def test_a_peer_that_ended_early_has_no_share_and_says_why(self):
+        text = pages.table(self.figures("rdma", rdma_document())["rdma"])
+        self.assertIn("| perftest, RC (1% lost: ended: retry exceeded) | - |", text)
+        self.assertIn("| **heddle, UC** | 0.50 |", text)
 
     def test_an_unknown_scenario_has_no_figures(self):
         self.assertEqual(self.figures("soak", {}), {})

@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <utility>
 
 #include "base/check.h"
 #include "base/descriptor.h"
+#include "base/own_mutex.h"
 
 namespace heddle::datapath {
 
@@ -31,6 +33,7 @@ struct FakeVerbs::Nic {
   static Pair& pair_of(ibv_qp* pair) { return only()->pairs.at(pair->qp_num); }
 
   static int take_completions(ibv_cq* /*queue*/, int most, ibv_wc* out) {
+    const OwnMutex::Lock lock = only()->mutex.lock();
     std::deque<ibv_wc>& done = only()->done;
     int count = 0;
     for (; count < most && !done.empty(); ++count) {
@@ -40,6 +43,7 @@ struct FakeVerbs::Nic {
     return count;
   }
   static int post_writes(ibv_qp* pair, ibv_send_wr* row, ibv_send_wr** rest) {
+    const OwnMutex::Lock lock = only()->mutex.lock();
     *rest = nullptr;
     for (; row != nullptr; row = row->next) {
       Write write{row->wr_id, nullptr, 0};
@@ -52,28 +56,49 @@ struct FakeVerbs::Nic {
     return 0;
   }
   static int post_receives(ibv_qp* pair, ibv_recv_wr* row, ibv_recv_wr** rest) {
+    const OwnMutex::Lock lock = only()->mutex.lock();
     *rest = only()->refuses_receives ? row : nullptr;
     pair_of(pair).receive_id = row->wr_id;
     return only()->refuses_receives ? ENOMEM : 0;
   }
   static ibv_qp* create_pair(ibv_pd* /*domain*/, ibv_qp_init_attr* /*attributes*/) {
+    const OwnMutex::Lock lock = only()->mutex.lock();
     const uint32_t number = ++only()->made;
     Pair& made = only()->pairs[number];
     made.pair.context = &only()->context;
     made.pair.qp_num = number;
     return &made.pair;
   }
-  static bool busy() { return only()->busy_calls > 0 && only()->busy_calls-- > 0; }
-  static int modify_pair(ibv_qp* /*pair*/, ibv_qp_attr* /*attributes*/, int /*mask*/) {
-    return busy() ? EBUSY : 0;
+  bool busy() { return busy_calls > 0 && busy_calls-- > 0; }
+  static int modify_pair(ibv_qp* pair, ibv_qp_attr* attributes, int mask) {
+    Nic& nic = *only();
+    const OwnMutex::Lock lock = nic.mutex.lock();
+    if (nic.busy()) return EBUSY;
+    if ((mask & IBV_QP_STATE) != 0 && attributes->qp_state == IBV_QPS_ERR && nic.flushes) {
+      nic.flush(pair);
+    }
+    return 0;
   }
   static int destroy_pair(ibv_qp* pair) {
-    if (busy()) return EBUSY;
-    only()->pairs.erase(pair->qp_num);
+    Nic& nic = *only();
+    OwnMutex::Lock lock = nic.mutex.lock();
+    if (nic.busy()) return EBUSY;
+    nic.let_go.wait(lock, [&nic] { return !nic.held; });
+    nic.pairs.erase(pair->qp_num);
     return 0;
+  }
+  void flush(ibv_qp* pair) {
+    for (std::deque<Write>& writes = pair_of(pair).writes; !writes.empty(); writes.pop_front()) {
+      ibv_wc each{};
+      each.wr_id = writes.front().id;
+      each.status = IBV_WC_WR_FLUSH_ERR;
+      each.opcode = IBV_WC_RDMA_WRITE;
+      done.push_back(each);
+    }
   }
 
   void arrive(uint32_t queue_pair, int opcode, uint32_t flags, uint32_t immediate) {
+    const OwnMutex::Lock lock = mutex.lock();
     ibv_wc each{};
     each.wr_id = pairs.at(queue_pair).receive_id;
     each.status = IBV_WC_SUCCESS;
@@ -84,6 +109,7 @@ struct FakeVerbs::Nic {
   }
 
   void end_write(ibv_wc_status status) {
+    const OwnMutex::Lock lock = mutex.lock();
     const auto found = std::find_if(pairs.begin(), pairs.end(),
                                     [](const auto& entry) { return !entry.second.writes.empty(); });
     CHECK(found != pairs.end());
@@ -116,6 +142,10 @@ struct FakeVerbs::Nic {
   uint32_t made = 0;
   int busy_calls = 0;
   bool refuses_receives = false;
+  bool flushes = false;
+  bool held = false;
+  OwnMutex mutex;  // of the queues and counts: queue pairs end by another thread
+  std::condition_variable let_go;
 };
 
 FakeVerbs::FakeVerbs() : nic_(std::make_unique<Nic>()) {
@@ -170,10 +200,17 @@ std::unique_ptr<VerbsDevice> FakeVerbs::open() {
   return std::move(*opened);
 }
 
-size_t FakeVerbs::made() const { return nic_->made; }
-size_t FakeVerbs::alive() const { return nic_->pairs.size(); }
+size_t FakeVerbs::made() const {
+  const OwnMutex::Lock lock = nic_->mutex.lock();
+  return nic_->made;
+}
+size_t FakeVerbs::alive() const {
+  const OwnMutex::Lock lock = nic_->mutex.lock();
+  return nic_->pairs.size();
+}
 
 std::vector<FakeVerbs::Write> FakeVerbs::writes() const {
+  const OwnMutex::Lock lock = nic_->mutex.lock();
   std::vector<Write> all;
   for (const auto& [number, pair] : nic_->pairs) {
     all.insert(all.end(), pair.writes.begin(), pair.writes.end());
@@ -196,7 +233,22 @@ void FakeVerbs::arrive_without_immediate(uint32_t queue_pair) {
   nic_->arrive(queue_pair, IBV_WC_RECV, 0, 0x01020304);
 }
 
-void FakeVerbs::be_busy(int calls) { nic_->busy_calls = calls; }
-void FakeVerbs::refuse_receives() { nic_->refuses_receives = true; }
+void FakeVerbs::be_busy(int calls) {
+  const OwnMutex::Lock lock = nic_->mutex.lock();
+  nic_->busy_calls = calls;
+}
+void FakeVerbs::refuse_receives() {
+  const OwnMutex::Lock lock = nic_->mutex.lock();
+  nic_->refuses_receives = true;
+}
+void FakeVerbs::flush_broken_pairs() {
+  const OwnMutex::Lock lock = nic_->mutex.lock();
+  nic_->flushes = true;
+}
+void FakeVerbs::hold_ends(bool held) {
+  const OwnMutex::Lock lock = nic_->mutex.lock();
+  nic_->held = held;
+  nic_->let_go.notify_all();
+}
 
 }  // namespace heddle::datapath

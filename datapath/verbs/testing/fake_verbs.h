@@ -49,6 +49,10 @@ class FakeVerbs {
   void be_busy(int calls);
   // From now on no queue takes a receive.
   void refuse_receives();
+  // From now on a queue pair that is broken off completes its writes, as the kernel's drivers do.
+  void flush_broken_pairs();
+  // While held, calls that end a queue pair block.
+  void hold_ends(bool held);
 
  private:
   struct Nic;
