@@ -16,6 +16,10 @@ if(HEDDLE_SANITIZERS)
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # names and lines are all that a report shows
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+if(HEDDLE_BUNDLED)
+  set(CMAKE_CXX_FLAGS_RELEASE "-O2")  # it has no packages of debug symbols
+  add_link_options(LINKER:--as-needed)
+endif()
 
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wextra-semi -Wvla -Wundef
                     -Wimplicit-fallthrough -Wformat=2 -Werror
@@ -82,6 +86,25 @@ if(HEDDLE_WHOLE)
 endif()
 function(heddle_optimize_whole target)
   set_target_properties(${target} PROPERTIES HEDDLE_WHOLE ON)
+endfunction()
+
+# Puts the C++ runtime into `target`. With an older glibc the unwinder of libgcc stays outside: that of this compiler
+# wants glibc 2.35, and every system has one beside its glibc.
+function(heddle_own_runtime target)
+  target_link_options(${target} PRIVATE -static-libstdc++)
+  if(HEDDLE_BUNDLED)
+    target_sources(${target} PRIVATE "$<TARGET_OBJECTS:heddle_older_glibc>")
+  else()
+    target_link_options(${target} PRIVATE -static-libgcc)
+  endif()
+endfunction()
+
+# Puts all libraries but glibc's into `target`, where the build asks for that.
+function(heddle_bundle target)
+  if(HEDDLE_BUNDLED)
+    heddle_own_runtime(${target})
+    target_sources(${target} PRIVATE "$<TARGET_OBJECTS:heddle_bundled>")
+  endif()
 endfunction()
 
 # Worktrees and clones share the compiler cache: paths are taken relative to the source tree.
