@@ -12,6 +12,9 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+if(CMAKE_CROSSCOMPILING)
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1")  # a debugger has little use of it, and files are a fourteenth
+endif()
 if(HEDDLE_SANITIZERS)
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # names and lines are all that a report shows
 endif()
@@ -28,6 +31,11 @@ add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wextra-semi -Wvla
                     -Wno-overloaded-virtual -Wno-missing-field-initializers)
 # Nobody replaces a function of ours at load time, so calls within a file may be inlined.
 add_compile_options(-fno-semantic-interposition)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  # GCC fuses a multiplication and an addition where every processor of the kind can, as on arm64: other bits than on
+  # x86-64, where ranks of both compute the same plan, choice or simulation.
+  add_compile_options(-ffp-contract=off)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict)  # GCC 12 reports it falsely on std::string
   if(HEDDLE_SANITIZERS)
