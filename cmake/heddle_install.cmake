@@ -57,6 +57,8 @@ install(FILES "${completions}/heddle.zsh" RENAME _heddle
 install(FILES "${completions}/heddle.fish"
         DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
 install(DIRECTORY "${manual}/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/plugins/wireshark/heddle.lua"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/heddle/wireshark")
 
 # What users get, without tests; and the programs that bench/run starts beside it.
 get_property(bench_programs GLOBAL PROPERTY HEDDLE_PROGRAMS_bench)

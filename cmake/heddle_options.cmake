@@ -12,10 +12,17 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
 endif()
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g")
+if(CMAKE_CROSSCOMPILING)
+  set(CMAKE_CXX_FLAGS_DEBUG "-O1")  # a debugger has little use of it, and files are a fourteenth
+endif()
 if(HEDDLE_SANITIZERS)
   set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1")  # names and lines are all that a report shows
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g1")
+if(HEDDLE_BUNDLED)
+  set(CMAKE_CXX_FLAGS_RELEASE "-O2")  # it has no packages of debug symbols
+  add_link_options(LINKER:--as-needed)
+endif()
 
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wextra-semi -Wvla -Wundef
                     -Wimplicit-fallthrough -Wformat=2 -Werror
@@ -24,6 +31,11 @@ add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wextra-semi -Wvla
                     -Wno-overloaded-virtual -Wno-missing-field-initializers)
 # Nobody replaces a function of ours at load time, so calls within a file may be inlined.
 add_compile_options(-fno-semantic-interposition)
+if(NOT CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+  # GCC fuses a multiplication and an addition where every processor of the kind can, as on arm64: other bits than on
+  # x86-64, where ranks of both compute the same plan, choice or simulation.
+  add_compile_options(-ffp-contract=off)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-Wno-restrict)  # GCC 12 reports it falsely on std::string
   if(HEDDLE_SANITIZERS)
@@ -82,6 +94,25 @@ if(HEDDLE_WHOLE)
 endif()
 function(heddle_optimize_whole target)
   set_target_properties(${target} PROPERTIES HEDDLE_WHOLE ON)
+endfunction()
+
+# Puts the C++ runtime into `target`. With an older glibc the unwinder of libgcc stays outside: that of this compiler
+# wants glibc 2.35, and every system has one beside its glibc.
+function(heddle_own_runtime target)
+  target_link_options(${target} PRIVATE -static-libstdc++)
+  if(HEDDLE_BUNDLED)
+    target_sources(${target} PRIVATE "$<TARGET_OBJECTS:heddle_older_glibc>")
+  else()
+    target_link_options(${target} PRIVATE -static-libgcc)
+  endif()
+endfunction()
+
+# Puts all libraries but glibc's into `target`, where the build asks for that.
+function(heddle_bundle target)
+  if(HEDDLE_BUNDLED)
+    heddle_own_runtime(${target})
+    target_sources(${target} PRIVATE "$<TARGET_OBJECTS:heddle_bundled>")
+  endif()
 endfunction()
 
 # Worktrees and clones share the compiler cache: paths are taken relative to the source tree.

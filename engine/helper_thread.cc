@@ -5,6 +5,7 @@
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,7 +39,9 @@ int epoll_wait_span(int epoll, epoll_event* events, int most, Nanos span) {
   time.tv_sec = count / 1'000'000'000;
   time.tv_nsec = count % 1'000'000'000;
   const bool endless = span == Nanos::never();
-  const int ready = epoll_pwait2(epoll, events, most, endless ? nullptr : &time, nullptr);
+  // By its number: glibc has it only since 2.35.
+  const auto ready = static_cast<int>(syscall(__NR_epoll_pwait2, epoll, events, most,
+                                              endless ? nullptr : &time, nullptr, size_t{0}));
   if (ready >= 0 || errno != ENOSYS) return ready;
   const int64_t whole_ms = std::min<int64_t>((count + 999'999) / 1'000'000, 60'000);
   return epoll_wait(epoll, events, most, endless ? -1 : static_cast<int>(whole_ms));

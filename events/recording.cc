@@ -27,6 +27,8 @@ using recording::kHeaderBytes;
 
 namespace {
 
+// MADV_POPULATE_WRITE: glibc has it since 2.35, Linux since 5.14.
+constexpr int kPopulateWrite = 23;
 constexpr uint32_t kLeastBlocks = 2;
 // A writer without a block retries after this number of events.
 constexpr uint32_t kAskedAgainAfter = 1024;
@@ -290,9 +292,7 @@ bool Recording::ready_blocks(uint32_t first, uint32_t count) {
     return false;
   }
   for (std::atomic<bool>& room : rooms) room.store(true, std::memory_order_release);
-#ifdef MADV_POPULATE_WRITE
-  madvise(start_ + from, bytes, MADV_POPULATE_WRITE);  // no effect on kernels without it
-#endif
+  madvise(start_ + from, bytes, kPopulateWrite);  // no effect on kernels without it
   return true;
 }
 

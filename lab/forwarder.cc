@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/inherited_files.h"
 #include "lab/delay_counts.h"
 #include "lab/delay_queue.h"
 #include "lab/delays.h"
@@ -194,7 +195,7 @@ constexpr int kReport = 3;
 // long as the lab exists.
 void leave_files(int report) {
   if (report != kReport) dup2(report, kReport);
-  close_range(kReport + 1, ~0U, 0);
+  close_files_from(kReport + 1);
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int standard = 0; standard < kReport; ++standard) dup2(nothing, standard);
 }

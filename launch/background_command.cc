@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/exec.h"
+#include "base/inherited_files.h"
 #include "base/printable.h"
 #include "base/write_all.h"
 #include "launch/remote/pipe.h"
@@ -126,8 +127,7 @@ struct Streams {
   if (streams.settings.number() == kSettings) fcntl(kSettings, F_SETFD, 0);
   if (streams.settings.valid()) dup2(streams.settings.number(), kSettings);
   // Libraries open descriptors that a command would keep, as sockets to the site's servers.
-  const unsigned first = streams.settings.valid() ? kSettings + 1 : kSettings;
-  close_range(first, ~0U, CLOSE_RANGE_CLOEXEC);
+  close_files_on_exec_from(streams.settings.valid() ? kSettings + 1 : kSettings);
   for (const char* const secret : kSecrets) unsetenv(secret);
   const ExecFailure failure = exec_program(options.words);
   write_all(STDERR_FILENO, failure.error.message() + "\n");

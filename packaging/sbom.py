@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Writes the SBOM of a folder of packages, SPDX 2.3 as JSON, from what dpkg knows.
 
-    packaging/sbom.py --version 0.1.0 --to build/dist/heddle.spdx.json build/dist
+    packaging/sbom.py --version 0.1.0 --to build/dist/heddle.spdx.json [--sysroot build/sysroot/X/versions] build/dist
 
 It lists each package made, the packages of this system that it depends on, and those whose code is
-compiled into it (headers and static libraries), each with version, source and licence.
+compiled into it (headers and static libraries), each with version, source and licence. With --sysroot the archive
+(.tar.xz) has inside what scripts/sysroot unpacked, by its list of versions, and OpenSSL too.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import sys
 # Whose code is inside of what is built: they have headers or static libraries, and are no dependency at run time.
 COMPILED_IN = ("libboost1.74-dev", "libcli11-dev", "libfmt-dev", "libpugixml-dev", "libspdlog-dev",
                "libstdc++-12-dev", "libtomlplusplus-dev", "libxxhash-dev", "nlohmann-json3-dev", "pybind11-dev")
+SYSROOT_ONLY = ("libssl-dev",)
 # dpkg's copyright files name licences in their own way.
 LICENSES = {"expat": "MIT", "mit": "MIT", "apache-2.0": "Apache-2.0", "bsd-3-clause": "BSD-3-Clause",
             "bsd-2-clause": "BSD-2-Clause", "bsl-1.0": "BSL-1.0", "lgpl-2.1+": "LGPL-2.1-or-later",
@@ -31,6 +33,15 @@ def output(*words):
     return done.stdout if done.returncode == 0 else ""
 
 
+KEYS = ("name", "version", "architecture", "source", "source_version", "homepage")
+
+
+def unpacked(path):
+    """{name: what installed() says} of packages that scripts/sysroot unpacked; empty without a list."""
+    rows = path.read_text(encoding="utf-8").splitlines() if path else []
+    return {row.split("\t")[0]: dict(zip(KEYS, row.split("\t"), strict=True)) for row in rows}
+
+
 def installed(name):
     """{name, version, architecture, source, homepage} of an installed package; None: it is not here."""
     fields = ("binary:Package", "Version", "Architecture", "source:Package", "source:Version", "Homepage")
@@ -38,8 +49,7 @@ def installed(name):
     rows = [row.split("\t") for row in rows if row.split("\t")[1]]
     if not rows:
         return None
-    keys = ("name", "version", "architecture", "source", "source_version", "homepage")
-    found = dict(zip(keys, rows[0], strict=True))
+    found = dict(zip(KEYS, rows[0], strict=True))
     found["name"] = found["name"].split(":")[0]
     return found
 
@@ -94,8 +104,10 @@ def made_package(path, version):
         "checksums": [{"algorithm": "SHA256", "checksumValue": digest}]}
 
 
-def document(folder, version, epoch):
+def document(folder, version, epoch, sysroot):
     packages, relations = {}, set()
+    inside = {identifier(f"sysroot-{name}"): dict(system_package(sysroot[name]), SPDXID=identifier(f"sysroot-{name}"))
+              for name in (*COMPILED_IN, *SYSROOT_ONLY) if name in sysroot}
     paths = [path for path in sorted(folder.iterdir()) if path.name.endswith((".deb", ".whl", ".tar.xz"))]
     for path in paths:
         depends, package = made_package(path, version)
@@ -104,7 +116,10 @@ def document(folder, version, epoch):
         for name in depends:
             real = name if installed(name) else provider(name)
             relations.add((package["SPDXID"], "DEPENDS_ON", identifier(real)))
-        if not path.name.startswith(("heddle-torch", "heddle_torch")) and "-dbgsym" not in path.name:
+        if path.suffix == ".xz" and inside:
+            packages |= inside
+            relations |= {(reference, "STATIC_LINK", package["SPDXID"]) for reference in inside}
+        elif not path.name.startswith(("heddle-torch", "heddle_torch")) and "-dbgsym" not in path.name:
             relations |= {(identifier(name), "STATIC_LINK", package["SPDXID"])
                           for name in COMPILED_IN if name != "pybind11-dev"}
         elif "-dbgsym" not in path.name:
@@ -138,8 +153,10 @@ def main(words):
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--version", required=True)
     parser.add_argument("--to", type=pathlib.Path, required=True)
+    parser.add_argument("--sysroot", type=pathlib.Path, help="the list of versions of the archive's sysroot")
     arguments = parser.parse_args(words)
-    made = document(arguments.folder, arguments.version, int(os.environ.get("SOURCE_DATE_EPOCH", 0)))
+    made = document(arguments.folder, arguments.version, int(os.environ.get("SOURCE_DATE_EPOCH", 0)),
+                    unpacked(arguments.sysroot))
     arguments.to.write_text(json.dumps(made, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 

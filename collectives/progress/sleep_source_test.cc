@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -107,18 +108,18 @@ TEST_F(Sleep, OfAThreadThatComputesOrHasEndedIsNone) {
 }
 
 TEST_F(Sleep, OnAnObjectAtTheBeginningOfMemoryIsSeen) {
-  constexpr size_t kPage = 4096;
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* const memory =
-      mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
-  ASSERT_EQ(munmap(memory, kPage), 0);
-  auto* const future = new (static_cast<char*>(memory) + kPage) Future;
+  ASSERT_EQ(munmap(memory, page), 0);
+  auto* const future = new (static_cast<char*>(memory) + page) Future;
   Numbered thread([&] { future->wait(); });
   until(true, thread);
   future->end();
   thread.join();
   future->~Future();
-  ASSERT_EQ(munmap(static_cast<char*>(memory) + kPage, kPage), 0);
+  ASSERT_EQ(munmap(static_cast<char*>(memory) + page, page), 0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -92,8 +93,10 @@ void Waiter::sleep(Nanos span, uint32_t& sources) {
   std::array<epoll_event, 2 + transport::kMaxNics> events;
   const bool endless = span == Nanos::never();
   const timespec time = to_timespec(span);
-  int ready =
-      epoll_pwait2(all_.number(), events.data(), events.size(), endless ? nullptr : &time, nullptr);
+  // By its number: glibc has it only since 2.35.
+  auto ready =
+      static_cast<int>(syscall(__NR_epoll_pwait2, all_.number(), events.data(), events.size(),
+                               endless ? nullptr : &time, nullptr, size_t{0}));
   if (ready < 0 && (errno == ENOSYS || errno == EPERM)) {
     pollfd watched{.fd = all_.number(), .events = POLLIN};
     ready = ppoll(&watched, 1, endless ? nullptr : &time, nullptr);

@@ -17,6 +17,7 @@
 
 #include "base/clocks.h"
 #include "base/exec.h"
+#include "base/inherited_files.h"
 #include "launch/params.h"
 #include "launch/remote/pipe.h"
 
@@ -53,7 +54,7 @@ Result<RemoteStream> RemoteStream::start(const RemoteShell& shell, const std::st
     dup2(output.write.number(), STDOUT_FILENO);
     dup2(errors.write.number(), STDERR_FILENO);
     // This process becomes no program, so nothing is closed on exec: sockets and pipes of others.
-    close_range(STDERR_FILENO + 1, ~0U, 0);
+    close_files_from(STDERR_FILENO + 1);
     _exit(run_remote(shell, host, command));
   }
   return RemoteStream(process, std::move(output.read), std::move(errors.read));

@@ -102,7 +102,8 @@ class Install(unittest.TestCase):
         for name in ("bin/heddle", "lib/libheddle_transport.a", "include/heddle/transport/endpoint.h",
                      "lib/cmake/heddle/heddle-config.cmake", "share/zsh/site-functions/_heddle",
                      "share/bash-completion/completions/heddle", "share/fish/vendor_completions.d/heddle.fish",
-                     "share/man/man1/heddle.1", "share/man/man1/heddle-lab-run.1", "share/man/man7/heddle-settings.7"):
+                     "share/heddle/wireshark/heddle.lua", "share/man/man1/heddle.1", "share/man/man1/heddle-lab-run.1",
+                     "share/man/man7/heddle-settings.7"):
             self.assertGreater((prefix / name).stat().st_size, 0, name)
         self.assertEqual(run(prefix / "bin" / "heddle", "--version").returncode, 0)
         done = run(ROOT / "scripts" / "uninstall", manifest)

@@ -22,6 +22,7 @@ import program
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(program.HEDDLE).resolve().parents[1]
 PYTHON = "/usr/bin/python3"
+NEEDS = ROOT / "packaging/system_needs.py"
 
 
 def missing():
@@ -76,7 +77,9 @@ class Packages(unittest.TestCase):
     def test_each_package_has_its_files(self):
         wanted = {
             "heddle": ("bin/heddle", "share/bash-completion/completions/heddle", "share/man/man1/heddle-ping.1.gz",
-                       "share/zsh/vendor-completions/_heddle", "share/doc/heddle/copyright"),
+                       "share/zsh/vendor-completions/_heddle", "share/doc/heddle/copyright",
+                       "share/heddle/wireshark/heddle.lua",
+                       f"lib/{os.uname().machine}-linux-gnu/wireshark/plugins/heddle.lua"),
             "libheddle0.1": ("lib/libheddle.so.0.1",),
             "libheddle-dev": ("lib/libheddle_transport.a", "lib/cmake/heddle/heddle-config.cmake", "include/heddle.h",
                               "include/heddle/transport/endpoint.h", "lib/libheddle.so"),
@@ -102,6 +105,36 @@ class Packages(unittest.TestCase):
             symbols = run("objdump", "-T", tree / "usr/lib" / name.replace("libheddle.so", "libheddle.so.0.1"))
             needed = max(tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_(2\.\d+)", symbols))
             self.assertEqual(needed, tuple(map(int, glibc.split("."))), name)
+
+    def refused_by_needs(self, *words):
+        done = subprocess.run([PYTHON, "-B", NEEDS, *words], capture_output=True, text=True, timeout=60, check=False,
+                              env=program.environment())
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_what_needs_a_newer_glibc_or_another_library_is_refused_by_name(self):
+        tree = self.unpacked() / "usr"
+        self.assertRegex(self.refused_by_needs(tree / "lib", "--glibc", "2.30"),
+                         r"-trace\.so [^\n]*\n  why: it needs a glibc newer than 2\.30: .*dlopen \(2\.34\)")
+        self.assertRegex(self.refused_by_needs(tree / "bin", "--libraries", "libgcc_s.so.1"),
+                         r"heddle [^\n]*\n  why: it needs libraries that are not inside: .*libcrypto\.so\.3")
+        self.assertRegex(run(PYTHON, "-B", NEEDS, tree / "lib", "--glibc", "2.40"), r"^\d files need glibc 2\.3\d")
+
+    def test_a_build_for_this_system_is_refused_as_an_archive_for_older_ones(self):
+        to = self.folder / "refused"
+        words = ["--from", BUILD, "--archive-from", BUILD, "--to", to, "--fast"]
+        done = subprocess.run([ROOT / "scripts/packages", *words], env=program.environment(), capture_output=True,
+                              text=True, timeout=400, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("bin/heddle does not run where it should\n  why: it needs a glibc newer than 2.31", done.stderr)
+        self.assertEqual(list(to.glob("heddle*")), [])
+
+    @unittest.skipUnless((ROOT / "build/archive/bin/heddle").exists(),
+                         "the preset archive is not built: scripts/sysroot amd64 bullseye, scripts/build archive")
+    def test_the_build_for_older_systems_needs_glibc_2_31_and_no_other_library(self):
+        for folder in ("bin", "lib"):
+            run(PYTHON, "-B", NEEDS, ROOT / "build/archive" / folder, "--glibc", "2.31", "--libraries", "libgcc_s.so.1")
+        self.assertIn("heddle", run(ROOT / "build/archive/bin/heddle", "--version"))
 
     @unittest.skipUnless(os.geteuid() == 0, "dpkg needs root")
     def test_installs_runs_and_leaves_nothing_after_a_purge(self):
@@ -133,6 +166,9 @@ class Packages(unittest.TestCase):
         for binary in ("bin/heddle", "lib/libheddle.so.0.1"):
             for name, path in re.findall(r"lib(fmt|spdlog|tomlplusplus)\.so\S* => (.*) \(", run("ldd", tree / binary)):
                 self.assertIn("/lib/heddle/", os.path.normpath(path), name)
+        needs = (tree / "share/doc/heddle/ARCHIVE.md").read_text(encoding="utf-8")
+        self.assertRegex(needs, r"\n\| `bin/heddle` \| 2\.\d+ \| .*libcrypto\.so\.3")
+        self.assertTrue((tree / "share/heddle/wireshark/heddle.lua").is_file())
         described = run("pkg-config", "--variable=libdir", tree / "lib/pkgconfig/heddle.pc").strip()
         self.assertEqual(os.path.normpath(described), str(tree / "lib"))
 

@@ -1,5 +1,5 @@
-// spdlog inside the plugin, so that it loads where spdlog is not installed: the parts of its
-// implementation that base/log.cc uses.
+// spdlog inside what is linked with it, which so loads where spdlog is not installed: the parts
+// of its implementation that base/log.cc uses.
 #undef SPDLOG_SHARED_LIB
 #include <spdlog/common-inl.h>
 #include <spdlog/details/backtracer-inl.h>

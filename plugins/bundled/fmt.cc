@@ -1,5 +1,5 @@
-// fmt inside the plugin, so that it loads where fmt is not installed: its implementation, and the
-// templates that the library has compiled.
+// fmt inside what is linked with it, which so loads where fmt is not installed: its
+// implementation, and the templates that the library has compiled.
 #undef FMT_SHARED
 #include <fmt/format-inl.h>
 
@@ -10,5 +10,6 @@ template dragonbox::decimal_fp<double> dragonbox::to_decimal(double);
 template thousands_sep_result<char> thousands_sep_impl(locale_ref);
 template char decimal_point_impl(locale_ref);
 template void buffer<char>::append(const char*, const char*);
+template std::locale locale_ref::get<std::locale>() const;
 }  // namespace detail
 FMT_END_NAMESPACE
