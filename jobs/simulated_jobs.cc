@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "collectives/tuning.h"
-#include "simulator/flows/fitted_shares.h"
+#include "simulator/fitted_shares.h"
 
 namespace heddle::jobs {
 namespace {

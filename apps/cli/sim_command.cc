@@ -219,6 +219,21 @@ std::string json_text(const FlowRun& run, const jobs::SimulatedJobs& jobs,
   return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+// What a reader of the results should know of them.
+void warn_of_results(const SimOptions& options, const jobs::SimulatedJobs& jobs,
+                     const SimTrace* trace) {
+  if (jobs.misfits() > 0) {
+    print_warning(
+        fmt::format("{} of ranks have no path that takes the routes of {}, and choose paths like "
+                    "reps. Plan with more --paths",
+                    counted_text(jobs.misfits(), "connection"), options.plan));
+  }
+  if (trace != nullptr && trace->dropped_events() > 0) {
+    print_warning(fmt::format("{} of {}: the oldest are gone",
+                              counted_text(trace->dropped_events(), "event"), options.trace));
+  }
+}
+
 Result<int> simulate(SimOptions options) {
   if (Result<void> taken = take_quantities(options); !taken) return fail(taken.error());
   const Result<topology::Topology> topology = load_topology(options);
@@ -270,16 +285,7 @@ Result<int> simulate(SimOptions options) {
                  .wall_s = wall_s(),
                  .stopped = interrupted() != 0};
   if (of_htsim(options)) facts.links = options.fabric.use;
-  if ((*jobs)->misfits() > 0) {
-    print_warning(
-        fmt::format("{} of ranks have no path that takes the routes of {}, and choose paths like "
-                    "reps. Plan with more --paths",
-                    counted_text((*jobs)->misfits(), "connection"), options.plan));
-  }
-  if (trace != nullptr && trace->dropped_events() > 0) {
-    print_warning(fmt::format("{} of {}: the oldest are gone",
-                              counted_text(trace->dropped_events(), "event"), options.trace));
-  }
+  warn_of_results(options, **jobs, trace.get());
   print(options.json
             ? json_text(run, **jobs, series, facts)
             : sim_text(run, series, facts) + jobs_text((*jobs)->jobs(), (*jobs)->outcomes()));

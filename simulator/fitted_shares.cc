@@ -1,5 +1,5 @@
 // See fitted_shares.h.
-#include "simulator/flows/fitted_shares.h"
+#include "simulator/fitted_shares.h"
 
 #include <algorithm>
 
