@@ -125,8 +125,8 @@ def run(arguments, progress):
 
 
 def show(document):
-    print(f"Steps of 64 hosts, gradients of {document['bytes'] / 1e6:g} MB a host, {document['paths']} paths; median of "
-          f"{len(document['steps'][0]['fabrics'])} fabrics. What a plan saves, of a step\n")
+    print(f"Steps of 64 hosts, gradients of {document['bytes'] / 1e6:g} MB a host, {document['paths']} paths; median "
+          f"of {len(document['steps'][0]['fabrics'])} fabrics. What a plan saves, of a step\n")
     row("", "exposed with ECMP", "ECMP, ms", "spraying, ms", "plan, ms", "saved, of ECMP's", "of spraying's")
     for case in document["steps"]:
         of = case["medians"]
