@@ -62,7 +62,7 @@ Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath, EagerMemory e
       transport_(fitted(options, *datapath_, eager_),
                  options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_.sink()),
       driver_(transport_, *datapath_),
-      plan_follower_(options.transport.selector),
+      plan_follower_(options.transport.selector, dynamic_cast<KnownRoutes*>(datapath_.get())),
       takeover_(datapath_->now(), options.takeover_after),
       idle_spin_(options.spin, options.spin_limit, *datapath_) {
   if (!sink_.observed().has(events::EventKind::kWireBin)) return;

@@ -20,7 +20,7 @@ constexpr Nanos kFoundInterval = millis(10);
 
 }  // namespace
 
-PlanFollower::PlanFollower(const std::string& selector) {
+PlanFollower::PlanFollower(const std::string& selector, const KnownRoutes* known) : known_(known) {
   if (!selector.starts_with(kPrefix)) return;
   file_ = selector.substr(kPrefix.size());
   reader_ = std::make_unique<PlanReader>(file_);
@@ -38,7 +38,7 @@ std::string PlanFollower::selector_of(const std::string& selector) {
 
 void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
                              transport::Endpoint& endpoint) {
-  if (!reader_) return;
+  if (!reader_) return follow_known(now, notice, endpoint);
   if (notice.kind == transport::NoticeKind::kClosed) {
     const auto found = connections_.find(notice.connection);
     if (found == connections_.end()) return;
@@ -55,6 +55,13 @@ void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
   if (followed.routes != nullptr) return discover(now, notice.connection, followed, endpoint);
   if (!plan_) return;
   log_info("plan {}: no flow to {}; its paths are chosen adaptively", file_, followed.peer);
+}
+
+void PlanFollower::follow_known(Nanos now, const transport::Notice& notice,
+                                transport::Endpoint& endpoint) const {
+  if (known_ == nullptr || notice.kind == transport::NoticeKind::kClosed) return;
+  const std::vector<transport::PlannedShare> shares = known_->shares_of(notice.peer);
+  if (!shares.empty()) static_cast<void>(endpoint.post_plan(now, notice.connection, shares));
 }
 
 void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& followed,

@@ -1,8 +1,9 @@
 // PlanFollower: lets an endpoint's connections follow the plan of HEDDLE_PLAN: discovers the routes
 // of each one to a peer of the plan, gives the planned routes' paths their shares, and looks again
 // from time to time, at the routes and at the file: `heddle plan lease` replaces it. While a plan
-// is missing, stale or does not fit, paths are chosen adaptively; the log has which. Driven under
-// the endpoint's lock after each turn.
+// is missing, stale or does not fit, paths are chosen adaptively; the log has which. Where the
+// network knows its routes, it has the shares itself. Driven under the endpoint's lock after each
+// turn.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string>
 
 #include "base/nanos.h"
+#include "engine/known_routes.h"
 #include "engine/plan_reader.h"
 #include "engine/route_plan.h"
 #include "transport/endpoint.h"
@@ -20,8 +22,9 @@ namespace heddle::engine {
 
 class PlanFollower {
  public:
-  // Reads the plan of a selector "plan:FILE"; any other selector: there is nothing to follow.
-  explicit PlanFollower(const std::string& selector);
+  // Reads the plan of a selector "plan:FILE". Any other selector: there is nothing to follow but
+  // `known`, which may be null and must outlive it.
+  explicit PlanFollower(const std::string& selector, const KnownRoutes* known = nullptr);
 
   // The selector without the file.
   static std::string selector_of(const std::string& selector);
@@ -45,6 +48,8 @@ class PlanFollower {
     bool following = false;
   };
 
+  void follow_known(Nanos now, const transport::Notice& notice,
+                    transport::Endpoint& endpoint) const;
   // Follows what was read of a replaced file; what cannot be read leaves the plan as it is.
   void take_replaced(Nanos now, transport::Endpoint& endpoint);
   void discover(Nanos now, transport::ConnectionId id, Followed& followed,
@@ -52,6 +57,7 @@ class PlanFollower {
   void fit(Nanos now, transport::ConnectionId id, Followed& followed,
            const transport::FabricRoutes& found, transport::Endpoint& endpoint);
 
+  const KnownRoutes* known_;
   std::string file_;
   std::unique_ptr<PlanReader> reader_;  // none: there is nothing to follow
   std::optional<RoutePlan> plan_;

@@ -140,5 +140,29 @@ TEST_F(PlanFollowerTest, APipeDoesNotBlock) {
   EXPECT_THAT(look(follower, seconds(60)), HasSubstr("read again"));
 }
 
+// A network whose routes are known.
+class Known final : public KnownRoutes {
+ public:
+  std::vector<transport::PlannedShare> shares_of(const transport::Address& peer) const override {
+    asked_.push_back(peer);
+    return {};
+  }
+  mutable std::vector<transport::Address> asked_;
+};
+
+TEST_F(PlanFollowerTest, ANetworkThatKnowsItsRoutesIsAskedOnceForEachOpenConnection) {
+  const Known known;
+  PlanFollower follower("plan", &known);
+  transport::Notice notice = opened();
+  follower.on_notice(seconds(1), notice, endpoint_);
+  EXPECT_FALSE(follower.due(seconds(600)));
+  notice.kind = transport::NoticeKind::kClosed;
+  follower.on_notice(seconds(2), notice, endpoint_);
+  EXPECT_THAT(known.asked_, testing::ElementsAre(notice.peer));
+  PlanFollower(PlanFollower::selector_with(file()), &known)
+      .on_notice(seconds(3), opened(), endpoint_);
+  EXPECT_EQ(known.asked_.size(), 1U) << "a file comes first";
+}
+
 }  // namespace
 }  // namespace heddle::engine

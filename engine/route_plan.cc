@@ -125,33 +125,41 @@ std::vector<std::string> RoutePlan::switches_of(const transport::FabricRoutes& f
 
 FittedPlan RoutePlan::fit(const std::vector<PlannedRoute>& routes,
                           const transport::FabricRoutes& found, uint16_t paths) const {
-  std::vector<std::vector<uint16_t>> taking(routes.size());
+  std::vector<TakenRoute> taken;
+  for (const PlannedRoute& route : routes) taken.push_back({route.share_per_million, {}});
   for (uint16_t path = 0; path < paths && path < found.route_of.size(); ++path) {
     const std::vector<std::string> switches = switches_of(found, path);
     for (size_t i = 0; i < routes.size(); ++i) {
-      if (routes[i].via == switches) taking[i].push_back(path);
+      if (routes[i].via == switches) taken[i].paths.push_back(path);
     }
   }
   FittedPlan fitted;
-  uint32_t covered = 0;
   for (size_t i = 0; i < routes.size(); ++i) {
-    if (taking[i].empty()) {
-      if (fitted.missing.empty()) {
-        for (const std::string& name : routes[i].via) {
-          fitted.missing += (fitted.missing.empty() ? "" : " ") + name;
-        }
+    if (!taken[i].paths.empty()) {
+      ++fitted.routes;
+    } else if (fitted.missing.empty()) {
+      for (const std::string& name : routes[i].via) {
+        fitted.missing += (fitted.missing.empty() ? "" : " ") + name;
       }
-      continue;
     }
-    ++fitted.routes;
-    covered += routes[i].share_per_million;
-    const uint32_t each = routes[i].share_per_million / static_cast<uint32_t>(taking[i].size());
-    for (const uint16_t path : taking[i]) fitted.shares.push_back({path, std::max(each, 1U)});
   }
-  if (covered + kMostMissing < kWhole) fitted.shares.clear();
-  std::sort(fitted.shares.begin(), fitted.shares.end(),
-            [](const auto& a, const auto& b) { return a.path < b.path; });
+  fitted.shares = shares_of_paths(taken);
   return fitted;
+}
+
+std::vector<transport::PlannedShare> shares_of_paths(std::span<const TakenRoute> routes) {
+  std::vector<transport::PlannedShare> shares;
+  uint32_t covered = 0;
+  for (const TakenRoute& route : routes) {
+    if (route.paths.empty()) continue;
+    covered += route.share_per_million;
+    const uint32_t each = route.share_per_million / static_cast<uint32_t>(route.paths.size());
+    for (const uint16_t path : route.paths) shares.push_back({path, std::max(each, 1U)});
+  }
+  if (covered + kMostMissing < kWhole) return {};
+  std::sort(shares.begin(), shares.end(),
+            [](const auto& a, const auto& b) { return a.path < b.path; });
+  return shares;
 }
 
 }  // namespace heddle::engine

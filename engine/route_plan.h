@@ -29,6 +29,16 @@ struct FittedPlan {
   std::string missing;                          // the switches of one that no path takes
 };
 
+// A planned route's share, and the paths of a connection that take it.
+struct TakenRoute {
+  uint32_t share_per_million = 0;
+  std::vector<uint16_t> paths;
+};
+
+// Divides each route's share among its paths, which then ascend. Routes that no path takes give
+// theirs to the others, up to a tenth of the payload; beyond, there are no shares.
+std::vector<transport::PlannedShare> shares_of_paths(std::span<const TakenRoute> routes);
+
 class RoutePlan {
  public:
   // `file`: where the text is from; `own`: the addresses of this host. Errors: kVersion; kInvalid
@@ -38,8 +48,7 @@ class RoutePlan {
 
   // The routes to the host with this address, one after another; null: the plan has none.
   const std::vector<PlannedRoute>* find(const transport::Address& peer) const;
-  // Divides each route's share among the paths that were found to take it. Routes that no path
-  // takes give theirs to the others, up to a tenth of the payload; beyond, the plan does not fit.
+  // Divides each route's share among the paths that were found to take it, by shares_of_paths().
   FittedPlan fit(const std::vector<PlannedRoute>& routes, const transport::FabricRoutes& found,
                  uint16_t paths) const;
 

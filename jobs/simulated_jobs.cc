@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collectives/tuning.h"
+#include "simulator/fitted_shares.h"
 
 namespace heddle::jobs {
 namespace {
@@ -94,6 +95,11 @@ void SimulatedJobs::place(size_t index, std::vector<uint16_t>& ports) {
     simulator::EngineProcessOptions options;
     options.process = run_.process_options(host);
     options.process.datapath.port = ports[host]++;
+    if (!run_.options().plan.empty()) {
+      options.process.datapath.shares_of = [this, index, rank](const transport::Address& peer) {
+        return shares(index, rank, peer);
+      };
+    }
     options.engine.sink = sink_of(placed, index, rank, options.process.datapath.port);
     options.engine.transport = run_.endpoint_options(host);
     options.engine.eager_bytes = mebibytes(1);
@@ -118,6 +124,31 @@ void SimulatedJobs::place(size_t index, std::vector<uint16_t>& ports) {
                                                            *placed.processes[rank], zero_));
   }
   placed_.push_back(std::move(placed));
+}
+
+// The plan's for the two hosts, whichever of their ranks and communicators the connection is of.
+// Called by the rank's endpoint, so all ranks are placed.
+std::vector<transport::PlannedShare> SimulatedJobs::shares(size_t job, uint32_t rank,
+                                                           const transport::Address& peer) {
+  const topology::Topology& topology = run_.network().topology();
+  const uint32_t from = jobs()[job].ranks[rank].host;
+  const uint32_t to = topology.nics[simulator::nic_of(peer)].host;
+  const auto planned = run_.options().plan.find({from, to});
+  if (planned == run_.options().plan.end() || planned->second.empty()) return {};
+  const auto nics_of = [this](uint32_t host) {
+    const simulator::SimDatapathOptions options = run_.process_options(host).datapath;
+    std::vector<simulator::NicId> nics = {options.nic};
+    nics.insert(nics.end(), options.further_nics.begin(), options.further_nics.end());
+    return nics;
+  };
+  const std::vector<simulator::NicId> own = nics_of(from);
+  const std::vector<simulator::NicId> peers = nics_of(to);
+  std::vector<transport::PlannedShare> shares = simulator::fitted_shares(
+      run_.network(),
+      {own, peers, placed_[job].processes[rank]->datapath().source_port(0, 0), peer.port},
+      run_.options().paths, planned->second);
+  misfits_ += shares.empty() ? 1 : 0;
+  return shares;
 }
 
 events::Sink* SimulatedJobs::sink_of(Placed& placed, size_t job, uint32_t rank,

@@ -47,6 +47,9 @@ class SimulatedJobs : public simulator::Tenant, private simulator::Agent {
   // Of all steps of all ranks, those that have ended, for a progress line.
   uint64_t steps() const;
   uint64_t steps_ended() const;
+  // Directions of connections whose hosts have a plan that does not fit: its routes are not among
+  // those of their paths, which are chosen adaptively.
+  uint64_t misfits() const { return misfits_; }
 
  private:
   // And the process of its flows: as many have ports to send from.
@@ -66,6 +69,8 @@ class SimulatedJobs : public simulator::Tenant, private simulator::Agent {
   Result<void> make_room();
   events::Sink* sink_of(Placed& placed, size_t job, uint32_t rank, uint16_t port) const;
   void place(size_t index, std::vector<uint16_t>& ports);
+  std::vector<transport::PlannedShare> shares(size_t job, uint32_t rank,
+                                              const transport::Address& peer);
   collectives::Tuning tuning_of(const topology::Job& job) const;
 
   bool ready() const override;
@@ -90,6 +95,7 @@ class SimulatedJobs : public simulator::Tenant, private simulator::Agent {
   uint64_t progress_seen_ = 0;
   Nanos progress_at_;
   uint64_t acked_bytes_seen_ = 0;
+  uint64_t misfits_ = 0;
   mutable size_t first_open_ = 0;  // jobs and ranks before it are done
   mutable size_t first_rank_ = 0;
 };

@@ -103,6 +103,29 @@ TEST(PathPlan, JobsThatArePlannedOneAfterAnotherShareAFullClosAsOnePlanDoes) {
   }
 }
 
+// Barriers beside gradients: few bytes, among many pairs of hosts.
+TEST(PathPlan, SmallFlowsDoNotKeepLargeOnesFromAColoring) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    const topology::Topology topology = clos(8, 8, 8, seed);
+    Demand demand = demand_of_flows({}, topology);
+    for (const Demand& ring : rings_of_leaves(topology, seed)) {
+      demand.flows.insert(demand.flows.end(), ring.flows.begin(), ring.flows.end());
+    }
+    for (uint32_t host = 0; host < 64; ++host) {
+      for (const uint32_t distance : {1U, 4U, 32U}) {
+        demand.flows.push_back({host, (host + distance) % 64, 100});
+      }
+    }
+    const PathPlanOptions options{.paths = 64};
+    const Result<PathPlan> plan = plan_paths(topology, demand, options);
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_TRUE(plan->colored) << seed;
+    EXPECT_EQ(plan->parts, 1U) << seed;
+    EXPECT_LE(plan->planned.between_switches, plan->planned.of_nics * 1.002) << seed;
+    expect_consistent(topology, demand, options, *plan);
+  }
+}
+
 TEST(PathPlan, JobsThatDoNotKnowOfEachOtherBeginAtDifferentSpines) {
   const topology::Topology topology = clos(8, 8, 8, 1);
   std::set<LinkId> first_links;

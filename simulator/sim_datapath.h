@@ -13,6 +13,7 @@
 #include "base/ring.h"
 #include "datapath/datapath.h"
 #include "datapath/regions.h"
+#include "engine/known_routes.h"
 #include "simulator/datapath/host_memory.h"
 #include "simulator/datapath/options.h"
 #include "simulator/datapath/receive_queue.h"
@@ -21,7 +22,10 @@
 
 namespace heddle::simulator {
 
-class SimDatapath final : public datapath::Datapath, private Port, private Wakeup {
+class SimDatapath final : public datapath::Datapath,
+                          public engine::KnownRoutes,
+                          private Port,
+                          private Wakeup {
  public:
   SimDatapath(Network& network, const SimDatapathOptions& options);
   ~SimDatapath() override;
@@ -51,6 +55,9 @@ class SimDatapath final : public datapath::Datapath, private Port, private Wakeu
   std::vector<transport::Address> local_nics() const override;
   uint16_t source_port(uint16_t path, uint8_t nic) const override {
     return static_cast<uint16_t>(nics_[nic].send_base + path);
+  }
+  std::vector<transport::PlannedShare> shares_of(const transport::Address& peer) const override {
+    return options_.shares_of ? options_.shares_of(peer) : std::vector<transport::PlannedShare>();
   }
   Nanos now() override { return network_.now() + options_.clock_offset; }
   size_t transmit(std::span<const transport::TxBurst> bursts) override;

@@ -15,6 +15,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
+#include "apps/cli/plan/job_demand.h"
 #include "apps/cli/plan/plan_file.h"
 #include "apps/cli/sim/fabric_options.h"
 #include "apps/cli/sim/page.h"
@@ -106,6 +107,30 @@ Result<void> take_quantities(SimOptions& options) {
   return take_transport_options(options.transport);
 }
 
+// Flows without a plan, and pairs of hosts whose ranks send to each other without one.
+void warn_of_unplanned(const SimOptions& options, const topology::Topology& topology,
+                       const topology::Workload& workload) {
+  const auto warn = [&options](uint64_t unplanned, const std::string& all) {
+    if (unplanned == 0) return;
+    print_warning(
+        fmt::format("{} of {} not in {}: connections without a plan choose paths like "
+                    "reps. Plan with the same --workload and --seed",
+                    count_text(unplanned), all, options.plan));
+  };
+  const auto& plan = options.run.plan;
+  warn(static_cast<uint64_t>(std::count_if(workload.flows.begin(), workload.flows.end(),
+                                           [&plan](const topology::Flow& flow) {
+                                             return plan.count({flow.from, flow.to}) == 0;
+                                           })),
+       counted_text(workload.flows.size(), "flow"));
+  HostBytes of_jobs;
+  for (const topology::Job& job : workload.jobs) add_job(job, topology, of_jobs);
+  warn(static_cast<uint64_t>(
+           std::count_if(of_jobs.begin(), of_jobs.end(),
+                         [&plan](const auto& each) { return plan.count(each.first) == 0; })),
+       counted_text(of_jobs.size(), "pair") + " of hosts that jobs send between");
+}
+
 // Connections get the plan's number of paths, so that its numbers stand for the same entropies.
 Result<void> take_plan(SimOptions& options, const topology::Topology& topology,
                        const topology::Workload& workload) {
@@ -119,17 +144,7 @@ Result<void> take_plan(SimOptions& options, const topology::Topology& topology,
   options.run.selector = "plan";
   options.run.paths = plan->paths;
   options.run.plan = std::move(plan->shares);
-  const auto unplanned = std::count_if(workload.flows.begin(), workload.flows.end(),
-                                       [&options](const topology::Flow& flow) {
-                                         return options.run.plan.count({flow.from, flow.to}) == 0;
-                                       });
-  if (unplanned > 0) {
-    print_warning(
-        fmt::format("{} of {} not in {}: connections without a plan choose paths like "
-                    "reps. Plan with the same --workload and --seed",
-                    count_text(static_cast<uint64_t>(unplanned)),
-                    counted_text(workload.flows.size(), "flow"), options.plan));
-  }
+  warn_of_unplanned(options, topology, workload);
   return {};
 }
 
@@ -204,6 +219,21 @@ std::string json_text(const FlowRun& run, const jobs::SimulatedJobs& jobs,
   return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
+// What a reader of the results should know of them.
+void warn_of_results(const SimOptions& options, const jobs::SimulatedJobs& jobs,
+                     const SimTrace* trace) {
+  if (jobs.misfits() > 0) {
+    print_warning(
+        fmt::format("{} of ranks have no path that takes the routes of {}, and choose paths like "
+                    "reps. Plan with more --paths",
+                    counted_text(jobs.misfits(), "connection"), options.plan));
+  }
+  if (trace != nullptr && trace->dropped_events() > 0) {
+    print_warning(fmt::format("{} of {}: the oldest are gone",
+                              counted_text(trace->dropped_events(), "event"), options.trace));
+  }
+}
+
 Result<int> simulate(SimOptions options) {
   if (Result<void> taken = take_quantities(options); !taken) return fail(taken.error());
   const Result<topology::Topology> topology = load_topology(options);
@@ -255,10 +285,7 @@ Result<int> simulate(SimOptions options) {
                  .wall_s = wall_s(),
                  .stopped = interrupted() != 0};
   if (of_htsim(options)) facts.links = options.fabric.use;
-  if (trace != nullptr && trace->dropped_events() > 0) {
-    print_warning(fmt::format("{} of {}: the oldest are gone",
-                              counted_text(trace->dropped_events(), "event"), options.trace));
-  }
+  warn_of_results(options, **jobs, trace.get());
   print(options.json
             ? json_text(run, **jobs, series, facts)
             : sim_text(run, series, facts) + jobs_text((*jobs)->jobs(), (*jobs)->outcomes()));

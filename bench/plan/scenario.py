@@ -5,7 +5,8 @@ uplinks as hosts (1:1), half as many (2:1), and hosts with two ports on two leav
 and all switches have routes without it: ECMP, spraying, the plan from before, its concerned flows planned again, and
 all planned again. Every flow counts with the time of the last one; the bound is the least time of the most loaded
 link, without headers. --speed measures how long plans take instead (planner_bench), --tenants what several jobs gain
-that plan one after another, and what a plan gains beside loads that it has to forecast.
+that plan one after another, and what a plan gains beside loads that it has to forecast, --steps which share of a
+training step a plan saves.
 """
 
 import json
@@ -18,7 +19,7 @@ from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.pair import ROOT
 from harness.report import row
-from plan import tenants
+from plan import steps, tenants
 from plan.fabrics import Fabric, eight_rings, heddle, one_ring, workload
 
 SUMMARY = "planned paths on simulated fabrics: ECMP, spraying, plan and bound; with a failed uplink"
@@ -28,6 +29,7 @@ def add_arguments(parser):
     parser.add_argument("--fabrics", type=int, default=3, metavar="N", help="fabrics whose switches hash apart [3]")
     parser.add_argument("--paths", type=int, default=64, metavar="N", help="of spraying and plans [64]")
     parser.add_argument("--tenants", action="store_true", help="instead: jobs with leases, and loads without a plan")
+    parser.add_argument("--steps", action="store_true", help="steps of data parallel training")
     parser.add_argument("--speed", action="store_true", help="how long plans take, up to 16,384 hosts of 8 rails")
 
 
@@ -114,6 +116,8 @@ def run(arguments, progress):
         return _speed(progress)
     if arguments.tenants:
         return tenants.run(arguments, progress)
+    if arguments.steps:
+        return steps.run(arguments, progress)
     compared = [_measured(*case, _compare, arguments, progress) for case in _COMPARED]
     failures = [_measured(f"{name}, an uplink of 8 failed", 8, 1, many, _fail, arguments, progress)
                 for name, many in (("one ring", False), ("eight rings", True))]
@@ -125,6 +129,9 @@ def run(arguments, progress):
 def show(document):
     if "tenants" in document:
         tenants.show(document)
+        return
+    if "steps" in document:
+        steps.show(document)
         return
     if "speed" in document:
         row("plan of", "CPU", "time / bound")

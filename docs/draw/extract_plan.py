@@ -2,7 +2,7 @@
 
 import statistics
 
-from figure import figure, one
+from figure import figure, one, percent, spread
 
 
 def _of_fabrics(case, key):
@@ -54,9 +54,31 @@ def _plan_tenants(document):
                    [f"{case['percent']}% of the uplinks" for case in loads], rows, 2, simulated=True)]
 
 
+def _of_steps(cases, key):
+    return [spread([fabric[key] for fabric in case["fabrics"]]) for case in cases]
+
+
+def _plan_steps(document):
+    cases = document["steps"]
+    columns = [case["case"].split(",")[0] for case in cases]
+    saved = [(label, [percent(value) for value in _of_steps(cases, key)])
+             for label, key in (("waited for with ECMP", "exposed_share"),
+                                ("heddle's plan saves, of ECMP", "over_ecmp"),
+                                ("heddle's plan saves, of spraying", "over_spraying"))]
+    times = [(label, [{name: value[name] / 1e3 for name in value} for value in _of_steps(cases, key)])
+             for label, key in (("ECMP, one path", "ecmp_us"), ("heddle, spraying", "spraying_us"),
+                                ("heddle, plan", "plan_us"))]
+    return [figure("plan_steps_simulated", "Shares of a data parallel training step, simulated", "% of the step",
+                   columns, saved, 1, simulated=True),
+            figure("plan_step_times_simulated", "A data parallel training step, simulated", "ms", columns, times, 2,
+                   simulated=True)]
+
+
 def plan(document):
     if "tenants" in document:
         return _plan_tenants(document)
+    if "steps" in document:
+        return _plan_steps(document)
     if "speed" in document:
         return [figure("plan_speed", "Planning for hosts of 8 NICs: CPU time", "ms", ["CPU time"],
                        [(each["plan"], [one(each["cpu_ms"])]) for each in document["speed"]], 0, all_ours=True)]

@@ -13,6 +13,9 @@ inline constexpr uint32_t kMostRouteLinks = 12;
 // A placement this close to the lower bound is not improved further. Chosen: below what a
 // simulation's transport makes of it. Range: 0.001 to 0.02.
 inline constexpr double kTolerance = 0.002;
+// Lanes of at most this part of the largest one's bytes do not count for a coloring, as barriers
+// beside gradients; they fit in behind it. Range: 1e-4 to 0.05.
+inline constexpr double kSmallLane = 0.01;
 // Lanes that move so that one can. Chosen: alternating paths of colorings on 64 leaves are mostly
 // shorter. Range: 2 to 16.
 inline constexpr uint32_t kDeepestChain = 6;

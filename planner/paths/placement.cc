@@ -54,7 +54,7 @@ void Placement::place(double floor) {
   improve(floor);
 }
 
-// Places all lanes that lead through the fabric, except those for which no entropy takes the
+// Places all large lanes that lead through the fabric, except those for which no entropy takes the
 // uplink that they got. False: the coloring does not apply, and nothing has changed.
 bool Placement::color() {
   const Fabric& fabric = table_.fabric();
@@ -62,9 +62,11 @@ bool Placement::color() {
   if (!clos || table_.size() == 0 || clos->uplinks() > Colors::kMost || has_others_) return false;
   std::vector<BipartiteEdge> edges;
   std::vector<uint32_t> lane_of;
-  const double bytes = table_.lane(0).bytes;
+  double bytes = 0;
+  for (const Lane& lane : table_.lanes()) bytes = std::max(bytes, lane.bytes);
   for (uint32_t i = 0; i < table_.size(); ++i) {
     const Lane& lane = table_.lane(i);
+    if (lane.bytes <= params::kSmallLane * bytes) continue;
     if (std::abs(lane.bytes - bytes) > 1e-6 * bytes) return false;
     const uint32_t from = fabric.switch_of(lane.from_nic);
     const uint32_t to = fabric.switch_of(lane.to_nic);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "datapath/datapath.h"
 #include "simulator/chunk_sender.h"
 #include "simulator/packet.h"
+#include "transport/endpoint.h"
 
 namespace heddle::simulator {
 
@@ -28,6 +30,8 @@ struct SimDatapathOptions {
   bool timestamps = true;
   bool drops_gso_bursts = false;  // the interface drops bursts of several segments
   Nanos clock_offset;             // this host's clock minus the network's
+  // See engine/known_routes.h; empty: there is no plan.
+  std::function<std::vector<transport::PlannedShare>(const transport::Address& peer)> shares_of;
 
   // The placed-chunk shape. The NIC writes even if its process gets no turns.
   uint16_t chunk_paths = 0;  // 0: datagrams only; with max_paths at most 256

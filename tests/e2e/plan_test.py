@@ -233,6 +233,104 @@ class Plan(unittest.TestCase):
 
 
 
+def ring(*hosts, size="8MB", count=2):
+    return (f'[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "{size}"\ncount = {count}\nhosts = ["'
+            + '", "'.join(hosts) + '"]\n')
+
+
+class Jobs(unittest.TestCase):
+    """Ranks that follow a plan: they have other ports than the flows that it names."""
+
+    # A ring of each leaf's i-th hosts: with ECMP some share an uplink.
+    RINGS = "version = 1\n" + "".join(ring(*(f"h{4 * leaf + i}" for leaf in range(4))) for i in range(4))
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("fabric.toml", FABRIC)
+        self.write("rings.toml", self.RINGS)
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def document(self, name, workload, *more):
+        done = program.run(name, "--topology", "fabric.toml", "--workload", workload, "--json", *more, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, "")
+        return json.loads(done.stdout)
+
+    def plan(self, workload):
+        return self.document("plan", workload, "--lab-addresses", "-o", "plan.json")
+
+    def longest_us(self, simulated):
+        return max(step["took_us"] for job in simulated["jobs"] for step in job["steps"])
+
+    def expect_planned_loads(self, plan, simulated):
+        """Links between switches carry what the plan gives them, and headers."""
+        planned = {}
+        for flow in plan["flows"]:
+            for path in flow["paths"]:
+                for link in zip(path["via"], path["via"][1:]):
+                    planned[link] = planned.get(link, 0) + flow["payload_bytes"] * path["share_per_million"] * 1e-6
+        carried = {(link["from"], link["to"]): link["bytes"] for link in simulated["links"]["counters"]
+                   if "spine" in link["from"] + link["to"]}
+        overhead = sum(carried.values()) / sum(planned.values())
+        self.assertGreater(overhead, 1)
+        self.assertLess(overhead, 1.06)
+        for link, size in carried.items():
+            self.assertAlmostEqual(size, planned.get(link, 0) * overhead, delta=0.05 * max(planned.values()), msg=link)
+
+    def test_rings_that_collide_do_not_with_a_plan(self):
+        plan = self.plan("rings.toml")
+        self.assertEqual(plan["no_gain"], "none")
+        simulated = self.document("sim", "rings.toml", "--plan", "plan.json")
+        self.assertEqual((simulated["selector"], simulated["paths"]), ("plan", plan["paths"]))
+        self.expect_planned_loads(plan, simulated)
+        hashed = self.document("sim", "rings.toml", "--paths", 1)
+        self.assertLess(self.longest_us(simulated), 0.7 * self.longest_us(hashed))
+        # 2(n-1)/n S/B and headers, and the latency of 2(n-1) messages in sequence.
+        self.assertLess(self.longest_us(simulated), 1.1 * 1.5 * 8e6 / 12_500 + 6 * 30)
+        self.assertEqual(simulated["counters"]["segments_retransmitted"], 0)
+
+    def test_one_seed_one_history(self):
+        self.plan("rings.toml")
+        first, again = (self.document("sim", "rings.toml", "--plan", "plan.json") for _ in range(2))
+        self.assertEqual(first["history"], again["history"])
+        self.assertEqual(first["jobs"], again["jobs"])
+
+    def test_ranks_that_share_hosts_with_others_and_with_flows_follow(self):
+        # Three processes of some hosts: flows, and ranks of two jobs.
+        self.write("mixed.toml", self.RINGS + ring("h0", "h5", "h10", "h15") +
+                   "".join(f'[[flow]]\nfrom = "h{i}"\nto = "h{(i + 4) % 16}"\nbytes = "4MB"\n' for i in range(4)))
+        plan = self.plan("mixed.toml")
+        self.expect_planned_loads(plan, self.document("sim", "mixed.toml", "--plan", "plan.json"))
+
+    def test_a_training_job_of_two_ports_follows(self):
+        self.write("fabric.toml", FABRIC.replace("hosts_per_leaf = 4", "hosts_per_leaf = 4\nnics_per_host = 2\n"
+                                                 "rails = true"))
+        self.write("training.toml", 'version = 1\n[[job]]\nkind = "training"\nlayers = 4\nlayer_bytes = "4MB"\n'
+                   'bucket = "8MB"\nforward = "20us"\nalgorithm = "ring"\nhosts = ["h0", "h4", "h1", "h5"]\n')
+        plan = self.plan("training.toml")
+        self.expect_planned_loads(plan, self.document("sim", "training.toml", "--plan", "plan.json"))
+
+    def test_what_a_plan_lacks_is_said(self):
+        plan = self.plan("rings.toml")
+        self.write("half.json", json.dumps({**plan, "flows": plan["flows"][:8]}))
+        done = program.run("sim", "--topology", "fabric.toml", "--workload", "rings.toml", "--plan", "half.json",
+                           cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("8 of 16 pairs of hosts that jobs send between not in half.json", done.stderr)
+        # Of one path most connections have none that takes the planned route.
+        few = self.document("plan", "rings.toml", "--paths", 1, "-o", "few.json")
+        self.assertEqual(few["paths"], 1)
+        done = program.run("sim", "--topology", "fabric.toml", "--workload", "rings.toml", "--plan", "few.json",
+                           cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("have no path that takes the routes of few.json", done.stderr)
+
+
 class Background(unittest.TestCase):
     """Loads that take no part, forecast from counters."""
 

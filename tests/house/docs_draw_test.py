@@ -177,6 +177,15 @@ class ExtractTest(unittest.TestCase):
         self.assertIn("| **heddle, plan, counters exact** | 1.50 (0.75 to 1.50) |", table)
         self.assertNotIn("| 0% of", table)
 
+    def test_steps_that_follow_a_plan_show_what_it_saves(self):
+        fabrics = [{"ecmp_us": 4000, "spraying_us": 3000, "plan_us": plan_us, "exposed_share": 0.3,
+                    "over_ecmp": 1 - plan_us / 4000, "over_spraying": 1 - plan_us / 3000, "no_gain": "none"}
+                   for plan_us in (3000, 2800, 3600)]
+        found = self.figures("plan", {"steps": [{"case": "30% exposed", "medians": {}, "fabrics": fabrics}]})
+        self.assertIn("| 25.0 (10.0 to 30.0) |", pages.table(found["plan_steps_simulated"]))
+        self.assertIn("| **heddle, plan** | 3.00 (2.80 to 3.60) |", pages.table(found["plan_step_times_simulated"]))
+        self.assertTrue(all(figure["simulated"] for figure in found.values()))
+
     def test_training_over_a_slow_link_shows_steps_a_minute(self):
         speeds = {"heddle": spread(30.0), "gloo": spread(20.0), "heddle again": spread(31.0)}
         parts = [{"on": "wan", "ranks": 4, "steps_a_minute": speeds}]

@@ -51,14 +51,6 @@ class NamedFlows {
   HostBytes bytes_;
 };
 
-planner::Demand demand_of(const HostBytes& bytes, const topology::Topology& topology) {
-  planner::Demand demand = planner::demand_of_flows({}, topology);
-  for (const auto& [pair, each] : bytes) {
-    demand.flows.push_back({pair.first, pair.second, each});
-  }
-  return demand;
-}
-
 Result<PlanDemand> demand_of_workload(const DemandSources& sources,
                                       const topology::Topology& topology) {
   const Result<topology::Workload> workload =

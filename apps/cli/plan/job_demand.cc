@@ -102,6 +102,14 @@ class JobBytes {
 
 }  // namespace
 
+planner::Demand demand_of(const HostBytes& bytes, const topology::Topology& topology) {
+  planner::Demand demand = planner::demand_of_flows({}, topology);
+  for (const auto& [pair, each] : bytes) {
+    demand.flows.push_back({pair.first, pair.second, each});
+  }
+  return demand;
+}
+
 void add_job(const topology::Job& job, const topology::Topology& topology, HostBytes& bytes) {
   JobBytes adder(job, topology, bytes);
   for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) adder.add(job.ranks[rank], rank);

@@ -48,10 +48,8 @@ class Advising {
     advised_.facts.longest_host_link_s = traffic.longest.of_nics * 1e-9;
     advised_.facts.longest_switch_link_s = traffic.longest.between_switches * 1e-9;
     advised_.facts.paths = traffic.no_gain;
-    const double exposed =
-        std::min(1.0, advised_.facts.exposed_s / std::max(advised_.facts.step_s, 1e-12));
     Result<Candidates> candidates =
-        candidates_of(setting_, traffic, question_.transport, exposed, question_.model);
+        candidates_of(setting_, traffic, question_.transport, question_.model);
     if (!candidates) return fail(candidates.error());
     advised_.left_out = std::move(candidates->left_out);
     std::vector<AdvisedChange> changes;
@@ -116,6 +114,7 @@ class Advising {
     const Candidate& candidate = change.candidate;
     StepTransport transport = question_.transport;
     if (candidate.paths) transport.paths = *candidate.paths;
+    transport.planned = candidate.planned;
     for (size_t seed = 0; seed < question_.seeds; ++seed) {
       const Result<SimulatedStep> step =
           simulate_step(setting_.topology, candidate.change(job_of(seed)), transport, seed + 1);

@@ -20,6 +20,9 @@ using planner::ChangeKind;
 using topology::CallKind;
 using topology::Job;
 
+// Of a connection, where they are planned. Chosen: the default of `heddle plan`. Range: 16 to 256.
+constexpr uint16_t kPlannedPaths = 64;
+
 // The operation with most bytes in a step, of those with a choice of algorithms; and its algorithm.
 struct MainCall {
   CallKind kind = CallKind::kBarrier;
@@ -60,13 +63,13 @@ class Proposing {
         transport_(transport),
         job_(setting.steps.jobs[setting.steps.jobs.size() / 2]) {}
 
-  Candidates propose(double exposed_share) {
+  Candidates propose() {
     add_placements();
     add_algorithms();
     add_buckets();
     add_sharding();
     add_paths();
-    add_plan(exposed_share);
+    add_plan();
     return std::move(made_);
   }
 
@@ -206,25 +209,22 @@ class Proposing {
     }
   }
 
-  // What is exposed shrinks as the busiest link does.
-  void add_plan(double exposed_share) {
+  void add_plan() {
     if (!traffic_.hashes) {
       leave_out(ChangeKind::kPathPlan, "switches spray or route adaptively: there is no plan");
       return;
     }
-    const double before = traffic_.longest.longest();
-    const double part = before > 0 ? 1 - traffic_.planned.longest() / before : 0;
-    const double gain = std::max(0.0, part) * exposed_share;
     made_.considered.push_back(
         {.kind = ChangeKind::kPathPlan,
          .name = "paths planned",
-         .todo = "heddle plan --topology FILE --recording DIR --addresses FILE -o plan.json; "
-                 "HEDDLE_PLAN=plan.json",
-         .note = "by closed form: all flows of a step at once",
-         .change = {},
+         .todo = fmt::format("heddle plan --topology FILE --recording DIR --addresses FILE -o "
+                             "plan.json; HEDDLE_PLAN=plan.json HEDDLE_PATHS={}",
+                             kPlannedPaths),
+         .note = "",
+         .change = [](const Job& job) { return job; },
          .steps = 1,
-         .paths = {},
-         .closed = planner::Gain{gain, gain, gain}});
+         .paths = kPlannedPaths,
+         .planned = true});
   }
 
   const RecordedSetting& setting_;
@@ -240,12 +240,9 @@ StepTraffic traffic_of(const RecordedSetting& setting, const StepTransport& tran
   StepTraffic traffic;
   HostBytes bytes;
   add_job(setting.steps.jobs[setting.steps.jobs.size() / 2], setting.topology, bytes);
-  traffic.demand = planner::demand_of_flows({}, setting.topology);
-  for (const auto& [pair, each] : bytes) {
-    traffic.demand.flows.push_back({pair.first, pair.second, each});
-  }
+  traffic.demand = demand_of(bytes, setting.topology);
   const Result<planner::PathPlan> plan =
-      planner::plan_paths(setting.topology, traffic.demand, {.paths = 64});
+      planner::plan_paths(setting.topology, traffic.demand, {.paths = kPlannedPaths});
   traffic.hashes = plan.has_value();
   if (!plan) return traffic;
   traffic.longest = transport.paths == 1 ? plan->ecmp : plan->spraying;
@@ -259,9 +256,8 @@ StepTraffic traffic_of(const RecordedSetting& setting, const StepTransport& tran
 }
 
 Result<Candidates> candidates_of(const RecordedSetting& setting, const StepTraffic& traffic,
-                                 const StepTransport& transport, double exposed_share,
-                                 const ModelQuestion& model) {
-  Candidates made = Proposing(setting, traffic, transport).propose(exposed_share);
+                                 const StepTransport& transport, const ModelQuestion& model) {
+  Candidates made = Proposing(setting, traffic, transport).propose();
   if (model.model.empty()) {
     made.left_out.push_back(
         {ChangeKind::kParallelism, "TP x PP x DP need the model's shape: give --model"});

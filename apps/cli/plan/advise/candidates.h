@@ -23,6 +23,7 @@ struct Candidate {
   std::function<topology::Job(const topology::Job&)> change;  // empty: not to be simulated
   double steps = 1;                     // of the job before that a step of the changed one is
   std::optional<uint16_t> paths;        // of a connection; nothing: as before
+  bool planned = false;                 // payload follows a plan of the changed job's
   std::optional<planner::Gain> closed;  // by a closed form, where it is not simulated
 };
 
@@ -53,9 +54,8 @@ struct Candidates {
   std::vector<NotConsidered> left_out;
 };
 
-// `exposed_share`: of the simulated step, for closed forms. Errors: those of the model.
+// Errors: those of the model.
 Result<Candidates> candidates_of(const RecordedSetting& setting, const StepTraffic& traffic,
-                                 const StepTransport& transport, double exposed_share,
-                                 const ModelQuestion& model);
+                                 const StepTransport& transport, const ModelQuestion& model);
 
 }  // namespace heddle::cli

@@ -5,9 +5,11 @@
 #include <memory>
 #include <utility>
 
+#include "apps/cli/plan/job_demand.h"
 #include "base/interrupt.h"
 #include "jobs/simulated_jobs.h"
 #include "jobs/sums.h"
+#include "planner/path_plan.h"
 #include "simulator/flow_run.h"
 
 namespace heddle::cli {
@@ -22,6 +24,24 @@ double seconds_of(Nanos time) { return static_cast<double>(time.count) * 1e-9; }
 Unexpected not_simulated(const std::string& why) {
   return fail(ErrorCode::kInvalid, "cannot simulate the job", why,
               "try its workload alone: heddle workload from RECORDING, heddle sim");
+}
+
+// A plan for the hashes of this seed's switches.
+Result<void> plan(const topology::Topology& topology, const topology::Job& job,
+                  simulator::FlowRunOptions& options) {
+  HostBytes bytes;
+  add_job(job, topology, bytes);
+  const Result<planner::PathPlan> made =
+      planner::plan_paths(topology, demand_of(bytes, topology), {.paths = options.paths});
+  if (!made) return fail(made.error());
+  options.selector = "plan";
+  for (const planner::PlannedFlow& flow : made->flows) {
+    for (const planner::PlannedPath& each : flow.paths) {
+      options.plan[{flow.demand.from, flow.demand.to}].push_back(
+          {each.path, each.share_per_million});
+    }
+  }
+  return {};
 }
 
 SimulatedStep sums_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
@@ -55,6 +75,11 @@ Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology
   options.paths = transport.paths;
   options.initial_window = {64'000};
   options.longest_burst = {64'000};
+  if (transport.planned) {
+    if (Result<void> made = plan(hashed, workload.jobs.front(), options); !made) {
+      return fail(made.error());
+    }
+  }
   simulator::FlowRun run(hashed, workload, options);
   const auto jobs = jobs::SimulatedJobs::create(run, {});
   if (!jobs) return fail(jobs.error());

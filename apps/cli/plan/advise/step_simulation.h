@@ -18,6 +18,7 @@ struct StepTransport {
   std::string congestion = "cubic";
   std::string selector = "reps";
   uint16_t paths = 16;
+  bool planned = false;  // payload follows a plan of what the job sends; `selector` does not count
 };
 
 struct SimulatedStep {

@@ -124,7 +124,8 @@ std::vector<size_t> chosen(const Advised& advised, uint32_t most) {
   std::vector<size_t> places;
   for (size_t i = 0; i < advised.changes.size() && places.size() < most; ++i) {
     const AdvisedChange& change = advised.changes[i];
-    if (change.why == planner::NoAdvantage::kGains && change.candidate.change) places.push_back(i);
+    const bool runs = change.candidate.change && !change.candidate.planned;
+    if (change.why == planner::NoAdvantage::kGains && runs) places.push_back(i);
   }
   return places;
 }

@@ -1,0 +1,19 @@
+// KnownRoutes: what a datapath may be, too: one whose network's routes are known without discovery,
+// as the simulator's are. PlanFollower asks it for the plan's shares of a connection's paths.
+#pragma once
+
+#include <vector>
+
+#include "transport/address.h"
+#include "transport/endpoint.h"
+
+namespace heddle::engine {
+
+class KnownRoutes {
+ public:
+  virtual ~KnownRoutes() = default;
+  // For the connection to this peer, which has opened; none: its paths are chosen adaptively.
+  virtual std::vector<transport::PlannedShare> shares_of(const transport::Address& peer) const = 0;
+};
+
+}  // namespace heddle::engine
