@@ -69,6 +69,12 @@ class Backend(unittest.TestCase):
     def test_groups_that_are_made_again_do_not_find_what_is_left_in_the_store_of_a_run(self):
         self.expect_passed(run_ranks(3, HERE / "testing" / "elastic.py", "again"), "again")
 
+    def test_a_group_gets_its_members_by_handles(self):
+        asked = "import torch.distributed as dist; raise SystemExit(not hasattr(dist.ProcessGroup, 'reconfigure'))"
+        if subprocess.run([PYTHON, "-c", asked], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("this torch has no reconfigure() of groups by handles: 2.14 has")
+        self.expect_passed(run_ranks(3, HERE / "testing" / "handles.py"), "handles")
+
     def test_a_group_has_the_settings_under_which_it_was_made(self):
         done = run_ranks(3, HERE / "testing" / "life.py", "own_settings", self.folder(), program.HEDDLE)
         self.expect_passed(done, "own_settings")

@@ -1,7 +1,7 @@
-# heddle_torch_headers_check compiles the sources of PyTorch's backend, without making anything of
-# them, against the headers of any torch: those in the folders of HEDDLE_TORCH_HEADERS, as
-# site-packages/torch/include of an unpacked wheel or usr/include of an unpacked libtorch-dev.
-# pybind11 and Python.h may be there too; else the system's are used.
+# heddle_torch_headers_check compiles the sources of PyTorch's backend, and links nothing, against the
+# headers of any torch: those in the folders of HEDDLE_TORCH_HEADERS, as site-packages/torch/include
+# of an unpacked wheel or usr/include of an unpacked libtorch-dev. pybind11 and Python.h may be there
+# too; else the system's are used.
 set(HEDDLE_TORCH_HEADERS "" CACHE STRING
     "Folders of the headers that heddle_torch_headers_check compiles against")
 
@@ -72,7 +72,8 @@ else()
                              TORCH_API_INCLUDE_EXTENSION_H)
   # A function of ours that has the name of a virtual one, but not its parameters, is an error: it
   # would never be called.
-  target_compile_options(heddle_torch_headers PRIVATE -fsyntax-only -Woverloaded-virtual)
+  target_compile_options(heddle_torch_headers PRIVATE -O0 -g0 -Woverloaded-virtual)
+  target_precompile_headers(heddle_torch_headers PRIVATE c10d.h)
   target_link_libraries(heddle_torch_headers PRIVATE heddle_collectives heddle_revision
                         spdlog::spdlog tomlplusplus::tomlplusplus)
   list(LENGTH headers_sources headers_count)
