@@ -39,7 +39,7 @@ from .health import check_health
 __version__ = _backend.heddle_version
 
 
-def _create(store, rank, size, timeout, without_members):
+def _create(store, rank, size, timeout, without_members=False):
     """What torch calls for init_process_group() and new_group()."""
     made = groups.take_prepared() or elastic.take_joined()
     if made is not None:
