@@ -39,7 +39,8 @@ class Backend:
 
 class Backend1(Backend):
     @classmethod
-    def register_backend(cls, name, func):
+    def register_backend(cls, name, func, extended_api=False):
+        assert not extended_api
         cls.plugins[name] = func
 
 

@@ -154,7 +154,7 @@ def backend_of(group):
 def register(name, create):
     """Registers a backend that create(store, rank, size, timeout, without_members) makes."""
     known = inspect.signature(dist.Backend.register_backend).parameters
-    if "extended_api" not in known:  # 1.13
+    if "devices" not in known:  # 1.13
         def create_plain(store, rank, size, timeout):
             return create(store, rank, size, timeout, False)
 
