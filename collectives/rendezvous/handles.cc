@@ -14,7 +14,7 @@ namespace heddle::collectives {
 namespace {
 
 struct Member {
-  Place place;
+  ProcessPlace place;
   uint32_t rank = 0;
 };
 
@@ -28,7 +28,7 @@ Result<Member> member_of(const std::string& text) {
   std::istringstream parts(text);
   std::string version;
   Member member;
-  Place& place = member.place;
+  ProcessPlace& place = member.place;
   parts >> version >> place.network >> place.port >> place.address >> place.number >> member.rank;
   if (parts && version == "heddle1") return member;
   return fail(ErrorCode::kVersion, kWhat, "one is '" + text + "'",
@@ -91,7 +91,7 @@ Result<Members> members_of(const HandleList& list, const OwnHandle& own) {
     return fail(distinct.error());
   const std::optional<uint32_t> rank = rank_of(*members, own.number);
   if (!rank) return refused("this process is not among them", "call it on the members only");
-  std::vector<Place> places;
+  std::vector<ProcessPlace> places;
   for (const Member& each : *members) places.push_back(each.place);
   const std::vector<std::string> hosts = known_hosts(places);
   if (hosts.empty()) {

@@ -1,4 +1,4 @@
-// Place: see place.h.
+// ProcessPlace: see place.h.
 #include "collectives/rendezvous/place.h"
 
 #include <unistd.h>
@@ -48,26 +48,26 @@ Result<transport::Address> address_of(const std::string& host, uint16_t port) {
   return engine::find_address(host + ":" + std::to_string(port), 0);
 }
 
-std::string text_of(const Place& place) {
+std::string text_of(const ProcessPlace& place) {
   std::ostringstream text;
   text << "heddle1 " << place.network << ' ' << place.port << ' ' << place.address << ' '
        << place.number;
   return text.str();
 }
 
-Result<Place> place_of(const std::string& text, uint32_t rank) {
+Result<ProcessPlace> place_of(const std::string& text, uint32_t rank) {
   std::istringstream parts(text);
   std::string version;
-  Place place;
+  ProcessPlace place;
   parts >> version >> place.network >> place.port >> place.address >> place.number;
   if (parts && version == "heddle1") return place;
   return fail(ErrorCode::kVersion, "cannot read where rank " + std::to_string(rank) + " is",
               "it wrote '" + text + "'", "run the same version of heddle on all ranks");
 }
 
-Place own_place(const DrivenEndpoint& endpoint, uint64_t number) {
+ProcessPlace own_place(const DrivenEndpoint& endpoint, uint64_t number) {
   const transport::Address at = endpoint.address();
-  Place own = {.network = network_name(), .port = at.port, .number = number};
+  ProcessPlace own = {.network = network_name(), .port = at.port, .number = number};
   if (!engine::is_any(at)) {
     own.address = without_port(at);
   } else {
@@ -82,12 +82,12 @@ void learn_address(const std::string& host) {
   learned().address = host;
 }
 
-std::vector<std::string> known_hosts(const std::vector<Place>& places) {
-  const bool together = std::all_of(places.begin(), places.end(), [&](const Place& place) {
+std::vector<std::string> known_hosts(const std::vector<ProcessPlace>& places) {
+  const bool together = std::all_of(places.begin(), places.end(), [&](const ProcessPlace& place) {
     return place.network == places[0].network;
   });
   std::vector<std::string> hosts;
-  for (const Place& place : places) {
+  for (const ProcessPlace& place : places) {
     if (place.address != kNoAddress) {
       hosts.push_back(place.address);
     } else if (together) {

@@ -1,4 +1,4 @@
-// Place: where a process of a group is, as one line of text: the network that it is in (two
+// ProcessPlace: where a process of a group is, as one line of text: the network that it is in (two
 // processes with the same can reach each other by loopback), its port, the address that it is bound
 // to or has learned, and a number of the writer's.
 #pragma once
@@ -14,24 +14,24 @@ namespace heddle::collectives {
 
 inline constexpr const char* kNoAddress = "-";
 
-struct Place {
+struct ProcessPlace {
   std::string network;
   uint16_t port = 0;
   std::string address = kNoAddress;  // without port
   uint64_t number = 0;
 };
 
-Place own_place(const DrivenEndpoint& endpoint, uint64_t number);
+ProcessPlace own_place(const DrivenEndpoint& endpoint, uint64_t number);
 // Others reach this process by `host`, an address without port.
 void learn_address(const std::string& host);
 
-std::string text_of(const Place& place);
+std::string text_of(const ProcessPlace& place);
 // Of rank `rank`, to be named where it cannot be read (kVersion).
-Result<Place> place_of(const std::string& text, uint32_t rank);
+Result<ProcessPlace> place_of(const std::string& text, uint32_t rank);
 
 std::string without_port(const transport::Address& address);
 // The address of each without port; empty: not known yet.
-std::vector<std::string> known_hosts(const std::vector<Place>& places);
+std::vector<std::string> known_hosts(const std::vector<ProcessPlace>& places);
 Result<transport::Address> address_of(const std::string& host, uint16_t port);
 
 }  // namespace heddle::collectives

@@ -66,14 +66,14 @@ Error missing_error(const KeyStore& store, uint32_t first, uint32_t size, const 
 
 Result<Members> find_members(DrivenEndpoint& endpoint, const KeyStore& store, uint32_t rank,
                              uint32_t size, const KeyWait& wait) {
-  const Place own = own_place(endpoint, rank == 0 ? engine::system_seed() | 1 : 0);
+  const ProcessPlace own = own_place(endpoint, rank == 0 ? engine::system_seed() | 1 : 0);
   if (Result<void> written = store.set(key_of(rank), text_of(own)); !written)
     return fail(written.error());
-  std::vector<Place> places;
+  std::vector<ProcessPlace> places;
   for (uint32_t each = 0; each < size; ++each) {
     const Result<std::string> text = wait_for_key(store, key_of(each), wait);
     if (!text) return fail(missing_error(store, each, size, text.error()));
-    const Result<Place> place = place_of(*text, each);
+    const Result<ProcessPlace> place = place_of(*text, each);
     if (!place) return fail(place.error());
     places.push_back(*place);
   }
