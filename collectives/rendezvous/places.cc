@@ -1,100 +1,22 @@
-// Places: see places.h. Each rank writes a line: the network that it is in (two processes with the
-// same can reach each other by loopback), its port, the address that it is bound to or has learned,
-// and its name. Rank 0's line also has the number of the communicator.
+// Places: see places.h. Each rank writes where it is (place.h); rank 0's line also has the number
+// of the communicator.
 #include "collectives/places.h"
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
 #include <memory>
 #include <optional>
-#include <sstream>
+#include <string>
 #include <vector>
 
-#include "base/boot_id.h"
-#include "base/own_mutex.h"
-#include "base/per_process.h"
 #include "collectives/configured.h"
 #include "collectives/rendezvous.h"
-#include "engine/addresses.h"
+#include "collectives/rendezvous/place.h"
 #include "engine/configured.h"
 #include "engine/seed.h"
 
 namespace heddle::collectives {
 namespace {
 
-constexpr const char* kNone = "-";
-
-struct Place {
-  std::string network;
-  uint16_t port = 0;
-  std::string address = kNone;  // without port
-  uint64_t communicator = 0;
-};
-
-// Of this process: an address by which others reach it.
-struct Learned {
-  OwnMutex mutex;
-  std::string address;
-};
-
-Learned& learned() {
-  static constinit PerProcess<Learned> own;
-  return own.get();
-}
-
-// Identifies the network of a host or namespace.
-std::string network_name() {
-  std::array<char, 128> target{};
-  const ssize_t bytes = readlink("/proc/self/ns/net", target.data(), target.size());
-  std::string text = boot_id() + "/" + std::string(target.data(), bytes > 0 ? size_t(bytes) : 0);
-  std::replace(text.begin(), text.end(), ' ', '_');
-  return text;
-}
-
-std::string without_port(const transport::Address& address) {
-  transport::Address host = address;
-  host.port = 0;
-  std::string text = engine::address_text(host);
-  return text.substr(0, text.rfind(':'));
-}
-
-Result<transport::Address> address_of(const std::string& host, uint16_t port) {
-  return engine::find_address(host + ":" + std::to_string(port), 0);
-}
-
-std::string text_of(const Place& place) {
-  std::ostringstream text;
-  text << "heddle1 " << place.network << ' ' << place.port << ' ' << place.address << ' '
-       << place.communicator;
-  return text.str();
-}
-
-Result<Place> place_of(const std::string& text, uint32_t rank) {
-  std::istringstream parts(text);
-  std::string version;
-  Place place;
-  parts >> version >> place.network >> place.port >> place.address >> place.communicator;
-  if (parts && version == "heddle1") return place;
-  return fail(ErrorCode::kVersion, "cannot read where rank " + std::to_string(rank) + " is",
-              "it wrote '" + text + "'", "run the same version of heddle on all ranks");
-}
-
 std::string key_of(uint32_t rank) { return "heddle/place/" + std::to_string(rank); }
-
-Place own_place(const DrivenEndpoint& endpoint, uint32_t rank) {
-  const transport::Address at = endpoint.address();
-  Place own = {.network = network_name(), .port = at.port};
-  if (!engine::is_any(at)) {
-    own.address = without_port(at);
-  } else {
-    const OwnMutex::Lock lock = learned().mutex.lock();
-    if (!learned().address.empty()) own.address = learned().address;
-  }
-  if (rank == 0) own.communicator = engine::system_seed() | 1;
-  return own;
-}
 
 // By a rendezvous through the store: each learns from where rank 0 saw it come.
 Result<std::vector<std::string>> meet_through(const DrivenEndpoint& endpoint, const KeyStore& store,
@@ -140,35 +62,18 @@ Error missing_error(const KeyStore& store, uint32_t first, uint32_t size, const 
       "look at these ranks, or give them a longer timeout"};
 }
 
-// The address of each rank without port; empty: not known yet.
-std::vector<std::string> known_hosts(const std::vector<Place>& places) {
-  const bool together = std::all_of(places.begin(), places.end(), [&](const Place& place) {
-    return place.network == places[0].network;
-  });
-  std::vector<std::string> hosts;
-  for (const Place& place : places) {
-    if (place.address != kNone) {
-      hosts.push_back(place.address);
-    } else if (together) {
-      hosts.emplace_back("127.0.0.1");
-    } else {
-      return {};
-    }
-  }
-  return hosts;
-}
-
 }  // namespace
 
 Result<Members> find_members(DrivenEndpoint& endpoint, const KeyStore& store, uint32_t rank,
                              uint32_t size, const KeyWait& wait) {
-  if (Result<void> written = store.set(key_of(rank), text_of(own_place(endpoint, rank))); !written)
+  const ProcessPlace own = own_place(endpoint, rank == 0 ? engine::system_seed() | 1 : 0);
+  if (Result<void> written = store.set(key_of(rank), text_of(own)); !written)
     return fail(written.error());
-  std::vector<Place> places;
+  std::vector<ProcessPlace> places;
   for (uint32_t each = 0; each < size; ++each) {
     const Result<std::string> text = wait_for_key(store, key_of(each), wait);
     if (!text) return fail(missing_error(store, each, size, text.error()));
-    const Result<Place> place = place_of(*text, each);
+    const Result<ProcessPlace> place = place_of(*text, each);
     if (!place) return fail(place.error());
     places.push_back(*place);
   }
@@ -177,10 +82,9 @@ Result<Members> find_members(DrivenEndpoint& endpoint, const KeyStore& store, ui
     Result<std::vector<std::string>> met = meet_through(endpoint, store, rank, size, wait);
     if (!met) return fail(met.error());
     hosts = std::move(*met);
-    const OwnMutex::Lock lock = learned().mutex.lock();
-    learned().address = hosts[rank];
+    learn_address(hosts[rank]);
   }
-  Members members = {.communicator = places[0].communicator, .rank = rank};
+  Members members = {.communicator = places[0].number, .rank = rank};
   for (uint32_t each = 0; each < size; ++each) {
     const Result<transport::Address> address = address_of(hosts[each], places[each].port);
     if (!address) return fail(address.error());

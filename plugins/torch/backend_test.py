@@ -69,6 +69,21 @@ class Backend(unittest.TestCase):
     def test_groups_that_are_made_again_do_not_find_what_is_left_in_the_store_of_a_run(self):
         self.expect_passed(run_ranks(3, HERE / "testing" / "elastic.py", "again"), "again")
 
+    def expect_torch(self, major, minor):
+        built = (BUILT / "_built.py").read_text().split('TORCH = "')[1].split('"')[0]
+        if tuple(int(each) for each in built.split(".")) < (major, minor):
+            self.skipTest(f"it needs torch {major}.{minor}, this is {built}")
+
+    def test_a_group_gets_its_members_by_handles(self):
+        self.expect_torch(2, 14)
+        self.expect_passed(run_ranks(3, HERE / "testing" / "handles.py"), "handles")
+
+    def test_names_of_torch_2(self):
+        self.expect_torch(2, 14)
+        done = program.run("run", "-n", 4, "--elastic", 1, "--", PYTHON, HERE / "testing" / "names.py",
+                           settings=settings(), timeout=200)
+        self.expect_passed(done, "coalesced", "split", "times", "aborted", "lose", "shrink")
+
     def test_a_group_has_the_settings_under_which_it_was_made(self):
         done = run_ranks(3, HERE / "testing" / "life.py", "own_settings", self.folder(), program.HEDDLE)
         self.expect_passed(done, "own_settings")

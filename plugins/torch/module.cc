@@ -37,6 +37,9 @@ PYBIND11_MODULE(_backend, module) {
   module.def("create", &heddle::pytorch::create_group, pybind11::arg("store"),
              pybind11::arg("rank"), pybind11::arg("size"), pybind11::arg("timeout_seconds"),
              pybind11::call_guard<pybind11::gil_scoped_release>());
+  module.def("create_without_members", &heddle::pytorch::create_group_without_members,
+             pybind11::arg("rank"), pybind11::arg("size"), pybind11::arg("timeout_seconds"),
+             pybind11::call_guard<pybind11::gil_scoped_release>());
   module.def(
       "reconfigure",
       [](const c10::intrusive_ptr<heddle::pytorch::BackendBase>& group, double join_within) {

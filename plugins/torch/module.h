@@ -15,6 +15,9 @@ namespace heddle::pytorch {
 // As ProcessGroupHeddle::create().
 c10::intrusive_ptr<BackendBase> create_group(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                              int size, double timeout_seconds);
+// One that has no members until its reconfigure() gets their handles.
+c10::intrusive_ptr<BackendBase> create_group_without_members(int rank, int size,
+                                                             double timeout_seconds);
 // Another group in the place of one, and the rank that each of its ranks had there.
 struct ChangedGroup {
   c10::intrusive_ptr<BackendBase> group;

@@ -7,6 +7,7 @@
 
 #include "base/per_process.h"
 #include "collectives/places.h"
+#include "engine/seed.h"
 #include "plugins/torch/errors.h"
 #include "plugins/torch/interpreter_lock.h"
 #include "plugins/torch/key_store.h"
@@ -71,6 +72,15 @@ c10::intrusive_ptr<BackendBase> create_group(const c10::intrusive_ptr<c10d::Stor
   return ProcessGroupHeddle::create(store, rank, size, timeout);
 }
 
+c10::intrusive_ptr<BackendBase> create_group_without_members(int rank, int size,
+                                                             double timeout_seconds) {
+  value_or_throw(prepare_side_threads());
+  const std::chrono::milliseconds timeout(static_cast<int64_t>(timeout_seconds * 1000));
+  return c10::make_intrusive<ProcessGroupHeddle>(
+      value_or_throw(shared_endpoint()), ProcessGroupHeddle::Place{.rank = rank, .size = size},
+      timeout);
+}
+
 ProcessGroupHeddle::ProcessGroupHeddle(
     std::shared_ptr<collectives::DrivenEndpoint> endpoint,
     std::shared_ptr<collectives::SharedCommunicator> communicator,
@@ -82,6 +92,17 @@ ProcessGroupHeddle::ProcessGroupHeddle(
                                      communicator_->members(), endpoint_->communicator_options())),
       any_source_(
           std::make_shared<AnySource>(pairs_, communicator_->rank(), communicator_->size())),
+      number_(engine::system_seed()),
+      timeout_(timeout) {
+  const OwnMutex::Lock lock = groups().mutex.lock();
+  groups().living.insert(this);
+}
+
+ProcessGroupHeddle::ProcessGroupHeddle(std::shared_ptr<collectives::DrivenEndpoint> endpoint,
+                                       const Place& place, std::chrono::milliseconds timeout)
+    : BackendBase(place.rank, place.size),
+      endpoint_(std::move(endpoint)),
+      number_(engine::system_seed()),
       timeout_(timeout) {
   const OwnMutex::Lock lock = groups().mutex.lock();
   groups().living.insert(this);
@@ -119,19 +140,25 @@ void leave_all_groups() {
 ProcessGroupHeddle::Communicator ProcessGroupHeddle::communicator() const {
   const OwnMutex::Lock lock = mutex_.enter();
   TORCH_CHECK(lock, kForked);
-  TORCH_CHECK(communicator_, kLeft);
+  TORCH_CHECK(communicator_, endpoint_ ? kNoMembers : kLeft);
   return communicator_;
 }
 
 std::shared_ptr<Pairs> ProcessGroupHeddle::pairs() const {
   const OwnMutex::Lock lock = mutex_.enter();
   TORCH_CHECK(lock, kForked);
-  TORCH_CHECK(pairs_, kLeft);
+  TORCH_CHECK(pairs_, endpoint_ ? kNoMembers : kLeft);
   return pairs_;
 }
 
+std::shared_ptr<AnySource> ProcessGroupHeddle::any_source() const {
+  const OwnMutex::Lock lock = mutex_.enter();
+  TORCH_CHECK(lock, kForked);
+  return any_source_;
+}
+
 std::chrono::milliseconds ProcessGroupHeddle::patience(std::chrono::milliseconds asked) const {
-  return asked.count() > 0 ? asked : timeout_;
+  return asked.count() > 0 ? asked : timeout_.load();
 }
 
 uint32_t ProcessGroupHeddle::check_rank(int64_t rank, const char* call) const {
@@ -178,11 +205,17 @@ WorkPtr ProcessGroupHeddle::reduce_each(Plan plan, const Tensors& tensors,
 
 WorkPtr ProcessGroupHeddle::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
   if (tensors.size() == 1 && tensors[0].layout() == at::kSparse) {
-    return allreduce_sparse(tensors[0], opts);
+    return reduce_sparse(tensors[0], opts);
   }
   check_one(tensors, "allreduce");
   return reduce_each({.type = c10d::OpType::ALLREDUCE, .title = "heddle:all_reduce"}, tensors,
                      opts);
+}
+
+WorkPtr ProcessGroupHeddle::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts) {
+  TORCH_CHECK(tensors.size() == 1, "heddle: cannot allreduce ", tensors.size(),
+              " sparse tensors at once: a process is one rank, give one");
+  return reduce_sparse(tensors[0], opts);
 }
 
 WorkPtr ProcessGroupHeddle::allreduce_coalesced(Tensors& tensors,

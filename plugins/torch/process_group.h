@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,13 @@ class ProcessGroupHeddle final : public BackendBase {
                                                        std::chrono::milliseconds timeout);
   ProcessGroupHeddle(std::shared_ptr<collectives::DrivenEndpoint> endpoint,
                      std::shared_ptr<collectives::SharedCommunicator> communicator,
+                     std::chrono::milliseconds timeout);
+  // A group without members, which reconfigure() gives it (2.x).
+  struct Place {
+    int rank = 0;  // as the launcher says
+    int size = 0;
+  };
+  ProcessGroupHeddle(std::shared_ptr<collectives::DrivenEndpoint> endpoint, const Place& place,
                      std::chrono::milliseconds timeout);
   ~ProcessGroupHeddle() override;
 
@@ -62,8 +70,36 @@ class ProcessGroupHeddle final : public BackendBase {
 
   const std::string getBackendName() const override { return "heddle"; }
 
+  // --- process_group_2x.cc: names of 2.x's Backend, see c10d.h ---
+
+  // As leave().
+  void shutdown();
+  ErrorType getError();
+  // Of calls that are made from now on and name none of their own.
+  void setTimeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+  BackendOptions getBackendOptions();
+  bool supportsSplitting() const { return true; }
+  // The group of these ranks, which all call it, with a store that no other group uses; null where
+  // this one is not among them.
+  c10::intrusive_ptr<BackendBase> split(const c10::intrusive_ptr<c10d::Store>& store,
+                                        const std::vector<int>& ranks,
+                                        const BackendOptions& options);
+  bool supportsShrinking() const { return true; }
+  // The group without these ranks, which takes the place of this one. Those that are left call it.
+  c10::intrusive_ptr<BackendBase> shrink(const std::vector<int64_t>& excluded, int flags,
+                                         const BackendOptions& options);
+#ifdef C10D_BACKEND_HAS_RECONFIGURE  // a macro of torch
+  bool supportsReconfigure() const override { return true; }
+  c10d::ReconfigureHandle get_reconfigure_handle() const override;
+  // This group gets the members of these handles, which all call it: their first call, a barrier,
+  // is the answer.
+  WorkPtr reconfigure(const c10d::ReconfigureOptions& options) override;
+#endif
+
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override;
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
+  // One sparse tensor. Torch 1.13 gives it to allreduce().
+  WorkPtr allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions& opts);
   WorkPtr allreduce_coalesced(Tensors& tensors,
                               const c10d::AllreduceCoalescedOptions& opts) override;
   WorkPtr reduce(Tensors& tensors, const c10d::ReduceOptions& opts) override;
@@ -73,6 +109,9 @@ class ProcessGroupHeddle final : public BackendBase {
                           const c10d::AllgatherOptions& opts) override;
   WorkPtr allgather_coalesced(std::vector<Tensors>& output_lists, Tensors& inputs,
                               const c10d::AllgatherOptions& opts) override;
+  // Each as _allgather_base(), all begin together; since 2.1.
+  WorkPtr allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                          const c10d::AllgatherOptions& opts);
   WorkPtr gather(std::vector<Tensors>& outputs, Tensors& inputs,
                  const c10d::GatherOptions& opts) override;
   WorkPtr scatter(Tensors& outputs, std::vector<Tensors>& inputs,
@@ -81,6 +120,9 @@ class ProcessGroupHeddle final : public BackendBase {
                          const c10d::ReduceScatterOptions& opts) override;
   WorkPtr _reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                const c10d::ReduceScatterOptions& opts) override;
+  // Each as _reduce_scatter_base(), all begin together; since 2.1.
+  WorkPtr reduce_scatter_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                          const c10d::ReduceScatterOptions& opts);
   WorkPtr alltoall_base(at::Tensor& output, at::Tensor& input, std::vector<int64_t>& output_splits,
                         std::vector<int64_t>& input_splits,
                         const c10d::AllToAllOptions& opts) override;
@@ -113,8 +155,11 @@ class ProcessGroupHeddle final : public BackendBase {
   std::shared_ptr<collectives::DrivenEndpoint> endpoint() const;
   Changed change_to(collectives::SharedCommunicator::Shrunk shrunk);
   std::shared_ptr<Pairs> pairs() const;
+  std::shared_ptr<AnySource> any_source() const;
+  // Those of its communicator end, with an error, and it has these members.
+  void take(const collectives::Members& members);
   WorkPtr start(Plan plan, std::chrono::milliseconds timeout);
-  WorkPtr allreduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
+  WorkPtr reduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
   WorkPtr reduce_each(Plan plan, const Tensors& tensors, const c10d::AllreduceOptions& opts);
   WorkPtr message(Tensors& tensors, int peer, int tag, bool sends);
   WorkPtr receive_any(Plan plan, std::optional<uint32_t> source, int tag);
@@ -127,8 +172,10 @@ class ProcessGroupHeddle final : public BackendBase {
   std::shared_ptr<collectives::DrivenEndpoint> endpoint_;  // under mutex_
   Communicator communicator_;                              // under mutex_
   std::shared_ptr<Pairs> pairs_;                           // under mutex_
-  const std::shared_ptr<AnySource> any_source_;
-  const std::chrono::milliseconds timeout_;
+  std::shared_ptr<AnySource> any_source_;                  // under mutex_
+  const uint64_t number_;    // of this process in this group's handles
+  std::set<int64_t> uuids_;  // that it was reconfigured by
+  std::atomic<std::chrono::milliseconds> timeout_;
   std::atomic<uint64_t> calls_ = 0;
 };
 

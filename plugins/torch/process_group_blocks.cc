@@ -1,6 +1,8 @@
 // ProcessGroupHeddle, second part: calls on a block for each rank. Blocks are given as a list of
 // tensors or as one tensor that holds all; lists that lie one after the other in memory are used
 // where they are.
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -66,6 +68,17 @@ std::vector<uint64_t> split_counts(const at::Tensor& tensor, const std::vector<i
   return counts;
 }
 
+void check_as_many(const Tensors& outputs, const Tensors& inputs, const char* call) {
+  TORCH_CHECK(outputs.size() == inputs.size(), "heddle: cannot ", call, " ", inputs.size(),
+              " tensors into ", outputs.size());
+}
+
+// Its calls begin with those of `plan`.
+void append(Plan& plan, Plan one) {
+  std::ranges::move(one.calls, std::back_inserter(plan.calls));
+  std::ranges::move(one.buffers, std::back_inserter(plan.buffers));
+}
+
 }  // namespace
 
 Plan ProcessGroupHeddle::plan_of(const Blocks& blocks, const Elements& elements) const {
@@ -124,12 +137,25 @@ WorkPtr ProcessGroupHeddle::allgather_coalesced(std::vector<Tensors>& output_lis
     check_list(outputs, inputs[i], size_, "allgather");
     Plan one = plan_of({Collective::kAllGather, {inputs[i]}, outputs, numel_of(inputs[i])},
                        elements_of(inputs[i].scalar_type()));
-    plan.calls.push_back(std::move(one.calls[0]));
-    for (Buffer& buffer : one.buffers) plan.buffers.push_back(std::move(buffer));
+    append(plan, std::move(one));
   }
   for (const Tensors& list : output_lists) {
     plan.results.insert(plan.results.end(), list.begin(), list.end());
   }
+  return start(std::move(plan), opts.timeout);
+}
+
+WorkPtr ProcessGroupHeddle::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
+                                                            const c10d::AllgatherOptions& opts) {
+  check_as_many(outputs, inputs, "allgather");
+  Plan plan = {.type = c10d::OpType::ALLGATHER_COALESCED, .title = "heddle:all_gather"};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check_whole(outputs[i], inputs[i], size_, "allgather");
+    append(plan, plan_of({Collective::kAllGather, {inputs[i]}, {outputs[i]}, numel_of(inputs[i])},
+                         elements_of(inputs[i].scalar_type())));
+  }
+  plan.inputs = inputs;
+  plan.results = outputs;
   return start(std::move(plan), opts.timeout);
 }
 
@@ -196,6 +222,24 @@ WorkPtr ProcessGroupHeddle::_reduce_scatter_base(at::Tensor& output, at::Tensor&
   plan.type = c10d::OpType::_REDUCE_SCATTER_BASE;
   plan.title = "heddle:_reduce_scatter_base";
   plan.calls[0].op = reduction.op;
+  return start(std::move(plan), opts.timeout);
+}
+
+WorkPtr ProcessGroupHeddle::reduce_scatter_tensor_coalesced(
+    Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& opts) {
+  check_as_many(outputs, inputs, "reduce_scatter");
+  Plan plan = {.type = c10d::OpType::_REDUCE_SCATTER_BASE, .title = "heddle:reduce_scatter"};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check_whole(inputs[i], outputs[i], size_, "reduce_scatter");
+    const Reduction reduction = reduction_of(outputs[i].scalar_type(), opts.reduceOp);
+    Plan one =
+        plan_of({Collective::kReduceScatter, {inputs[i]}, {outputs[i]}, numel_of(outputs[i])},
+                reduction.elements);
+    one.calls[0].op = reduction.op;
+    append(plan, std::move(one));
+  }
+  plan.inputs = inputs;
+  plan.results = outputs;
   return start(std::move(plan), opts.timeout);
 }
 

@@ -38,7 +38,7 @@ ProcessGroupHeddle::Changed ProcessGroupHeddle::change_to(SharedCommunicator::Sh
   std::shared_ptr<DrivenEndpoint> kept = endpoint();
   leave();
   return {c10::make_intrusive<ProcessGroupHeddle>(std::move(kept), std::move(shrunk.communicator),
-                                                  timeout_),
+                                                  timeout_.load()),
           std::move(shrunk.former_ranks)};
 }
 

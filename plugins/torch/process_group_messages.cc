@@ -62,7 +62,7 @@ WorkPtr ProcessGroupHeddle::message(Tensors& tensors, int peer, int tag, bool se
   };
   if (sends) {
     post();
-  } else if (!any_source_->post_directly(other, tag, post)) {
+  } else if (!any_source()->post_directly(other, tag, post)) {
     plan.calls = {call};
     return receive_any(std::move(plan), other, tag);
   }
@@ -97,9 +97,10 @@ WorkPtr ProcessGroupHeddle::receive_any(Plan plan, std::optional<uint32_t> sourc
     HeddleWork::receive_from(work, *pair, from, all.rank_of(from));
   };
   request.refuse = [work](const Error& error) { work->refuse(error); };
-  const uint64_t number = any_source_->receive(std::move(request));
+  const std::shared_ptr<AnySource> held = any_source();
+  const uint64_t number = held->receive(std::move(request));
   // Raw, since the work holds it.
-  work->set_give_up([held = any_source_, raw = work.get(), tag, number, limit = timeout_] {
+  work->set_give_up([held, raw = work.get(), tag, number, limit = timeout_.load()] {
     if (!held->cancel(tag, number)) return;
     raw->refuse(fail(ErrorCode::kTimeout,
                      "no rank has sent a message in " + std::to_string(limit.count()) + " ms")

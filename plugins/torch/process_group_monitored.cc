@@ -124,13 +124,13 @@ void ProcessGroupHeddle::notify_all() {
 
 void ProcessGroupHeddle::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) {
   // 0 is a time that is over, unlike in other calls.
-  const Milliseconds timeout = opts.timeout == c10d::kUnsetTimeout ? timeout_ : opts.timeout;
+  const Milliseconds timeout = opts.timeout == c10d::kUnsetTimeout ? timeout_.load() : opts.timeout;
   if (rank_ == 0) return wait_for_all(timeout, wait_all_ranks);
   uint8_t byte = 1;
   const auto pair = checked(pairs()->with(0, kMonitorTag));
   // As with Gloo, rank 0's time begins when it comes. It names the missing ranks, so its ends
   // first.
-  const Milliseconds longer = std::max(timeout, timeout_);
+  const Milliseconds longer = std::max(timeout, timeout_.load());
   const collectives::CallOptions options = {.timeout = millis(longer.count()) + seconds(5)};
   for (const Collective each : {Collective::kSend, Collective::kReceive}) {
     const auto call = checked(pair->post(byte_call(each, 0, byte), options));

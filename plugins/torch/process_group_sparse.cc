@@ -59,8 +59,7 @@ void check_sparse(const at::Tensor& tensor, const c10d::ReduceOp& op) {
 
 }  // namespace
 
-WorkPtr ProcessGroupHeddle::allreduce_sparse(at::Tensor& tensor,
-                                             const c10d::AllreduceOptions& opts) {
+WorkPtr ProcessGroupHeddle::reduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts) {
   check_sparse(tensor, opts.reduceOp);
   const at::NoGradGuard no_grad;
   const at::Tensor mine = tensor.coalesce();

@@ -4,7 +4,6 @@ Endpoints take heddle's settings (HEDDLE_PATHS, HEDDLE_BIND, heddle.toml ...); s
 """
 
 import atexit
-import inspect
 import itertools
 import os
 import sys
@@ -33,16 +32,21 @@ except ImportError as error:
     raise ImportError(f"heddle_torch's extension does not load: {error}: it needs this system's OpenSSL 3 and "
                       "glibc 2.35 or newer; build it on this system (make torch)") from error
 
-from . import elastic, health
+from . import elastic, groups, health
 from .elastic import abort, get_error, grow, init, join, reconfigure
 from .health import check_health
 
 __version__ = _backend.heddle_version
 
 
-def _create(store, rank, size, timeout):
+def _create(store, rank, size, timeout, without_members=False):
     """What torch calls for init_process_group() and new_group()."""
-    return elastic.take_joined() or _backend.create(store, rank, size, timeout.total_seconds())
+    made = groups.take_prepared() or elastic.take_joined()
+    if made is not None:
+        return made
+    if without_members:
+        return _backend.create_without_members(rank, size, timeout.total_seconds())
+    return _backend.create(store, rank, size, timeout.total_seconds())
 
 
 def mark(name, step=0):
@@ -78,10 +82,7 @@ def _meet(url, timeout=dist.default_pg_timeout, **_):
 
 def _register():
     dist.register_rendezvous_handler("heddle", _meet)
-    options = {}
-    if "devices" in inspect.signature(dist.Backend.register_backend).parameters:
-        options["devices"] = ["cpu"]  # since torch 2.0
-    dist.Backend.register_backend("heddle", _create, **options)
+    groups.register("heddle", _create)
 
 
 _register()

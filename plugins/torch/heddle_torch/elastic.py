@@ -5,10 +5,10 @@ import datetime
 import functools
 import os
 
-import torch
 import torch.distributed as dist
 
 from . import _backend
+from .groups import backend_of, own_or_default, tables
 
 _JOINED = []  # the group that init_process_group() is to have
 
@@ -30,12 +30,12 @@ def init(timeout=dist.default_pg_timeout):
 
 def abort(group=None):
     """Ends all calls of the group, on all of its ranks, with an error. reconfigure() makes another of it."""
-    _backend.abort(_c10d().GroupMember.WORLD if group is None else group)
+    _backend.abort(backend_of(group))
 
 
 def get_error(group=None):
     """Why the group has failed, as a text; None while it works."""
-    return _backend.get_error(_c10d().GroupMember.WORLD if group is None else group) or None
+    return _backend.get_error(backend_of(group)) or None
 
 
 def reconfigure(group=None, join_within=5.0):
@@ -48,10 +48,9 @@ def reconfigure(group=None, join_within=5.0):
     wrapped again. Raises RuntimeError where the others went on without this rank, or where those
     that came are not more than half of the group, or half of it with rank 0.
     """
-    old = _c10d().GroupMember.WORLD if group is None else group
-    new, former = _backend.reconfigure(old, join_within)
-    _replace(old, new, former)
-    if new is _c10d().GroupMember.WORLD:
+    backend, former = _backend.reconfigure(backend_of(group), join_within)
+    new = tables.replace(own_or_default(group), backend, former)
+    if new is tables.default():
         report_members()
     return new
 
@@ -65,14 +64,12 @@ def grow(store=None, find_within=5.0):
     Newcomers have the ranks behind the others. One that does not answer within `find_within` seconds is not taken in.
     As after reconfigure(), ranks may be numbered anew, and modules are wrapped again.
     """
-    c10d = _c10d()
     store = store or _store_of_run()
-    old = c10d.GroupMember.WORLD
-    new, former = _backend.grow(old, store, find_within)
-    if new is old:
+    backend, former = _backend.grow(backend_of(None), store, find_within)
+    if not former:  # the same group
         return False
-    _replace(old, new, former)
-    _share_store(store, new).set("heddle/groups", str(c10d._group_count))
+    new = tables.replace(tables.default(), backend, former)
+    _share_store(store, new).set("heddle/groups", str(tables.count()))
     report_members()
     return True
 
@@ -83,8 +80,7 @@ def join(store=None, timeout=datetime.timedelta(days=365), find_within=5.0, call
     Waits until they have taken it in, `timeout` at most. Model, optimizer and step are then copied
     from another rank, which all ranks do after grow(). `call_timeout` is that of the group's calls.
     """
-    c10d = _c10d()
-    if c10d.GroupMember.WORLD is not None:
+    if tables.default() is not None:
         raise RuntimeError("heddle_torch.join(): this process has a default group already")
     store = store or _store_of_run()
     group = _backend.join(store, timeout.total_seconds(), find_within, call_timeout.total_seconds())
@@ -92,7 +88,7 @@ def join(store=None, timeout=datetime.timedelta(days=365), find_within=5.0, call
     _JOINED.append((own, group))
     try:
         dist.init_process_group("heddle", store=own, rank=group.rank(), world_size=group.size(), timeout=call_timeout)
-        c10d._group_count = int(_share_store(store, group).get("heddle/groups"))
+        tables.set_count(int(_share_store(store, tables.default()).get("heddle/groups")))
     except Exception:
         _JOINED.clear()
         _backend.abort(group)  # the others wait for this rank
@@ -105,12 +101,12 @@ def report_members():
     path = os.environ.get("HEDDLE_MEMBER_FILE")
     if path is None:
         return
-    group = _c10d().GroupMember.WORLD
+    group = tables.default()
     if group is None:
         return
     with contextlib.suppress(OSError):  # the run has ended, or it waits for a time instead
         with open(f"{path}.new", "w", encoding="ascii") as file:
-            file.write(f"{_backend.communicator_of(group):x} {group.size()}\n")
+            file.write(f"{_backend.communicator_of(backend_of(group)):x} {group.size()}\n")
         os.replace(f"{path}.new", path)
 
 
@@ -119,29 +115,8 @@ def take_joined():
     if not _JOINED:
         return None
     own, group = _JOINED.pop()
-    # Torch waits until all ranks have counted here, and the others have had their group for long.
-    c10d = dist.distributed_c10d
-    own.add(f"{c10d.STORE_BASED_BARRIER_PREFIX}:{c10d._group_count}", group.size() - 1)
+    tables.pass_first_barrier(own, group.size())  # the others have had their group for long
     return group
-
-
-def _replace(old, new, former):
-    """Torch's tables, with `new` in the place of `old`; `former` are the ranks that its first ranks had there."""
-    c10d = _c10d()
-    pg_map, names, group_ranks = c10d._pg_map, c10d._pg_names, c10d._pg_group_ranks
-    pg_map[new] = pg_map.pop(old)
-    names[new] = names.pop(old)
-    global_of = {rank: each for each, rank in group_ranks.pop(old).items()}
-    if old is not c10d.GroupMember.WORLD:
-        group_ranks[new] = {global_of[was]: rank for rank, was in enumerate(former)}
-        return
-    now = {global_of[was]: rank for rank, was in enumerate(former)}
-    for ranks in group_ranks.values():
-        kept = {now[each]: rank for each, rank in ranks.items() if each in now}
-        ranks.clear()
-        ranks.update(kept)
-    group_ranks[new] = {rank: rank for rank in range(new.size())}
-    c10d._update_default_pg(new)
 
 
 @functools.lru_cache(maxsize=None)  # a new one would read the whole file again
@@ -155,15 +130,6 @@ def _store_of_run():
 
 def _share_store(store, group):
     """new_group() meets in the store of the default group: all ranks get the same one."""
-    shared = dist.PrefixStore(f"heddle/group/{_backend.communicator_of(group)}", store)
-    _c10d()._pg_map[group] = ("heddle", shared)
+    shared = dist.PrefixStore(f"heddle/group/{_backend.communicator_of(backend_of(group))}", store)
+    tables.set_store(group, shared)
     return shared
-
-
-def _c10d():
-    """torch keeps its groups in tables of this module, which 2.x has in another place."""
-    c10d = dist.distributed_c10d
-    if not hasattr(c10d, "_pg_group_ranks"):
-        raise RuntimeError("heddle_torch's reconfigure(), grow(), join(), abort() and get_error() need torch 1.13, "
-                           f"this is {torch.__version__}")
-    return c10d

@@ -7,6 +7,7 @@ import typing
 import torch.distributed as dist
 
 from . import _backend, elastic
+from .groups import backend_of
 
 
 class Health(typing.NamedTuple):
@@ -31,7 +32,7 @@ def check_health(group=None, timeout=5.0):
         group = dist.distributed_c10d._get_default_group()
     if isinstance(timeout, datetime.timedelta):
         timeout = timeout.total_seconds()
-    answered, silent = _backend.check_health(group, timeout)
+    answered, silent = _backend.check_health(backend_of(group), timeout)
     return Health(sorted([*answered, group.rank()]), silent, elastic.get_error(group))
 
 
