@@ -102,7 +102,7 @@ std::string_view name_of(ForecastMethod method) {
 }
 
 bool spraying_suits(const LoadForecast& forecast, double share) {
-  return share > params::kMostBackground || share * forecast.error > params::kMostUnknown;
+  return share * forecast.error > params::kMostUnknown;
 }
 
 size_t period_of(const std::vector<double>& series) {

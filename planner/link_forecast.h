@@ -38,7 +38,7 @@ struct LoadForecast {
 LoadForecast forecast_loads(const LinkHistories& histories, uint32_t links);
 
 // Whether transports that spray, and look for free paths as they send, are likely to be as fast as
-// a plan beside these loads: they are `share` of what the fabric carries (share_of_fabric()).
+// a plan beside these loads: they are `share` of the capacity (share_of_capacity()).
 bool spraying_suits(const LoadForecast& forecast, double share);
 
 // Counts what all links carried as one series: the lag at which it resembles itself most, where the

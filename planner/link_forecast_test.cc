@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "base/random.h"
 #include "planner/shared_fabric.h"
@@ -92,7 +93,7 @@ TEST(LinkForecast, MoreNoiseIsUsedLess) {
   }
 }
 
-TEST(LinkForecast, SprayingSuitsBesideLargeAndUnknownLoads) {
+TEST(LinkForecast, SprayingSuitsBesideLoadsThatAreForecastWrong) {
   const topology::Topology topology =
       topology::leaf_spine({.leaves = 2, .spines = 2, .hosts_per_leaf = 2});
   const Fabric fabric(topology, {});
@@ -100,16 +101,18 @@ TEST(LinkForecast, SprayingSuitsBesideLargeAndUnknownLoads) {
   for (LinkId link = 0; link < fabric.links(); ++link) {
     if (fabric.is_between_switches(link)) bytes_per_s[link] = 0.1e9 * fabric.rate(link);
   }
-  const double share = share_of_fabric(topology, bytes_per_s);
+  std::vector<LinkId> known(fabric.links());
+  std::iota(known.begin(), known.end(), 0);
+  const double share = share_of_capacity(topology, bytes_per_s, known);
   EXPECT_NEAR(share, 0.1, 1e-9);
+  known.resize(known.size() / 2);  // links without counters are no free capacity
+  EXPECT_NEAR(share_of_capacity(topology, bytes_per_s, known), 0.1, 1e-9);
+  EXPECT_EQ(share_of_capacity(topology, bytes_per_s, {}), 0);
   LoadForecast forecast;
   forecast.error = 0.1;
   EXPECT_FALSE(spraying_suits(forecast, share));
   forecast.error = 0.3;
   EXPECT_TRUE(spraying_suits(forecast, share));
-  forecast.error = 0;
-  EXPECT_TRUE(spraying_suits(forecast, 0.5));
-  EXPECT_EQ(share_of_fabric(topology, {}), 0);
 }
 
 TEST(LinkForecast, TooFewIntervalsAreNoForecast) {

@@ -126,7 +126,7 @@ TEST(PathPlan, SmallFlowsDoNotKeepLargeOnesFromAColoring) {
   }
 }
 
-TEST(PathPlan, JobsThatDoNotKnowOfEachOtherBeginAtDifferentSpines) {
+TEST(PathPlan, JobsThatDoNotKnowOfEachOtherDrawTheirFirstSpine) {
   const topology::Topology topology = clos(8, 8, 8, 1);
   std::set<LinkId> first_links;
   for (const Demand& ring : rings_of_leaves(topology, 1)) {

@@ -45,16 +45,17 @@ double longest_of_own(const topology::Topology& topology, std::span<const double
   return longest;
 }
 
-double share_of_fabric(const topology::Topology& topology, std::span<const double> bytes_per_s) {
+double share_of_capacity(const topology::Topology& topology, std::span<const double> bytes_per_s,
+                         std::span<const LinkId> known) {
   constexpr double kNanosInSecond = 1e9;
   const Fabric fabric(topology, {});
   double carried = 0;
   double possible = 0;
-  for (LinkId link = 0; link < fabric.links(); ++link) {
+  for (const LinkId link : known) {
     const double rate = fabric.rate(link) * kNanosInSecond;
     if (!fabric.is_between_switches(link) || std::isinf(rate)) continue;
     possible += rate;
-    if (link < bytes_per_s.size()) carried += std::min(bytes_per_s[link], rate);
+    carried += std::min(bytes_per_s[link], rate);
   }
   return possible > 0 ? carried / possible : 0;
 }

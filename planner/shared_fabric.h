@@ -24,8 +24,10 @@ void keep_usable(const topology::Topology& topology, const Demand& demand,
 double longest_of_own(const topology::Topology& topology, std::span<const double> own,
                       std::span<const double> others);
 
-// What rates in bytes a second, by LinkId, are of all that links between switches carry: 0 to 1.
-double share_of_fabric(const topology::Topology& topology, std::span<const double> bytes_per_s);
+// What rates in bytes a second, by LinkId, are of the capacity of the `known` links between
+// switches: 0 to 1.
+double share_of_capacity(const topology::Topology& topology, std::span<const double> bytes_per_s,
+                         std::span<const LinkId> known);
 
 struct LinkTime {
   LinkId link = 0;

@@ -28,9 +28,11 @@ def add_arguments(parser):
     parser.add_argument("--bytes", type=int, default=16_000_000, metavar="N", help="of each flow [16000000]")
     parser.add_argument("--fabrics", type=int, default=3, metavar="N", help="fabrics whose switches hash apart [3]")
     parser.add_argument("--paths", type=int, default=64, metavar="N", help="of spraying and plans [64]")
-    parser.add_argument("--tenants", action="store_true", help="instead: jobs with leases, and loads without a plan")
-    parser.add_argument("--steps", action="store_true", help="steps of data parallel training")
-    parser.add_argument("--speed", action="store_true", help="how long plans take, up to 16,384 hosts of 8 rails")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--tenants", action="store_true", help="instead: jobs with leases, and loads without a plan")
+    other.add_argument("--steps", action="store_true", help="instead: steps of data parallel training")
+    other.add_argument("--speed", action="store_true",
+                       help="instead: how long plans take, up to 16,384 hosts of 8 rails")
 
 
 class Case:

@@ -203,12 +203,13 @@ def show(document):
         of = case["gbits_per_s"]
         row(case["case"], *(f"{of[key]:.1f}" for key in ("ecmp", "spraying", "alone", "beside", "leases", "together",
                                                          "bound")))
-    print("\nBeside a background without a plan, as a multiple of the plan that does not know of it, by the error of "
-          "the counters\n(in brackets: the forecast's own error, and how much of it was used)\n")
-    row("", "ECMP", "spraying", "plan, Gb/s", *(f"{round(error * 100)}%" for error in _ERRORS))
+    print("\nBeside a background without a plan, as a multiple of spraying on the same fabric, by the error of the "
+          "counters\n(in brackets: the forecast's own error, and how much of it was used)\n")
+    row("", "spraying, Gb/s", "ECMP", "unknowing plan", *(f"{round(error * 100)}%" for error in _ERRORS))
     for case in document["backgrounds"]:
-        of = case["medians"]
-        row(f"{case['percent']}%", *(f"{of[key] / of['without']:.2f}" for key in ("ecmp", "spraying")),
-            f"{of['without']:.1f}",
-            *(f"{each['gbits_per_s'] / of['without']:.2f} ({each['error'] * 100:.0f}, {each['used'] * 100:.0f})"
-              for each in of["errors"].values()))
+        of, fabrics = case["medians"], case["fabrics"]
+        share = lambda rate, among=fabrics: statistics.median(rate(each) / each["spraying"] for each in among)
+        row(f"{case['percent']}%", f"{of['spraying']:.1f}",
+            *(f"{share(lambda each, of=key: each[of]):.2f}" for key in ("ecmp", "without")),
+            *(f"{share(lambda each, of=error: each['errors'][of]['gbits_per_s']):.2f} "
+              f"({found['error'] * 100:.0f}, {found['used'] * 100:.0f})" for error, found in of["errors"].items()))

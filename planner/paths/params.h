@@ -62,9 +62,8 @@ inline constexpr size_t kForecastAhead = 6;
 inline constexpr double kPeriodic = 0.5;
 inline constexpr double kPeriodicGain = 0.05;
 
-// Beside loads without a plan of this share of the fabric, or with this share forecast wrong, a
-// plan gains no more than spraying: bench/run plan --tenants. Range: 0.2 to 0.8, 0.01 to 0.05.
-inline constexpr double kMostBackground = 0.4;
+// Beside loads without a plan of which more than this share of the links' capacity is forecast
+// wrong, a plan gains no more than spraying: bench/run plan --tenants. Range: 0.01 to 0.05.
 inline constexpr double kMostUnknown = 0.02;
 
 }  // namespace heddle::planner::params

@@ -57,9 +57,9 @@ class Placement {
   Loads loads_;
   bool has_others_ = false;  // load that is not the table's own between switches
   // By link: where it stands among those of its switch, counted from `first_place_` on. Of links
-  // with equal loads all switches take the same: a job of one flow a leaf takes one spine, and
-  // leaves the others whole for jobs that come later. Jobs that do not know of each other begin at
-  // different ones.
+  // with equal loads leaves with equal uplinks take the same: a job of one flow a leaf takes one
+  // spine, and leaves the others whole for jobs that come later. Jobs that do not know of each
+  // other draw their first place by their NICs.
   std::vector<uint32_t> turn_of_;
   uint64_t first_place_ = 0;                                // modulo the links of a switch
   std::vector<uint32_t> chosen_;                            // by lane

@@ -163,9 +163,9 @@ class ExtractTest(unittest.TestCase):
             for each in self.figures("size", {"question": question, "cases": [case]}).values():
                 self.assertIn("|---|", pages.table(each))
 
-    def test_gains_beside_a_background_are_of_each_fabric(self):
-        of = {"ecmp": 10.0, "spraying": 20.0, "without": 40.0, "errors": {"0": {"gbits_per_s": 60.0}}}
-        slower = of | {"without": 80.0}
+    def test_rates_beside_a_background_are_shares_of_spraying_on_the_same_fabric(self):
+        of = {"ecmp": 10.0, "spraying": 40.0, "without": 20.0, "errors": {"0": {"gbits_per_s": 60.0}}}
+        slower = of | {"spraying": 80.0}
         none = of | {"errors": {}}
         rates = dict.fromkeys(("ecmp", "spraying", "alone", "beside", "leases", "together", "bound"), 90.0)
         found = self.figures("plan", {

@@ -131,7 +131,9 @@ Result<Background> read_background(const BackgroundSource& source,
                         .period = source.period,
                         .bytes = {},
                         .notes = {}};
-  background.share = planner::share_of_fabric(topology, background.forecast.bytes_per_s);
+  std::vector<LinkId> known;
+  for (const planner::LinkHistory& each : histories.links) known.push_back(each.link);
+  background.share = planner::share_of_capacity(topology, background.forecast.bytes_per_s, known);
   if (!named.unknown().empty()) {
     background.notes.push_back(
         fmt::format("{} of {} are no links of the topology, '{}' is one: they are left out",
@@ -160,8 +162,8 @@ std::string background_text(const Background& background) {
       forecast.error * 100, forecast.used * 100);
   if (planner::spraying_suits(forecast, background.share)) {
     text += fmt::format(
-        "It takes {:.0f}% of the links between switches: beside that heddle without a plan is "
-        "likely to be as fast\n",
+        "It takes {:.0f}% of the capacity between switches: beside that, with this error, heddle "
+        "without a plan is likely to be as fast\n",
         background.share * 100);
   }
   return text;
@@ -176,7 +178,7 @@ nlohmann::json background_json(const Background& background) {
           {"period_intervals", forecast.period},
           {"error", forecast.error},
           {"used", forecast.used},
-          {"share_of_fabric", background.share},
+          {"share_of_capacity", background.share},
           {"spraying_suits", planner::spraying_suits(forecast, background.share)},
           {"plan_period_s", to_seconds(background.period)}};
 }

@@ -21,7 +21,7 @@ struct BackgroundSource {
 // Of a plan: what was forecast, and the bytes that count.
 struct Background {
   planner::LoadForecast forecast;
-  double share = 0;  // of what links between switches carry, as forecast
+  double share = 0;  // of the capacity of links between switches that have counters, as forecast
   Nanos interval;
   Nanos period;               // of the plan
   std::vector<double> bytes;  // by LinkId, as planner::Demand::background
