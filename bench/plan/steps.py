@@ -4,9 +4,8 @@ The model is cut into eight shards: of each one a host on every leaf has a repli
 its own, combine the gradients of one step at the same time; a step ends when all have. Exposed: gradients are combined
 after the backward pass, and computation is as long as makes communication 10, 30 or 50% of a step with ECMP. Hidden:
 the backward pass takes twice as long as communication with ECMP, and gradients are combined in sixteen parts, each
-while the next is computed; the last part has nothing to hide behind. Parameter servers: of each shard a host, each on
-another leaf, gets the gradients of all the shard's hosts and sends them parameters: that host's own link takes longest,
-whatever the routes.
+while the next is computed; the last part has nothing to hide behind. Parameter servers: of each shard a host gets the
+gradients of all the shard's hosts and sends them parameters: that host's own link takes longest, whatever the routes.
 """
 
 import pathlib
@@ -15,7 +14,7 @@ import tempfile
 
 from harness.machine import describe
 from harness.report import row
-from plan.fabrics import HOSTS, LEAVES, Fabric, eight_rings, heddle
+from plan.fabrics import LEAVES, Fabric, eight_rings, heddle
 
 _SPINES = 8  # as many uplinks as hosts: 1:1
 _STEPS = 3
@@ -29,15 +28,6 @@ def _replicas(seed):
     """Hosts of each shard, in the order of its ring."""
     flows = eight_rings(Fabric(_SPINES, 1, seed), seed)
     return [[sender for sender, _ in flows[i:i + LEAVES]] for i in range(0, len(flows), LEAVES)]
-
-
-def _server_first(shards):
-    """Each shard begins with its host on a leaf of its own."""
-    turned = []
-    for leaf, shard in enumerate(shards):
-        first = [host // HOSTS for host in shard].index(leaf % LEAVES)
-        turned.append(shard[first:] + shard[:first])
-    return turned
 
 
 def _job(shards, actions):
@@ -66,7 +56,7 @@ def _hidden(size, ecmp_us):
 
 
 def _servers(size, compute_us):
-    """The server of a shard is its first host."""
+    """The server of a shard is the first host of its ring, drawn by chance: some leaves have three, others none."""
     return [_compute(compute_us), f"gather data {size}B linear", f"scatter data {size}B linear"]
 
 
@@ -75,7 +65,7 @@ class _Steps:
 
     def __init__(self, folder, seed, arguments):
         self.folder, self.paths, self.bytes = pathlib.Path(folder), arguments.paths, arguments.bytes
-        self.shards = _server_first(_replicas(seed))
+        self.shards = _replicas(seed)
         self.write("fabric.toml", Fabric(_SPINES, 1, seed).text)
 
     def write(self, name, text):
