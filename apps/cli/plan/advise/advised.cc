@@ -112,7 +112,9 @@ class Advising {
     }
     change.why = planner::why_not(change.candidate.kind, advised_.facts, change.gain);
     change.reason = planner::reason_text(change.why, advised_.facts, change.gain);
-    if (change.why == planner::NoAdvantage::kGains && change.misfits > kMostMisfits) {
+    const bool may_gain = change.why == planner::NoAdvantage::kGains ||
+                          change.why == planner::NoAdvantage::kUncertain;
+    if (may_gain && change.misfits > kMostMisfits) {
       change.why = planner::NoAdvantage::kUncertain;
       change.reason = fmt::format(
           "the plan does not fit: {:.0f}% of the pairs of ranks have no path on its routes, and "
