@@ -21,6 +21,7 @@ constexpr Nanos kFoundInterval = millis(10);
 }  // namespace
 
 PlanFollower::PlanFollower(const std::string& selector, const KnownRoutes* known) : known_(known) {
+  if (known_ != nullptr) changes_seen_ = known_->changes();
   if (!selector.starts_with(kPrefix)) return;
   file_ = selector.substr(kPrefix.size());
   reader_ = std::make_unique<PlanReader>(file_);
@@ -58,10 +59,23 @@ void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
 }
 
 void PlanFollower::follow_known(Nanos now, const transport::Notice& notice,
-                                transport::Endpoint& endpoint) const {
-  if (known_ == nullptr || notice.kind == transport::NoticeKind::kClosed) return;
-  const std::vector<transport::PlannedShare> shares = known_->shares_of(notice.peer);
-  if (!shares.empty()) static_cast<void>(endpoint.post_plan(now, notice.connection, shares));
+                                transport::Endpoint& endpoint) {
+  if (known_ == nullptr) return;
+  if (notice.kind == transport::NoticeKind::kClosed) {
+    connections_.erase(notice.connection);
+    return;
+  }
+  Followed& followed = connections_[notice.connection];
+  followed = {nullptr, notice.peer, {}, false, false};
+  fit_known(now, notice.connection, followed, endpoint);
+}
+
+void PlanFollower::fit_known(Nanos now, transport::ConnectionId id, Followed& followed,
+                             transport::Endpoint& endpoint) {
+  const std::vector<transport::PlannedShare> shares = known_->shares_of(followed.address);
+  if (shares.empty() && !followed.following) return;
+  const bool posted = endpoint.post_plan(now, id, shares).has_value();
+  followed.following = posted && !shares.empty();
 }
 
 void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& followed,
@@ -73,6 +87,11 @@ void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& fol
 }
 
 void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
+  if (routes_changed()) {
+    changes_seen_ = known_->changes();
+    for (auto& [id, followed] : connections_) fit_known(now, id, followed, endpoint);
+  }
+  if (!reader_) return;
   if (next_look_ <= now) {
     next_look_ = connections_.empty() ? Nanos::never() : now + kLookInterval;
     if (!connections_.empty()) reader_->start();

@@ -2,8 +2,8 @@
 // of each one to a peer of the plan, gives the planned routes' paths their shares, and looks again
 // from time to time, at the routes and at the file: `heddle plan lease` replaces it. While a plan
 // is missing, stale or does not fit, paths are chosen adaptively; the log has which. Where the
-// network knows its routes, it has the shares itself. Driven under the endpoint's lock after each
-// turn.
+// network knows its routes, it has the shares itself, and new ones after a change of routes. Driven
+// under the endpoint's lock after each turn.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,9 @@ class PlanFollower {
   // A connection opened, was accepted, or closed.
   void on_notice(Nanos now, const transport::Notice& notice, transport::Endpoint& endpoint);
   // Whether turn() is worth calling.
-  bool due(Nanos now) const { return next_found_ <= now || next_look_ <= now || reading(); }
+  bool due(Nanos now) const {
+    return next_found_ <= now || next_look_ <= now || reading() || routes_changed();
+  }
   void turn(Nanos now, transport::Endpoint& endpoint);
   // Whether the file is being read again, on a thread of its own.
   bool reading() const { return reader_ && reader_->reading(); }
@@ -48,8 +50,12 @@ class PlanFollower {
     bool following = false;
   };
 
-  void follow_known(Nanos now, const transport::Notice& notice,
-                    transport::Endpoint& endpoint) const;
+  bool routes_changed() const {
+    return known_ != nullptr && !reader_ && known_->changes() != changes_seen_;
+  }
+  void follow_known(Nanos now, const transport::Notice& notice, transport::Endpoint& endpoint);
+  void fit_known(Nanos now, transport::ConnectionId id, Followed& followed,
+                 transport::Endpoint& endpoint);
   // Follows what was read of a replaced file; what cannot be read leaves the plan as it is.
   void take_replaced(Nanos now, transport::Endpoint& endpoint);
   void discover(Nanos now, transport::ConnectionId id, Followed& followed,
@@ -63,6 +69,7 @@ class PlanFollower {
   std::optional<RoutePlan> plan_;
   std::map<transport::ConnectionId, Followed> connections_;
   uint32_t discovering_ = 0;
+  uint32_t changes_seen_ = 0;          // of known_
   Nanos next_found_ = Nanos::never();  // while anything is being discovered
   Nanos next_look_ = Nanos::never();
 };

@@ -147,6 +147,8 @@ class Known final : public KnownRoutes {
     asked_.push_back(peer);
     return {};
   }
+  uint32_t changes() const override { return changes_; }
+  uint32_t changes_ = 0;
   mutable std::vector<transport::Address> asked_;
 };
 
@@ -162,6 +164,26 @@ TEST_F(PlanFollowerTest, ANetworkThatKnowsItsRoutesIsAskedOnceForEachOpenConnect
   PlanFollower(PlanFollower::selector_with(file()), &known)
       .on_notice(seconds(3), opened(), endpoint_);
   EXPECT_EQ(known.asked_.size(), 1U) << "a file comes first";
+}
+
+// A plan for the routes after a failure was read under those before it, and never again.
+TEST_F(PlanFollowerTest, ANetworkThatKnowsItsRoutesIsAskedAgainOnceTheyHaveChanged) {
+  Known known;
+  known.changes_ = 3;
+  PlanFollower follower("plan", &known);
+  transport::Notice notice = opened();
+  follower.on_notice(seconds(1), notice, endpoint_);
+  EXPECT_FALSE(follower.due(seconds(1)));
+  ++known.changes_;
+  ASSERT_TRUE(follower.due(seconds(1)));
+  follower.turn(seconds(1), endpoint_);
+  EXPECT_THAT(known.asked_, testing::ElementsAre(notice.peer, notice.peer));
+  EXPECT_FALSE(follower.due(seconds(600)));
+  notice.kind = transport::NoticeKind::kClosed;
+  follower.on_notice(seconds(2), notice, endpoint_);
+  ++known.changes_;
+  follower.turn(seconds(3), endpoint_);
+  EXPECT_EQ(known.asked_.size(), 2U) << "a closed connection has no paths";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "collectives/tuning.h"
+#include "jobs/fabric_tuning.h"
 #include "simulator/fitted_shares.h"
 
 namespace heddle::jobs {
@@ -147,8 +148,13 @@ std::vector<transport::PlannedShare> SimulatedJobs::shares(size_t job, uint32_t 
       run_.network(),
       {own, peers, placed_[job].processes[rank]->datapath().source_port(0, 0), peer.port},
       run_.options().paths, planned->second);
-  misfits_ += shares.empty() ? 1 : 0;
+  fits_[{job, rank, simulator::nic_of(peer), peer.port}] = !shares.empty();
   return shares;
+}
+
+uint64_t SimulatedJobs::misfits() const {
+  return static_cast<uint64_t>(
+      std::count_if(fits_.begin(), fits_.end(), [](const auto& each) { return !each.second; }));
 }
 
 events::Sink* SimulatedJobs::sink_of(Placed& placed, size_t job, uint32_t rank,
@@ -167,22 +173,12 @@ events::Sink* SimulatedJobs::sink_of(Placed& placed, size_t job, uint32_t rank,
   return placed.traces.back().get();
 }
 
-// What a site would fit its model to: the fabric's latency and the rate of a NIC. Reductions take
-// no simulated time.
 collectives::Tuning SimulatedJobs::tuning_of(const topology::Job& job) const {
-  collectives::Tuning tuning;
   uint64_t rate = UINT64_MAX;
   for (const topology::JobRank& rank : job.ranks) {
     rate = std::min(rate, run_.endpoint_options(rank.host).receive_rate.count);
   }
-  const auto turn_ns = run_.options().turn_time.count;
-  const auto one_way_ns = run_.round_trip().count / 2;
-  tuning.latency_ns = static_cast<uint32_t>(one_way_ns + 4 * turn_ns);
-  tuning.large_latency_ns = static_cast<uint32_t>(3 * one_way_ns + 6 * turn_ns);
-  if (rate > 0) tuning.send_ps_per_byte = static_cast<uint32_t>(8'000'000'000'000 / rate);
-  tuning.reduce_ps_per_byte = 0;
-  if (job.chunk.count > 0) tuning.chunk_bytes = static_cast<uint32_t>(job.chunk.count);
-  return tuning;
+  return fabric_tuning(job, {run_.round_trip() / 2, run_.options().turn_time, {rate}});
 }
 
 bool SimulatedJobs::ready() const {

@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -47,9 +49,11 @@ class SimulatedJobs : public simulator::Tenant, private simulator::Agent {
   // Of all steps of all ranks, those that have ended, for a progress line.
   uint64_t steps() const;
   uint64_t steps_ended() const;
-  // Directions of connections whose hosts have a plan that does not fit: its routes are not among
-  // those of their paths, which are chosen adaptively.
-  uint64_t misfits() const { return misfits_; }
+  // Pairs of ranks with a connection, one way, whose hosts have a plan; and those of them that it
+  // does not fit, with the present routes: its routes are not among those of their paths, which are
+  // chosen adaptively.
+  uint64_t planned_pairs() const { return fits_.size(); }
+  uint64_t misfits() const;
 
  private:
   // And the process of its flows: as many have ports to send from.
@@ -95,7 +99,9 @@ class SimulatedJobs : public simulator::Tenant, private simulator::Agent {
   uint64_t progress_seen_ = 0;
   Nanos progress_at_;
   uint64_t acked_bytes_seen_ = 0;
-  uint64_t misfits_ = 0;
+  // By job, rank, and the peer's NIC and port: whether the plan fits. Connections between two ranks
+  // have the same ports.
+  std::map<std::tuple<size_t, uint32_t, simulator::NicId, uint16_t>, bool> fits_;
   mutable size_t first_open_ = 0;  // jobs and ranks before it are done
   mutable size_t first_rank_ = 0;
 };

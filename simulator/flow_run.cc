@@ -44,8 +44,17 @@ BitsPerSec rate_of_nics(const Network& network, const std::vector<NicId>& nics) 
   return sum;
 }
 
-// Round trip of full-size packets from the first NIC to the farthest one: what a site knows about
-// its fabric.
+// The topology's changes take effect relative to the workload's start, so the network must not
+// apply them itself.
+topology::Topology without_changes(const topology::Topology& topology) {
+  topology::Topology quiet = topology;
+  quiet.changes.clear();
+  quiet.host_changes.clear();
+  return quiet;
+}
+
+}  // namespace
+
 Nanos longest_round_trip(const topology::Topology& topology) {
   const size_t nodes = topology.nics.size() + topology.switches.size();
   std::vector<std::vector<std::pair<NodeId, Nanos>>> hops(nodes);
@@ -69,17 +78,6 @@ Nanos longest_round_trip(const topology::Topology& topology) {
   }
   return 2 * longest;
 }
-
-// The topology's changes take effect relative to the workload's start, so the network must not
-// apply them itself.
-topology::Topology without_changes(const topology::Topology& topology) {
-  topology::Topology quiet = topology;
-  quiet.changes.clear();
-  quiet.host_changes.clear();
-  return quiet;
-}
-
-}  // namespace
 
 FlowRun::FlowRun(const topology::Topology& topology, const topology::Workload& workload,
                  const FlowRunOptions& options)

@@ -69,6 +69,10 @@ struct PathShares {
   std::vector<uint64_t> payload_bytes;  // per path, retransmissions included
 };
 
+// Round trip of full-size packets from the first NIC to the farthest one, without queueing: what a
+// site knows about its fabric.
+Nanos longest_round_trip(const topology::Topology& topology);
+
 class FlowHost;
 class RoceHost;
 

@@ -109,6 +109,7 @@ class Network {
   uint64_t carried_bytes(LinkId link) { return links_[link].carried_bytes(now_); }
   uint64_t take_queue_peak(LinkId link);
   const Routes& routes() const { return forwarding_.routes(); }
+  uint32_t route_changes() const { return forwarding_.route_changes(); }
   uint64_t queued_bytes(LinkId link);
   // The limit of the link's queue: its own, or the memory that its switch's ports share.
   uint64_t room(LinkId link) const {

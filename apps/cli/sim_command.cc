@@ -107,28 +107,29 @@ Result<void> take_quantities(SimOptions& options) {
   return take_transport_options(options.transport);
 }
 
-// Flows without a plan, and pairs of hosts whose ranks send to each other without one.
+// Flows without a plan, and pairs of hosts whose ranks send to each other without one. A plan that
+// has some of them is of this workload.
 void warn_of_unplanned(const SimOptions& options, const topology::Topology& topology,
                        const topology::Workload& workload) {
-  const auto warn = [&options](uint64_t unplanned, const std::string& all) {
+  const auto warn = [&options](uint64_t unplanned, uint64_t all, const std::string& what) {
     if (unplanned == 0) return;
-    print_warning(
-        fmt::format("{} of {} not in {}: connections without a plan choose paths like "
-                    "reps. Plan with the same --workload and --seed",
-                    count_text(unplanned), all, options.plan));
+    print_warning(fmt::format(
+        "{} of {} not in {}: connections without a plan choose paths like reps{}",
+        count_text(unplanned), what, options.plan,
+        unplanned == all ? ". Plan with the same --workload and --seed" : ", the others follow"));
   };
   const auto& plan = options.run.plan;
   warn(static_cast<uint64_t>(std::count_if(workload.flows.begin(), workload.flows.end(),
                                            [&plan](const topology::Flow& flow) {
                                              return plan.count({flow.from, flow.to}) == 0;
                                            })),
-       counted_text(workload.flows.size(), "flow"));
+       workload.flows.size(), counted_text(workload.flows.size(), "flow"));
   HostBytes of_jobs;
   for (const topology::Job& job : workload.jobs) add_job(job, topology, of_jobs);
   warn(static_cast<uint64_t>(
            std::count_if(of_jobs.begin(), of_jobs.end(),
                          [&plan](const auto& each) { return plan.count(each.first) == 0; })),
-       counted_text(of_jobs.size(), "pair") + " of hosts that jobs send between");
+       of_jobs.size(), counted_text(of_jobs.size(), "pair") + " of hosts that jobs send between");
 }
 
 // Connections get the plan's number of paths, so that its numbers stand for the same entropies.
@@ -223,10 +224,10 @@ std::string json_text(const FlowRun& run, const jobs::SimulatedJobs& jobs,
 void warn_of_results(const SimOptions& options, const jobs::SimulatedJobs& jobs,
                      const SimTrace* trace) {
   if (jobs.misfits() > 0) {
-    print_warning(
-        fmt::format("{} of ranks have no path that takes the routes of {}, and choose paths like "
-                    "reps. Plan with more --paths",
-                    counted_text(jobs.misfits(), "connection"), options.plan));
+    print_warning(fmt::format(
+        "{} of {} of ranks have no path that takes the routes of {}, and choose paths "
+        "like reps. Plan with more --paths, and with the links that are down as --failed",
+        count_text(jobs.misfits()), counted_text(jobs.planned_pairs(), "pair"), options.plan));
   }
   if (trace != nullptr && trace->dropped_events() > 0) {
     print_warning(fmt::format("{} of {}: the oldest are gone",

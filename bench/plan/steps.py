@@ -4,9 +4,8 @@ The model is cut into eight shards: of each one a host on every leaf has a repli
 its own, combine the gradients of one step at the same time; a step ends when all have. Exposed: gradients are combined
 after the backward pass, and computation is as long as makes communication 10, 30 or 50% of a step with ECMP. Hidden:
 the backward pass takes twice as long as communication with ECMP, and gradients are combined in sixteen parts, each
-while the next is computed; the last part has nothing to hide behind. Parameter servers: every host sends its gradients
-to its shard's host on another leaf, and gets parameters from it: that host's own link takes longest, whatever the
-routes.
+while the next is computed; the last part has nothing to hide behind. Parameter servers: of each shard a host gets the
+gradients of all the shard's hosts and sends them parameters: that host's own link takes longest, whatever the routes.
 """
 
 import pathlib
@@ -57,7 +56,7 @@ def _hidden(size, ecmp_us):
 
 
 def _servers(size, compute_us):
-    """The server of a shard is its first host: of another leaf than the other shards', mostly."""
+    """The server of a shard is the first host of its ring, drawn by chance: some leaves have three, others none."""
     return [_compute(compute_us), f"gather data {size}B linear", f"scatter data {size}B linear"]
 
 

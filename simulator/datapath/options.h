@@ -30,7 +30,7 @@ struct SimDatapathOptions {
   bool timestamps = true;
   bool drops_gso_bursts = false;  // the interface drops bursts of several segments
   Nanos clock_offset;             // this host's clock minus the network's
-  // See engine/known_routes.h; empty: there is no plan.
+  // See engine/known_routes.h: asked again after routes have changed; empty: there is no plan.
   std::function<std::vector<transport::PlannedShare>(const transport::Address& peer)> shares_of;
 
   // The placed-chunk shape. The NIC writes even if its process gets no turns.

@@ -27,7 +27,11 @@ class Forwarding {
   // The switch at a link's begin knows its state from now on; true: that is news.
   bool note_down(LinkId link, bool down);
   // All routes avoid the links that are known to be down.
-  void converge() { routes_ = Routes(topology_, noticed_down_); }
+  void converge() {
+    routes_ = Routes(topology_, noticed_down_);
+    ++route_changes_;
+  }
+  uint32_t route_changes() const { return route_changes_; }
 
  private:
   const topology::Topology& topology_;
@@ -35,8 +39,9 @@ class Forwarding {
   Balancer balancer_;
   std::vector<uint8_t> noticed_down_;  // per link
   uint32_t noticed_ = 0;               // number of links with noticed_down_ set
-  std::vector<uint64_t> hash_seeds_;   // per switch
-  std::vector<LinkId> live_choices_;   // scratch of next_link()
+  uint32_t route_changes_ = 0;
+  std::vector<uint64_t> hash_seeds_;  // per switch
+  std::vector<LinkId> live_choices_;  // scratch of next_link()
 };
 
 }  // namespace heddle::simulator

@@ -315,6 +315,23 @@ class Jobs(unittest.TestCase):
         plan = self.plan("training.toml")
         self.expect_planned_loads(plan, self.document("sim", "training.toml", "--plan", "plan.json"))
 
+    def test_a_plan_made_after_a_failure_is_read_under_the_routes_after_it(self):
+        plan = self.document("plan", "rings.toml", "--failed", "leaf0:spine1", "--lab-addresses", "-o", "plan.json")
+        # It fails when all connections are open, with shares for the routes before.
+        self.write("fabric.toml", FABRIC + '[[fault]]\nat = "0s"\nlink = ["leaf0", "spine1"]\nkind = "down"\n')
+        simulated = self.document("sim", "rings.toml", "--plan", "plan.json", "--convergence", "0s")
+        self.expect_planned_loads(plan, simulated)
+
+    def test_calls_without_an_algorithm_send_between_the_pairs_that_are_planned(self):
+        hosts = [f"h{i}" for i in range(16)]
+        for size in ("64kB", "256kB", "1MB", "4MB"):
+            self.write("auto.toml", 'version = 1\n[[job]]\nkind = "all_reduce"\n'
+                       f'bytes = "{size}"\nhosts = ["' + '", "'.join(hosts) + '"]\n')
+            planned = {(flow["from"], flow["to"]) for flow in self.plan("auto.toml")["flows"]}
+            job = self.document("sim", "auto.toml", "--plan", "plan.json", "--matrix")["jobs"][0]
+            sent = {(hosts[source], hosts[to]) for source, to, delivered in job["delivered"] if delivered > 1000}
+            self.assertEqual(sent, planned, size)
+
     def test_what_a_plan_lacks_is_said(self):
         plan = self.plan("rings.toml")
         self.write("half.json", json.dumps({**plan, "flows": plan["flows"][:8]}))
@@ -322,6 +339,7 @@ class Jobs(unittest.TestCase):
                            cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("8 of 16 pairs of hosts that jobs send between not in half.json", done.stderr)
+        self.assertNotIn("Plan with the same", done.stderr)  # it is a plan of this workload
         # Of one path most connections have none that takes the planned route.
         few = self.document("plan", "rings.toml", "--paths", 1, "-o", "few.json")
         self.assertEqual(few["paths"], 1)

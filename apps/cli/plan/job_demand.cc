@@ -9,6 +9,8 @@
 #include "collectives/event_names.h"
 #include "collectives/tuning.h"
 #include "insight/expected.h"
+#include "jobs/fabric_tuning.h"
+#include "simulator/flow_run.h"
 
 namespace heddle::cli {
 namespace {
@@ -17,7 +19,7 @@ using topology::Action;
 using topology::Job;
 using topology::JobCommunicator;
 
-// The costs of a byte at the slowest NIC of the job's hosts.
+// That of simulated ranks (jobs/simulated_jobs.h), so that both choose alike.
 collectives::Tuning tuning_of(const Job& job, const topology::Topology& topology) {
   std::vector<uint64_t> rates(topology.hosts.size());
   for (const topology::Link& link : topology.links) {
@@ -28,11 +30,9 @@ collectives::Tuning tuning_of(const Job& job, const topology::Topology& topology
   }
   uint64_t least = UINT64_MAX;
   for (const topology::JobRank& rank : job.ranks) least = std::min(least, rates[rank.host]);
-  collectives::Tuning tuning;
-  if (least > 0) tuning.send_ps_per_byte = static_cast<uint32_t>(8'000'000'000'000 / least);
-  tuning.reduce_ps_per_byte = 0;
-  if (job.chunk.count > 0) tuning.chunk_bytes = static_cast<uint32_t>(job.chunk.count);
-  return tuning;
+  return jobs::fabric_tuning(job, {simulator::longest_round_trip(topology) / 2,
+                                   simulator::FlowRunOptions().turn_time,
+                                   {least}});
 }
 
 insight::CallShape shape_of(const Action& action, uint32_t size,

@@ -15,7 +15,8 @@ namespace heddle::cli {
 using HostBytes = std::map<std::pair<uint32_t, uint32_t>, uint64_t>;
 
 // Adds what ranks on different hosts send to each other in all steps. Calls without an algorithm
-// have the one that the communicators' cost model chooses at the rate of the hosts' links.
+// have the one that simulated ranks choose by the fabric's latency and the rate of the hosts'
+// links.
 void add_job(const topology::Job& job, const topology::Topology& topology, HostBytes& bytes);
 
 // What a plan of paths is made for: a flow for each two hosts.

@@ -15,6 +15,10 @@ namespace {
 // Seeds after which a change that costs is given no more of them, and what it must cost.
 constexpr size_t kScreeningSeeds = 2;
 constexpr double kScreeningCost = -0.02;
+// With a larger share of pairs of ranks that a plan does not fit, a step is one of adaptive paths
+// rather than of planned ones. Chosen: as much payload as a connection may lack of its plan
+// (engine/route_plan.h). Range: 0.05 to 0.3.
+constexpr double kMostMisfits = 0.1;
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -63,6 +67,7 @@ class Advising {
       if (!change) return fail(change.error());
       changes.push_back(std::move(*change));
     }
+    note_unplanned(changes);
     rank(std::move(changes));
     return std::move(advised_);
   }
@@ -107,6 +112,15 @@ class Advising {
     }
     change.why = planner::why_not(change.candidate.kind, advised_.facts, change.gain);
     change.reason = planner::reason_text(change.why, advised_.facts, change.gain);
+    const bool may_gain = change.why == planner::NoAdvantage::kGains ||
+                          change.why == planner::NoAdvantage::kUncertain;
+    if (may_gain && change.misfits > kMostMisfits) {
+      change.why = planner::NoAdvantage::kUncertain;
+      change.reason = fmt::format(
+          "the plan does not fit: {:.0f}% of the pairs of ranks have no path on its routes, and "
+          "choose paths adaptively",
+          100 * change.misfits);
+    }
     return change;
   }
 
@@ -120,10 +134,25 @@ class Advising {
           simulate_step(setting_.topology, candidate.change(job_of(seed)), transport, seed + 1);
       if (!step) return fail(step.error());
       change.step_s.push_back(step->step_s / candidate.steps);
+      change.misfits = std::max(change.misfits, step->misfits);
       change.gain = planner::gain_of(advised_.step_s, change.step_s);
       if (seed + 1 == kScreeningSeeds && change.gain.mean < kScreeningCost) break;
     }
     return {};
+  }
+
+  // A plan comes with more paths, which gain by themselves.
+  static void note_unplanned(std::vector<AdvisedChange>& changes) {
+    for (AdvisedChange& planned : changes) {
+      if (!planned.candidate.planned) continue;
+      for (const AdvisedChange& other : changes) {
+        const bool same = other.candidate.kind == planner::ChangeKind::kPaths &&
+                          other.candidate.paths == planned.candidate.paths;
+        if (!same || other.step_s.empty()) continue;
+        planned.candidate.note = fmt::format("{} paths gain {:.1f}% without a plan",
+                                             *other.candidate.paths, 100 * other.gain.mean);
+      }
+    }
   }
 
   void rank(std::vector<AdvisedChange> changes) {

@@ -15,6 +15,7 @@ namespace heddle::cli {
 struct AdvisedChange {
   Candidate candidate;
   std::vector<double> step_s;  // by seed, over candidate.steps; empty: a closed form, or it failed
+  double misfits = 0;          // the most of SimulatedStep's, over seeds
   planner::Gain gain;
   planner::NoAdvantage why = planner::NoAdvantage::kGains;
   std::string reason;                  // of no gain

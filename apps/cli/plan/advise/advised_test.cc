@@ -2,9 +2,11 @@
 // hidden, and what the hosts' own links bind.
 #include "apps/cli/plan/advise/advised.h"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "topology/generators.h"
@@ -121,6 +123,32 @@ TEST(Advised, APlanHelpsARingWhoseHopsShareUplinks) {
   ASSERT_NE(plan, nullptr);
   EXPECT_EQ(plan->step_s.size(), 2U);
   EXPECT_GT(plan->gain.mean, 0.2);
+  // Most of it comes with the paths, which are a change of their own.
+  const auto same = std::find_if(advised->changes.begin(), advised->changes.end(),
+                                 [plan](const AdvisedChange& change) {
+                                   return change.candidate.kind == ChangeKind::kPaths &&
+                                          change.candidate.paths == plan->candidate.paths;
+                                 });
+  ASSERT_NE(same, advised->changes.end());
+  EXPECT_EQ(plan->candidate.note,
+            fmt::format("64 paths gain {:.1f}% without a plan", 100 * same->gain.mean));
+}
+
+// Its ranks had no path on most planned routes, ran adaptively, and counted as planned.
+TEST(Advised, APlanThatDoesNotFitIsNoGainOfPlannedPaths) {
+  // A flow needs ten of 64 slow uplinks: of these a rank's 64 paths take two thirds.
+  AdviseQuestion one_path = question();
+  one_path.transport.paths = 1;
+  const RecordedSetting setting =
+      recorded(fabric(64, 1), {0, 4, 1, 5, 2, 6, 3, 7}, 1'000'000, {}, false);
+  const Result<Advised> advised = advise(setting, one_path);
+  ASSERT_TRUE(advised.has_value()) << advised.error().why;
+  const AdvisedChange* const plan = first_of(*advised, ChangeKind::kPathPlan);
+  ASSERT_NE(plan, nullptr);
+  EXPECT_GT(plan->gain.mean, 0.2) << "adaptively";
+  EXPECT_GT(plan->misfits, 0.5);
+  EXPECT_EQ(plan->why, NoAdvantage::kUncertain);
+  EXPECT_THAT(plan->reason, testing::HasSubstr("have no path on its routes"));
 }
 
 TEST(Advised, ASimulationThatIsFarFromTheRecordingIsNoEvidence) {

@@ -91,7 +91,12 @@ Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology
   const jobs::JobOutcome& outcome = (*jobs)->outcomes().front();
   if (!outcome.error.empty()) return not_simulated(outcome.error);
   if (!(*jobs)->all_done()) return not_simulated("its ranks wait for each other");
-  return sums_of(workload.jobs.front(), outcome);
+  SimulatedStep step = sums_of(workload.jobs.front(), outcome);
+  if ((*jobs)->planned_pairs() > 0) {
+    step.misfits =
+        static_cast<double>((*jobs)->misfits()) / static_cast<double>((*jobs)->planned_pairs());
+  }
+  return step;
 }
 
 }  // namespace heddle::cli

@@ -25,6 +25,8 @@ struct SimulatedStep {
   double step_s = 0;
   double computed_s = 0;  // of the average rank
   double exposed_s = 0;
+  // Of the pairs of ranks that are planned, those without a path on the planned routes: a share.
+  double misfits = 0;
 };
 
 // The seed changes the hash of every switch and the choices of the transport, which starts as it
