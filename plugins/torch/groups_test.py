@@ -73,7 +73,8 @@ def module_of_2():
         assert group_desc == "described" and timeout == 1800
         options = types.SimpleNamespace(store=store, group_rank=group_rank, group_size=group_size, timeout=timeout)
         made = Group(group_rank, group_size, Backend.plugins[backend](options, None))
-        put_2(c10d, made, group_name, backend, f"{store} of {group_name}", f"user:{pg_tag}" if pg_tag else f"ptd:{group_name}")
+        own_store = f"{store} of {group_name}"
+        put_2(c10d, made, group_name, backend, own_store, f"user:{pg_tag}" if pg_tag else f"ptd:{group_name}")
         c10d.made_of = global_ranks_in_group
         return made, store
 

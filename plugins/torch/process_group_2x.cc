@@ -63,6 +63,58 @@ void check_left(const std::vector<uint32_t>& came, const std::vector<int64_t>& e
               kEnded);
 }
 
+// Member functions that differ in nothing but their class.
+template <typename One, typename Other>
+inline constexpr bool kAlike = false;
+template <typename Type, typename One, typename Other>
+inline constexpr bool kAlike<Type One::*, Type Other::*> = true;
+
+// Ours have no `override` (c10d.h); one that had a virtual function's name and not its parameters
+// would never be called. Versions without the function have nothing to compare.
+template <typename Base, typename Ours>
+consteval bool take_their_place() {
+  if constexpr (requires { &Base::abort; }) {
+    static_assert(kAlike<decltype(&Base::abort), decltype(&Ours::abort)>);
+  }
+  if constexpr (requires { &Base::shutdown; }) {
+    static_assert(kAlike<decltype(&Base::shutdown), decltype(&Ours::shutdown)>);
+  }
+  if constexpr (requires { &Base::getError; }) {
+    static_assert(kAlike<decltype(&Base::getError), decltype(&Ours::getError)>);
+  }
+  if constexpr (requires { &Base::setTimeout; }) {
+    static_assert(kAlike<decltype(&Base::setTimeout), decltype(&Ours::setTimeout)>);
+  }
+  if constexpr (requires { &Base::getBackendOptions; }) {
+    static_assert(kAlike<decltype(&Base::getBackendOptions), decltype(&Ours::getBackendOptions)>);
+  }
+  if constexpr (requires { &Base::supportsSplitting; }) {
+    static_assert(kAlike<decltype(&Base::supportsSplitting), decltype(&Ours::supportsSplitting)>);
+  }
+  if constexpr (requires { &Base::split; }) {
+    static_assert(kAlike<decltype(&Base::split), decltype(&Ours::split)>);
+  }
+  if constexpr (requires { &Base::supportsShrinking; }) {
+    static_assert(kAlike<decltype(&Base::supportsShrinking), decltype(&Ours::supportsShrinking)>);
+  }
+  if constexpr (requires { &Base::shrink; }) {
+    static_assert(kAlike<decltype(&Base::shrink), decltype(&Ours::shrink)>);
+  }
+  if constexpr (requires { &Base::allreduce_sparse; }) {
+    static_assert(kAlike<decltype(&Base::allreduce_sparse), decltype(&Ours::allreduce_sparse)>);
+  }
+  if constexpr (requires { &Base::allgather_into_tensor_coalesced; }) {
+    static_assert(kAlike<decltype(&Base::allgather_into_tensor_coalesced),
+                         decltype(&Ours::allgather_into_tensor_coalesced)>);
+  }
+  if constexpr (requires { &Base::reduce_scatter_tensor_coalesced; }) {
+    static_assert(kAlike<decltype(&Base::reduce_scatter_tensor_coalesced),
+                         decltype(&Ours::reduce_scatter_tensor_coalesced)>);
+  }
+  return true;
+}
+static_assert(take_their_place<BackendBase, ProcessGroupHeddle>());
+
 }  // namespace
 
 void ProcessGroupHeddle::shutdown() { leave(); }

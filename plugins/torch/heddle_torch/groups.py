@@ -96,7 +96,8 @@ class _Tables2:
         kept = self._forget(old, name)
         self.prepared.append(backend)
         try:
-            made, _ = c10d._new_process_group_helper(backend.size(), backend.rank(), ranks, kind, store, name, **options)
+            made, _ = c10d._new_process_group_helper(backend.size(), backend.rank(), ranks, kind, store, name,
+                                                     **options)
             if self.prepared or self.backend_of(made) is not backend:
                 raise RuntimeError(f"heddle_torch: this torch {torch.__version__} has made a group without heddle's "
                                    "backend in it: its tables are as they were")
