@@ -27,6 +27,10 @@ Result<Address> find_address(const std::string& name, uint16_t default_port) {
   return datapath::resolve(parts->host, parts->port);
 }
 
+Result<Address> parse_address(const std::string& host, uint16_t port) {
+  return datapath::parse_address(host, port);
+}
+
 std::vector<Address> own_addresses(uint16_t port) { return datapath::host_addresses(port); }
 
 BitsPerSec link_rate(const Address& own) { return datapath::host_link_rate(own); }

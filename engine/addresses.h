@@ -15,6 +15,10 @@ namespace heddle::engine {
 // Blocks during name resolution. Errors: kInvalid, kUnavailable (unknown name).
 Result<transport::Address> find_address(const std::string& name, uint16_t default_port);
 
+// The same of a numeric address, "10.0.0.1", "fd00::1" or "[fd00::1]", without name resolution.
+// Errors: kInvalid.
+Result<transport::Address> parse_address(const std::string& host, uint16_t port);
+
 // The addresses of this host's interfaces with `port`; loopback addresses come last.
 std::vector<transport::Address> own_addresses(uint16_t port);
 

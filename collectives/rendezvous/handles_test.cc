@@ -24,6 +24,10 @@ std::string text(const std::string& network, const std::string& address, uint64_
          std::to_string(number) + " " + std::to_string(rank);
 }
 
+OwnHandle own(uint64_t number) {
+  return {.number = number, .rank = 0, .port = static_cast<uint16_t>(4000 + number)};
+}
+
 std::vector<uint16_t> ports_of(const Members& members) {
   std::vector<uint16_t> ports;
   for (const transport::Address& each : members.addresses) ports.push_back(each.port);
@@ -33,13 +37,12 @@ std::vector<uint16_t> ports_of(const Members& members) {
 TEST(Handles, ranks_are_as_the_list_is_or_as_they_were) {
   HandleList list = {.uuid = 1,
                      .texts = {text("a", "-", 9, 2), text("a", "-", 5, 0), text("a", "-", 7, 2)}};
-  EXPECT_EQ(ports_of(members_of(list, {.number = 7}).value()),
-            (std::vector<uint16_t>{4009, 4005, 4007}));
-  EXPECT_EQ(members_of(list, {.number = 7})->rank, 2U);
+  EXPECT_EQ(ports_of(members_of(list, own(7)).value()), (std::vector<uint16_t>{4009, 4005, 4007}));
+  EXPECT_EQ(members_of(list, own(7))->rank, 2U);
   list.ordered = false;
   for (int turn = 0; turn < 3; ++turn) {
     std::ranges::rotate(list.texts, list.texts.begin() + 1);
-    const Members members = members_of(list, {.number = 7}).value();
+    const Members members = members_of(list, own(7)).value();
     EXPECT_EQ(ports_of(members), (std::vector<uint16_t>{4005, 4007, 4009}));
     EXPECT_EQ(members.rank, 1U);
   }
@@ -47,17 +50,17 @@ TEST(Handles, ranks_are_as_the_list_is_or_as_they_were) {
 
 TEST(Handles, all_members_compute_one_number_and_another_for_another_list) {
   HandleList list = {.uuid = 1, .texts = {text("a", "-", 9, 0), text("a", "-", 5, 1)}};
-  const uint64_t number = members_of(list, {.number = 9})->communicator;
-  EXPECT_EQ(members_of(list, {.number = 5})->communicator, number);
+  const uint64_t number = members_of(list, own(9))->communicator;
+  EXPECT_EQ(members_of(list, own(5))->communicator, number);
   list.uuid = 2;
-  EXPECT_NE(members_of(list, {.number = 5})->communicator, number);
+  EXPECT_NE(members_of(list, own(5))->communicator, number);
   list = {.uuid = 1, .texts = {text("a", "-", 9, 0), text("a", "-", 6, 1)}};
-  EXPECT_NE(members_of(list, {.number = 9})->communicator, number);
+  EXPECT_NE(members_of(list, own(9))->communicator, number);
 }
 
 TEST(Handles, what_is_no_list_of_members_is_refused) {
   const auto code_of = [](const HandleList& list) {
-    const auto members = members_of(list, {.number = 9});
+    const auto members = members_of(list, own(9));
     return members ? ErrorCode::kSystem : members.error().code;
   };
   EXPECT_EQ(code_of({.texts = {}}), ErrorCode::kInvalid);
@@ -65,14 +68,63 @@ TEST(Handles, what_is_no_list_of_members_is_refused) {
   EXPECT_EQ(code_of({.texts = {text("a", "-", 9, 0), text("a", "-", 9, 1)}}), ErrorCode::kInvalid);
   EXPECT_EQ(code_of({.texts = {text("a", "-", 9, 0), "heddle2 a 4005 - 5 1"}}),
             ErrorCode::kVersion);
-  EXPECT_EQ(code_of({.texts = {text("a", "-", 9, 0), "heddle1 a 4005 -"}}), ErrorCode::kVersion);
   EXPECT_EQ(code_of({.texts = {text("a", "-", 9, 0), text("b", "-", 5, 1)}}),
             ErrorCode::kUnavailable);
 }
 
+TEST(Handles, a_text_is_read_whole_or_refused) {
+  const auto code_of = [](const std::string& other) {
+    const auto members = members_of({.texts = {text("a", "-", 9, 0), other}}, own(9));
+    return members ? ErrorCode::kSystem : members.error().code;
+  };
+  EXPECT_EQ(code_of("heddle1 a 4005 - 5 1"), ErrorCode::kSystem);
+  EXPECT_EQ(code_of("heddle1 a 4005 [fd00::1] 5 1"), ErrorCode::kSystem);
+  for (const char* const other :
+       {"", "heddle1 a 4005 -", "heddle1 a 4005 - 5 1 more", "heddle1 a 4005 - 5 1\n",
+        "heddle1 a 4005 - 5 -1", "heddle1 a 4005 - 0x5 1", "heddle1 a 0 - 5 1",
+        "heddle1 a 70000 - 5 1", "heddle1 a +4005 - 5 1", "heddle1 a 4005 - 5 4294967296",
+        "heddle1 a 4005 - 18446744073709551616 1", "heddle1  4005 - 5 1",
+        "heddle1 a 4005 host.invalid 5 1", "heddle1 a 4005 localhost 5 1",
+        "heddle1 a 4005 0.0.0.0 5 1", "heddle1 a 4005 [::] 5 1", "heddle1 a 4005 [fd00::1 5 1"}) {
+    EXPECT_EQ(code_of(other), ErrorCode::kVersion) << other;
+  }
+}
+
+TEST(Handles, foreign_text_is_cut_and_printable_in_errors) {
+  const auto members = members_of(
+      {.texts = {text("a", "-", 9, 0), "heddle1 \x1b[2J" + std::string(5000, 'x')}}, own(9));
+  ASSERT_FALSE(members);
+  const std::string message = members.error().message();
+  EXPECT_NE(message.find("'heddle1 ?[2Jxxx"), std::string::npos) << message;
+  EXPECT_NE(message.find("xxx...'"), std::string::npos) << message;
+  EXPECT_LT(message.size(), 600U);
+}
+
+TEST(Handles, members_at_one_address_are_refused) {
+  const auto error_of = [](const std::string& one, const std::string& other) {
+    const auto members = members_of({.texts = {text("a", "-", 9, 0), one, other}}, own(9));
+    return members ? "" : members.error().message();
+  };
+  EXPECT_EQ(error_of("heddle1 a 4005 10.0.0.1 5 1", "heddle1 a 4005 10.0.0.2 6 2"), "");
+  EXPECT_NE(error_of("heddle1 a 4005 10.0.0.1 5 1", "heddle1 a 4005 10.0.0.1 6 2")
+                .find("ranks 1 and 2 are both at 10.0.0.1:4005"),
+            std::string::npos);
+  EXPECT_NE(error_of("heddle1 a 4005 [fd00::1] 5 1", "heddle1 a 4005 fd00:0::1 6 2")
+                .find("ranks 1 and 2 are both at [fd00::1]:4005"),
+            std::string::npos);
+}
+
+TEST(Handles, the_own_one_is_of_the_own_endpoint) {
+  const auto members =
+      members_of({.texts = {text("a", "-", 9, 0)}}, {.number = 9, .rank = 0, .port = 4010});
+  ASSERT_FALSE(members);
+  EXPECT_NE(members.error().message().find("has the port 4009, its endpoint 4010"),
+            std::string::npos);
+}
+
 TEST(Handles, members_on_several_hosts_are_where_they_say) {
   const HandleList list = {.texts = {text("a", "10.0.0.1", 9, 0), text("b", "10.0.0.2", 5, 1)}};
-  const Members members = members_of(list, {.number = 5}).value();
+  const Members members = members_of(list, own(5)).value();
   EXPECT_NE(members.addresses[0].host, members.addresses[1].host);
 }
 
@@ -107,7 +159,8 @@ TEST(Handles, processes_form_a_communicator_and_another_in_its_place) {
   };
   std::vector<Process> processes(4);
   for (uint32_t each = 0; each < 4; ++each)
-    processes[each].own = {.number = 70 + each, .rank = each};
+    processes[each].own = {
+        .number = 70 + each, .rank = each, .port = processes[each].endpoint->address().port};
   const auto form = [&](uint64_t uuid, const std::vector<size_t>& members) {
     HandleList list = {.uuid = uuid, .ordered = false};
     for (const size_t each : members)

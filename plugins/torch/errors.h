@@ -12,6 +12,9 @@ namespace heddle::pytorch {
 inline constexpr const char* kLeft = "heddle: the process group has left, since this process ends";
 inline constexpr const char* kNoMembers =
     "heddle: the process group has no members yet: call reconfigure() with their handles";
+inline constexpr const char* kChanged =
+    "heddle: the process group got other members while this call was made: make it again, with "
+    "tensors for their number";
 inline constexpr const char* kForked =
     "heddle: the process group belongs to the parent of this process (make a new one after fork())";
 

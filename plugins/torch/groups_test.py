@@ -10,7 +10,7 @@ import sys
 import types
 import unittest
 
-FILE = pathlib.Path(__file__).resolve().parent / "heddle_torch" / "groups.py"
+FOLDER = pathlib.Path(__file__).resolve().parent / "heddle_torch"
 
 
 class Group:
@@ -65,6 +65,7 @@ def module_of_2():
                                  registered={}, STORE_BASED_BARRIER_PREFIX="barrier", _is_barrier_after_init=lambda: 0)
     c10d._update_default_pg = lambda group: setattr(c10d.GroupMember, "WORLD", group)
     c10d._unregister_process_group = lambda name: c10d.registered.pop(name)
+    c10d._register_process_group = lambda name, group: c10d.registered.update({name: group})
 
     def helper(group_size, group_rank, global_ranks_in_group, backend, store, group_name, timeout=None, pg_tag=None,
                group_desc=None):
@@ -72,7 +73,8 @@ def module_of_2():
         assert group_desc == "described" and timeout == 1800
         options = types.SimpleNamespace(store=store, group_rank=group_rank, group_size=group_size, timeout=timeout)
         made = Group(group_rank, group_size, Backend.plugins[backend](options, None))
-        put_2(c10d, made, group_name, backend, store, f"user:{pg_tag}" if pg_tag else f"ptd:{group_name}")
+        own_store = f"{store} of {group_name}"
+        put_2(c10d, made, group_name, backend, own_store, f"user:{pg_tag}" if pg_tag else f"ptd:{group_name}")
         c10d.made_of = global_ranks_in_group
         return made, store
 
@@ -92,26 +94,41 @@ def put_2(c10d, group, name, backend, store, tag):
     c10d.registered[name] = group
 
 
-def load(c10d, backend_class):
-    """groups.py, with these for torch's."""
+def load(c10d, backend_class, **backend_calls):
+    """groups.py and elastic.py, with these for torch's; `backend_calls` are those of the extension."""
     Backend.plugins.clear()
     dist = types.ModuleType("torch.distributed")
-    dist.distributed_c10d, dist.Backend = c10d, backend_class
+    dist.distributed_c10d, dist.Backend, dist.default_pg_timeout = c10d, backend_class, 1800
     torch = types.ModuleType("torch")
     torch.distributed, torch.device, torch.__version__ = dist, lambda name: f"device {name}", "9.9"
-    kept = {name: sys.modules.get(name) for name in ("torch", "torch.distributed")}
-    sys.modules.update({"torch": torch, "torch.distributed": dist})
+    package = types.ModuleType("heddle_under_test")
+    package._backend = types.SimpleNamespace(**backend_calls)
+    names = {"torch": torch, "torch.distributed": dist, "heddle_under_test": package}
+    kept = {name: sys.modules.get(name) for name in (*names, "heddle_under_test.groups", "heddle_under_test.elastic")}
+    sys.modules.update(names)
     try:
-        spec = importlib.util.spec_from_file_location("heddle_torch_groups", FILE)
-        groups = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(groups)
+        for name in ("groups", "elastic"):
+            spec = importlib.util.spec_from_file_location(f"heddle_under_test.{name}", FOLDER / f"{name}.py")
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[f"heddle_under_test.{name}"] = module
+            setattr(package, name, module)
+            spec.loader.exec_module(module)
     finally:
         for name, module in kept.items():
             if module is None:
-                del sys.modules[name]
+                sys.modules.pop(name, None)
             else:
                 sys.modules[name] = module
-    return groups
+    package.groups.elastic = package.elastic
+    return package.groups
+
+
+def tables_of(c10d):
+    """As they are now, the registry of names with them."""
+    world = c10d._world
+    tables = (world.pg_map, world.pg_names, world.pg_group_ranks, world.pg_backend_config, world.pg_to_tag)
+    return [dict(each) for each in tables], {tag: list(each) for tag, each in world.tags_to_pg.items()}, dict(
+        c10d.registered)
 
 
 class Groups(unittest.TestCase):
@@ -126,9 +143,9 @@ class Groups(unittest.TestCase):
         c10d.GroupMember.WORLD = default
         return c10d, groups, default, part
 
-    def job_of_2(self, kind="heddle"):
+    def job_of_2(self, kind="heddle", **backend_calls):
         c10d = module_of_2()
-        groups = load(c10d, Backend2)
+        groups = load(c10d, Backend2, **backend_calls)
         groups.register("heddle", lambda *_: groups.take_prepared())
         default, part = Group(2, 4, Group(2, 4)), Group(1, 3, Group(1, 3))
         put_2(c10d, default, "0", kind, "store", "ptd:0")
@@ -187,6 +204,51 @@ class Groups(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "other backends would be lost"):
             groups.tables.replace(default, Group(1, 3), [0, 2, 3])
         self.assertIn(default, c10d._world.pg_map)
+
+    def test_2_a_group_with_another_backend_is_refused_before_the_old_one_leaves(self):
+        called = []
+        calls = {name: lambda *words, name=name: called.append(name) for name in ("reconfigure", "grow")}
+        _, groups, _, part = self.job_of_2("cpu:heddle,cuda:nccl", **calls)
+        for change in (groups.elastic.reconfigure, lambda: groups.elastic.reconfigure(part),
+                       lambda: groups.elastic.grow("store")):
+            with self.assertRaisesRegex(RuntimeError, "other backends would be lost"):
+                change()
+        self.assertEqual(called, [])
+
+    def test_2_reconfigure_replaces_the_group(self):
+        left = Group(1, 3)
+        c10d, groups, default, _ = self.job_of_2(reconfigure=lambda backend, within: (left, [0, 2, 3]))
+        made = groups.elastic.reconfigure()
+        self.assertIs(groups.backend_of(None), left)
+        self.assertIs(c10d.GroupMember.WORLD, made)
+
+    def test_2_tables_are_as_they_were_where_no_group_is_made(self):
+        for fault, what in (("raises", "no memory"), ("forgets heddle", "without heddle's backend")):
+            c10d, groups, default, part = self.job_of_2()
+            before = tables_of(c10d)
+            good = c10d._new_process_group_helper
+
+            def helper(*words, timeout=None, pg_tag=None, group_desc=None, fault=fault, good=good, groups=groups):
+                if fault == "raises":
+                    raise RuntimeError("no memory")
+                wanted = groups.take_prepared()
+                groups.tables.prepared.append(Group(wanted.rank(), wanted.size()))
+                return good(*words, timeout=timeout, pg_tag=pg_tag, group_desc=group_desc)
+
+            c10d._new_process_group_helper = helper
+            for old in (default, part):
+                with self.assertRaisesRegex(RuntimeError, what):
+                    groups.tables.replace(old, Group(1, 3), [0, 1, 2])
+                self.assertEqual(tables_of(c10d), before)
+                self.assertIsNone(groups.take_prepared())
+                self.assertIs(c10d.GroupMember.WORLD, default)
+
+    def test_2_a_group_that_is_replaced_often_keeps_its_store(self):
+        c10d, groups, default, _ = self.job_of_2()
+        made = default
+        for _ in range(3):
+            made = groups.tables.replace(made, Group(2, 4), [0, 1, 2, 3])
+        self.assertEqual(c10d._world.pg_map[made], ("heddle", "store"))
 
     def test_what_torch_asks_for_comes_from_its_options(self):
         for module, backend_class, asked in ((module_of_1(), Backend1, ("store", 1, 2, 9)),

@@ -70,9 +70,7 @@ else()
     "${headers_python}" "${headers}" "${headers}/torch/csrc/api/include" "${headers_pybind}")
   target_compile_definitions(heddle_torch_headers PRIVATE TORCH_EXTENSION_NAME=_backend
                              TORCH_API_INCLUDE_EXTENSION_H)
-  # A function of ours that has the name of a virtual one, but not its parameters, is an error: it
-  # would never be called.
-  target_compile_options(heddle_torch_headers PRIVATE -O0 -g0 -Woverloaded-virtual)
+  target_compile_options(heddle_torch_headers PRIVATE -O0 -g0)
   target_precompile_headers(heddle_torch_headers PRIVATE c10d.h)
   target_link_libraries(heddle_torch_headers PRIVATE heddle_collectives heddle_revision
                         spdlog::spdlog tomlplusplus::tomlplusplus)

@@ -151,46 +151,72 @@ std::shared_ptr<Pairs> ProcessGroupHeddle::pairs() const {
   return pairs_;
 }
 
-std::shared_ptr<AnySource> ProcessGroupHeddle::any_source() const {
+// In a child of fork() it names nothing: the call is refused where it would need it.
+ProcessGroupHeddle::Seat ProcessGroupHeddle::own_seat() const {
   const OwnMutex::Lock lock = mutex_.enter();
-  TORCH_CHECK(lock, kForked);
-  return any_source_;
+  if (!lock)
+    return {.communicator = {}, .pairs = {}, .any_source = {}, .rank = rank_, .size = size_};
+  return {.communicator = communicator_,
+          .pairs = pairs_,
+          .any_source = any_source_,
+          .rank = rank_,
+          .size = size_};
+}
+
+ProcessGroupHeddle::Communicator ProcessGroupHeddle::communicator_of(const Seat& seat) const {
+  Communicator held = seat.communicator.lock();
+  if (!held) {
+    static_cast<void>(communicator());  // says why, unless there is another one
+    TORCH_CHECK(false, kChanged);
+  }
+  return held;
+}
+
+std::shared_ptr<Pairs> ProcessGroupHeddle::pairs_of(const Seat& seat) const {
+  std::shared_ptr<Pairs> held = seat.pairs.lock();
+  if (!held) {
+    static_cast<void>(pairs());
+    TORCH_CHECK(false, kChanged);
+  }
+  return held;
 }
 
 std::chrono::milliseconds ProcessGroupHeddle::patience(std::chrono::milliseconds asked) const {
   return asked.count() > 0 ? asked : timeout_.load();
 }
 
-uint32_t ProcessGroupHeddle::check_rank(int64_t rank, const char* call) const {
-  TORCH_CHECK(rank >= 0 && rank < size_, "heddle: cannot ", call, ": there is no rank ", rank,
-              " in this group of ", size_);
+uint32_t ProcessGroupHeddle::check_rank(const Seat& seat, int64_t rank, const char* call) {
+  TORCH_CHECK(rank >= 0 && rank < seat.size, "heddle: cannot ", call, ": there is no rank ", rank,
+              " in this group of ", seat.size);
   return static_cast<uint32_t>(rank);
 }
 
-WorkPtr ProcessGroupHeddle::start(Plan plan, std::chrono::milliseconds timeout) {
+WorkPtr ProcessGroupHeddle::start(const Seat& seat, Plan plan, std::chrono::milliseconds timeout) {
   ++calls_;
-  return HeddleWork::start(communicator(), rank_, std::move(plan), patience(timeout));
+  return HeddleWork::start(communicator_of(seat), seat.rank, std::move(plan), patience(timeout));
 }
 
 // --- calls on whole tensors ---
 
 WorkPtr ProcessGroupHeddle::broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) {
+  const Seat seat = own_seat();
   check_one(tensors, "broadcast");
-  const uint32_t root = check_rank(opts.rootRank, "broadcast");
+  const uint32_t root = check_rank(seat, opts.rootRank, "broadcast");
   Plan plan = {.type = c10d::OpType::BROADCAST, .title = "heddle:broadcast"};
-  const bool sends = root == static_cast<uint32_t>(rank_);
+  const bool sends = root == static_cast<uint32_t>(seat.rank);
   plan.buffers.push_back(sends ? Buffer::of_input(tensors) : Buffer::of_output(tensors));
   Call call =
       call_of(Collective::kBroadcast, plan.buffers[0], elements_of(tensors[0].scalar_type()));
   call.root = root;
   plan.calls.push_back(call);
   plan.results = plan.inputs = tensors;
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 // All begin together, each where it lies.
 WorkPtr ProcessGroupHeddle::reduce_each(Plan plan, const Tensors& tensors,
                                         const c10d::AllreduceOptions& opts) {
+  const Seat seat = own_seat();
   for (const at::Tensor& tensor : tensors) {
     check_tensor(tensor, "allreduce");
     const Reduction reduction = reduction_of(tensor.scalar_type(), opts.reduceOp);
@@ -200,7 +226,7 @@ WorkPtr ProcessGroupHeddle::reduce_each(Plan plan, const Tensors& tensors,
     plan.calls.push_back(call);
   }
   plan.results = plan.inputs = tensors;
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
@@ -225,11 +251,12 @@ WorkPtr ProcessGroupHeddle::allreduce_coalesced(Tensors& tensors,
 }
 
 WorkPtr ProcessGroupHeddle::reduce(Tensors& tensors, const c10d::ReduceOptions& opts) {
+  const Seat seat = own_seat();
   check_one(tensors, "reduce");
-  const uint32_t root = check_rank(opts.rootRank, "reduce");
+  const uint32_t root = check_rank(seat, opts.rootRank, "reduce");
   const Reduction reduction = reduction_of(tensors[0].scalar_type(), opts.reduceOp);
   Plan plan = {.type = c10d::OpType::REDUCE, .title = "heddle:reduce"};
-  const bool receives = root == static_cast<uint32_t>(rank_);
+  const bool receives = root == static_cast<uint32_t>(seat.rank);
   plan.buffers.push_back(receives ? Buffer::of_both(tensors) : Buffer::of_input(tensors));
   Call call = call_of(Collective::kReduce, plan.buffers[0], reduction.elements);
   call.op = reduction.op;
@@ -237,13 +264,14 @@ WorkPtr ProcessGroupHeddle::reduce(Tensors& tensors, const c10d::ReduceOptions& 
   if (!receives) call.output = nullptr;
   plan.calls.push_back(call);
   plan.results = plan.inputs = tensors;
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::barrier(const c10d::BarrierOptions& opts) {
+  const Seat seat = own_seat();
   Plan plan = {.type = c10d::OpType::BARRIER, .title = "heddle:barrier"};
   plan.calls.push_back({.collective = Collective::kBarrier});
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 }  // namespace heddle::pytorch

@@ -13,6 +13,7 @@
 #include "base/own_mutex.h"
 #include "collectives/driven_endpoint.h"
 #include "collectives/growth.h"
+#include "collectives/handles.h"
 #include "collectives/shared_communicator.h"
 #include "plugins/torch/any_source.h"
 #include "plugins/torch/c10d.h"
@@ -60,10 +61,13 @@ class ProcessGroupHeddle final : public BackendBase {
   static c10::intrusive_ptr<ProcessGroupHeddle> join(const c10::intrusive_ptr<c10d::Store>& store,
                                                      const collectives::JoinOptions& options,
                                                      std::chrono::milliseconds timeout);
-  // Ends all calls, here and on all other ranks.
+  // Ends all calls, here and on all other ranks. A group that has left or has no members has none:
+  // torch aborts all groups that there are.
   void abort();
-  // Why it has failed; empty: it works.
+  // Why it has failed; empty: it works, has left or has no members.
   std::string error() const;
+  // Throws where leave() was called.
+  void check_present() const { static_cast<void>(endpoint()); }
   // Which other ranks' endpoints answer within `timeout`; they need not call anything for it.
   PeersThatAnswer peers_that_answer(Nanos timeout);
   uint64_t number() const;
@@ -76,7 +80,7 @@ class ProcessGroupHeddle final : public BackendBase {
   void shutdown();
   ErrorType getError();
   // Of calls that are made from now on and name none of their own.
-  void setTimeout(std::chrono::milliseconds timeout) { timeout_ = timeout; }
+  void setTimeout(std::chrono::milliseconds timeout);
   BackendOptions getBackendOptions();
   bool supportsSplitting() const { return true; }
   // The group of these ranks, which all call it, with a store that no other group uses; null where
@@ -85,7 +89,8 @@ class ProcessGroupHeddle final : public BackendBase {
                                         const std::vector<int>& ranks,
                                         const BackendOptions& options);
   bool supportsShrinking() const { return true; }
-  // The group without these ranks, which takes the place of this one. Those that are left call it.
+  // The group without these ranks, which takes the place of this one. Those that are left call it,
+  // all of them: throws where others have come. This one has left then, and there is none.
   c10::intrusive_ptr<BackendBase> shrink(const std::vector<int64_t>& excluded, int flags,
                                          const BackendOptions& options);
 #ifdef C10D_BACKEND_HAS_RECONFIGURE  // a macro of torch
@@ -138,6 +143,20 @@ class ProcessGroupHeddle final : public BackendBase {
  private:
   using Communicator = std::shared_ptr<collectives::SharedCommunicator>;
 
+  // What a call is made for, as it begins: its tensors are checked against this size, and posted on
+  // no other communicator, whatever becomes of the group between.
+  struct Seat {
+    std::weak_ptr<collectives::SharedCommunicator> communicator;
+    std::weak_ptr<Pairs> pairs;
+    std::shared_ptr<AnySource> any_source;
+    int rank = 0;
+    int size = 0;
+  };
+  Seat own_seat() const;
+  // Throw where the group has left it, or has got another.
+  Communicator communicator_of(const Seat& seat) const;
+  std::shared_ptr<Pairs> pairs_of(const Seat& seat) const;
+
   // A block of `input` for each rank becomes one of `output`; see process_group_blocks.cc.
   struct Blocks {
     collectives::Collective collective;
@@ -155,17 +174,17 @@ class ProcessGroupHeddle final : public BackendBase {
   std::shared_ptr<collectives::DrivenEndpoint> endpoint() const;
   Changed change_to(collectives::SharedCommunicator::Shrunk shrunk);
   std::shared_ptr<Pairs> pairs() const;
-  std::shared_ptr<AnySource> any_source() const;
   // Those of its communicator end, with an error, and it has these members.
   void take(const collectives::Members& members);
-  WorkPtr start(Plan plan, std::chrono::milliseconds timeout);
+  collectives::OwnHandle own_handle(const collectives::DrivenEndpoint& endpoint) const;
+  WorkPtr start(const Seat& seat, Plan plan, std::chrono::milliseconds timeout);
   WorkPtr reduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts);
   WorkPtr reduce_each(Plan plan, const Tensors& tensors, const c10d::AllreduceOptions& opts);
   WorkPtr message(Tensors& tensors, int peer, int tag, bool sends);
-  WorkPtr receive_any(Plan plan, std::optional<uint32_t> source, int tag);
-  void wait_for_all(std::chrono::milliseconds timeout, bool name_all);
-  void notify_all();
-  uint32_t check_rank(int64_t rank, const char* call) const;
+  WorkPtr receive_any(const Seat& seat, Plan plan, std::optional<uint32_t> source, int tag);
+  void wait_for_all(const Seat& seat, std::chrono::milliseconds timeout, bool name_all);
+  void notify_all(const Seat& seat);
+  static uint32_t check_rank(const Seat& seat, int64_t rank, const char* call);
   std::chrono::milliseconds patience(std::chrono::milliseconds asked) const;
 
   mutable OwnMutex mutex_;
@@ -174,7 +193,8 @@ class ProcessGroupHeddle final : public BackendBase {
   std::shared_ptr<Pairs> pairs_;                           // under mutex_
   std::shared_ptr<AnySource> any_source_;                  // under mutex_
   const uint64_t number_;    // of this process in this group's handles
-  std::set<int64_t> uuids_;  // that it was reconfigured by
+  OwnMutex change_mutex_;    // one reconfigure() by handles at a time
+  std::set<int64_t> uuids_;  // that it was reconfigured by; under change_mutex_
   std::atomic<std::chrono::milliseconds> timeout_;
   std::atomic<uint64_t> calls_ = 0;
 };

@@ -98,31 +98,34 @@ Plan ProcessGroupHeddle::plan_of(const Blocks& blocks, const Elements& elements)
 
 WorkPtr ProcessGroupHeddle::allgather(std::vector<Tensors>& outputs, Tensors& inputs,
                                       const c10d::AllgatherOptions& opts) {
+  const Seat seat = own_seat();
   check_one_list(inputs, outputs, "allgather");
   check_tensor(inputs[0], "allgather");
-  check_list(outputs[0], inputs[0], size_, "allgather");
+  check_list(outputs[0], inputs[0], seat.size, "allgather");
   Plan plan = plan_of({Collective::kAllGather, inputs, outputs[0], numel_of(inputs[0])},
                       elements_of(inputs[0].scalar_type()));
   plan.type = c10d::OpType::ALLGATHER;
   plan.title = "heddle:all_gather";
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::_allgather_base(at::Tensor& output, at::Tensor& input,
                                             const c10d::AllgatherOptions& opts) {
-  check_whole(output, input, size_, "allgather");
+  const Seat seat = own_seat();
+  check_whole(output, input, seat.size, "allgather");
   Plan plan = plan_of({Collective::kAllGather, {input}, {output}, numel_of(input)},
                       elements_of(input.scalar_type()));
   plan.type = c10d::OpType::_ALLGATHER_BASE;
   plan.title = "heddle:_all_gather_base";
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 // output_lists[rank][i] becomes inputs[i] of that rank.
 WorkPtr ProcessGroupHeddle::allgather_coalesced(std::vector<Tensors>& output_lists, Tensors& inputs,
                                                 const c10d::AllgatherOptions& opts) {
-  TORCH_CHECK(output_lists.size() == static_cast<size_t>(size_),
-              "heddle: cannot allgather: ", output_lists.size(), " output lists for ", size_,
+  const Seat seat = own_seat();
+  TORCH_CHECK(output_lists.size() == static_cast<size_t>(seat.size),
+              "heddle: cannot allgather: ", output_lists.size(), " output lists for ", seat.size,
               " ranks: give one for each");
   Plan plan = {.type = c10d::OpType::ALLGATHER_COALESCED, .title = "heddle:all_gather"};
   plan.inputs = inputs;
@@ -134,7 +137,7 @@ WorkPtr ProcessGroupHeddle::allgather_coalesced(std::vector<Tensors>& output_lis
                   list.size(), " tensors, the input ", inputs.size());
       outputs.push_back(list[i]);
     }
-    check_list(outputs, inputs[i], size_, "allgather");
+    check_list(outputs, inputs[i], seat.size, "allgather");
     Plan one = plan_of({Collective::kAllGather, {inputs[i]}, outputs, numel_of(inputs[i])},
                        elements_of(inputs[i].scalar_type()));
     append(plan, std::move(one));
@@ -142,32 +145,34 @@ WorkPtr ProcessGroupHeddle::allgather_coalesced(std::vector<Tensors>& output_lis
   for (const Tensors& list : output_lists) {
     plan.results.insert(plan.results.end(), list.begin(), list.end());
   }
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::allgather_into_tensor_coalesced(Tensors& outputs, Tensors& inputs,
                                                             const c10d::AllgatherOptions& opts) {
+  const Seat seat = own_seat();
   check_as_many(outputs, inputs, "allgather");
   Plan plan = {.type = c10d::OpType::ALLGATHER_COALESCED, .title = "heddle:all_gather"};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    check_whole(outputs[i], inputs[i], size_, "allgather");
+    check_whole(outputs[i], inputs[i], seat.size, "allgather");
     append(plan, plan_of({Collective::kAllGather, {inputs[i]}, {outputs[i]}, numel_of(inputs[i])},
                          elements_of(inputs[i].scalar_type())));
   }
   plan.inputs = inputs;
   plan.results = outputs;
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::gather(std::vector<Tensors>& outputs, Tensors& inputs,
                                    const c10d::GatherOptions& opts) {
-  const uint32_t root = check_rank(opts.rootRank, "gather");
+  const Seat seat = own_seat();
+  const uint32_t root = check_rank(seat, opts.rootRank, "gather");
   TORCH_CHECK(inputs.size() == 1, "heddle: cannot gather several tensors at once");
   check_tensor(inputs[0], "gather");
   Tensors output;
-  if (root == static_cast<uint32_t>(rank_)) {
+  if (root == static_cast<uint32_t>(seat.rank)) {
     check_one_list(inputs, outputs, "gather");
-    check_list(outputs[0], inputs[0], size_, "gather");
+    check_list(outputs[0], inputs[0], seat.size, "gather");
     output = outputs[0];
   } else {
     TORCH_CHECK(outputs.empty(), "heddle: cannot gather: only the root has outputs");
@@ -176,18 +181,19 @@ WorkPtr ProcessGroupHeddle::gather(std::vector<Tensors>& outputs, Tensors& input
                       elements_of(inputs[0].scalar_type()));
   plan.type = c10d::OpType::GATHER;
   plan.title = "heddle:gather";
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                                     const c10d::ScatterOptions& opts) {
-  const uint32_t root = check_rank(opts.rootRank, "scatter");
+  const Seat seat = own_seat();
+  const uint32_t root = check_rank(seat, opts.rootRank, "scatter");
   TORCH_CHECK(outputs.size() == 1, "heddle: cannot scatter several tensors at once");
   check_tensor(outputs[0], "scatter");
   Tensors input;
-  if (root == static_cast<uint32_t>(rank_)) {
+  if (root == static_cast<uint32_t>(seat.rank)) {
     check_one_list(outputs, inputs, "scatter");
-    check_list(inputs[0], outputs[0], size_, "scatter");
+    check_list(inputs[0], outputs[0], seat.size, "scatter");
     input = inputs[0];
   } else {
     TORCH_CHECK(inputs.empty(), "heddle: cannot scatter: only the root has inputs");
@@ -196,41 +202,44 @@ WorkPtr ProcessGroupHeddle::scatter(Tensors& outputs, std::vector<Tensors>& inpu
                       elements_of(outputs[0].scalar_type()));
   plan.type = c10d::OpType::SCATTER;
   plan.title = "heddle:scatter";
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::reduce_scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                                            const c10d::ReduceScatterOptions& opts) {
+  const Seat seat = own_seat();
   check_one_list(outputs, inputs, "reduce_scatter");
   check_tensor(outputs[0], "reduce_scatter");
-  check_list(inputs[0], outputs[0], size_, "reduce_scatter");
+  check_list(inputs[0], outputs[0], seat.size, "reduce_scatter");
   const Reduction reduction = reduction_of(outputs[0].scalar_type(), opts.reduceOp);
   Plan plan = plan_of({Collective::kReduceScatter, inputs[0], outputs, numel_of(outputs[0])},
                       reduction.elements);
   plan.type = c10d::OpType::REDUCE_SCATTER;
   plan.title = "heddle:reduce_scatter";
   plan.calls[0].op = reduction.op;
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::_reduce_scatter_base(at::Tensor& output, at::Tensor& input,
                                                  const c10d::ReduceScatterOptions& opts) {
-  check_whole(input, output, size_, "reduce_scatter");
+  const Seat seat = own_seat();
+  check_whole(input, output, seat.size, "reduce_scatter");
   const Reduction reduction = reduction_of(output.scalar_type(), opts.reduceOp);
   Plan plan = plan_of({Collective::kReduceScatter, {input}, {output}, numel_of(output)},
                       reduction.elements);
   plan.type = c10d::OpType::_REDUCE_SCATTER_BASE;
   plan.title = "heddle:_reduce_scatter_base";
   plan.calls[0].op = reduction.op;
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::reduce_scatter_tensor_coalesced(
     Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& opts) {
+  const Seat seat = own_seat();
   check_as_many(outputs, inputs, "reduce_scatter");
   Plan plan = {.type = c10d::OpType::_REDUCE_SCATTER_BASE, .title = "heddle:reduce_scatter"};
   for (size_t i = 0; i < inputs.size(); ++i) {
-    check_whole(inputs[i], outputs[i], size_, "reduce_scatter");
+    check_whole(inputs[i], outputs[i], seat.size, "reduce_scatter");
     const Reduction reduction = reduction_of(outputs[i].scalar_type(), opts.reduceOp);
     Plan one =
         plan_of({Collective::kReduceScatter, {inputs[i]}, {outputs[i]}, numel_of(outputs[i])},
@@ -240,7 +249,7 @@ WorkPtr ProcessGroupHeddle::reduce_scatter_tensor_coalesced(
   }
   plan.inputs = inputs;
   plan.results = outputs;
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 Call ProcessGroupHeddle::exchange_of(const Buffer& output, const Buffer& input,
@@ -268,26 +277,28 @@ WorkPtr ProcessGroupHeddle::alltoall_base(at::Tensor& output, at::Tensor& input,
                                           std::vector<int64_t>& output_splits,
                                           std::vector<int64_t>& input_splits,
                                           const c10d::AllToAllOptions& opts) {
+  const Seat seat = own_seat();
   check_tensor(output, "alltoall");
   check_tensor(input, "alltoall");
   TORCH_CHECK(output.scalar_type() == input.scalar_type(), "heddle: cannot alltoall ",
               input.scalar_type(), " into ", output.scalar_type());
-  const std::vector<uint64_t> to = split_counts(input, input_splits, size_, "input");
-  const std::vector<uint64_t> from = split_counts(output, output_splits, size_, "output");
+  const std::vector<uint64_t> to = split_counts(input, input_splits, seat.size, "input");
+  const std::vector<uint64_t> from = split_counts(output, output_splits, seat.size, "output");
   Plan plan = {.type = c10d::OpType::ALLTOALL_BASE, .title = "heddle:all_to_all"};
   plan.buffers.push_back(Buffer::of_input({input}));
   plan.buffers.push_back(Buffer::of_output({output}));
   plan.calls.push_back(exchange_of(plan.buffers[1], plan.buffers[0], from, to));
   plan.inputs = {input};
   plan.results = {output};
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 WorkPtr ProcessGroupHeddle::alltoall(Tensors& outputs, Tensors& inputs,
                                      const c10d::AllToAllOptions& opts) {
-  const auto ranks = static_cast<size_t>(size_);
+  const Seat seat = own_seat();
+  const auto ranks = static_cast<size_t>(seat.size);
   TORCH_CHECK(outputs.size() == ranks && inputs.size() == ranks, "heddle: cannot alltoall ",
-              inputs.size(), " tensors into ", outputs.size(), ": this group has ", size_,
+              inputs.size(), " tensors into ", outputs.size(), ": this group has ", seat.size,
               " ranks, give one for each");
   std::vector<uint64_t> to;
   std::vector<uint64_t> from;
@@ -306,7 +317,7 @@ WorkPtr ProcessGroupHeddle::alltoall(Tensors& outputs, Tensors& inputs,
   plan.calls.push_back(exchange_of(plan.buffers[1], plan.buffers[0], from, to));
   plan.inputs = inputs;
   plan.results = outputs;
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 }  // namespace heddle::pytorch

@@ -43,16 +43,18 @@ ProcessGroupHeddle::Changed ProcessGroupHeddle::change_to(SharedCommunicator::Sh
 }
 
 ProcessGroupHeddle::Changed ProcessGroupHeddle::reconfigure(Nanos join_within) {
-  pairs()->abort();
-  return change_to(value_or_throw(communicator()->shrink({.join_within = join_within})));
+  const Seat seat = own_seat();
+  pairs_of(seat)->abort();
+  return change_to(value_or_throw(communicator_of(seat)->shrink({.join_within = join_within})));
 }
 
 std::optional<ProcessGroupHeddle::Changed> ProcessGroupHeddle::grow(
     const c10::intrusive_ptr<c10d::Store>& store, Nanos find_within) {
+  const Seat seat = own_seat();
   std::optional<SharedCommunicator::Shrunk> grown = value_or_throw(collectives::grow(
-      *communicator(), *endpoint(), key_store(store), {.find_within = find_within}));
+      *communicator_of(seat), *endpoint(), key_store(store), {.find_within = find_within}));
   if (!grown) return std::nullopt;
-  pairs()->abort();
+  pairs_of(seat)->abort();
   return change_to(*std::move(grown));
 }
 
@@ -69,12 +71,14 @@ c10::intrusive_ptr<ProcessGroupHeddle> ProcessGroupHeddle::join(
 }
 
 void ProcessGroupHeddle::abort() {
-  pairs()->abort();
-  communicator()->revoke();
+  const Seat seat = own_seat();
+  if (const auto pairs = seat.pairs.lock()) pairs->abort();
+  if (const Communicator communicator = seat.communicator.lock()) communicator->revoke();
 }
 
 std::string ProcessGroupHeddle::error() const {
-  const std::optional<Error> failed = communicator()->failure();
+  const Communicator communicator = own_seat().communicator.lock();
+  const std::optional<Error> failed = communicator ? communicator->failure() : std::nullopt;
   return failed ? text_of(*failed) : "";
 }
 
@@ -104,7 +108,10 @@ c10::intrusive_ptr<BackendBase> join_group(const c10::intrusive_ptr<c10d::Store>
       calls);
 }
 
-void abort_group(const c10::intrusive_ptr<BackendBase>& group) { heddle_of(group).abort(); }
+void abort_group(const c10::intrusive_ptr<BackendBase>& group) {
+  heddle_of(group).check_present();
+  heddle_of(group).abort();
+}
 
 PeersThatAnswer peers_that_answer(const c10::intrusive_ptr<BackendBase>& group,
                                   double timeout_seconds) {
@@ -116,6 +123,7 @@ uint64_t communicator_of_group(const c10::intrusive_ptr<BackendBase>& group) {
 }
 
 std::string error_of_group(const c10::intrusive_ptr<BackendBase>& group) {
+  heddle_of(group).check_present();
   return heddle_of(group).error();
 }
 

@@ -41,9 +41,10 @@ uint64_t bytes_of(const Call& call) { return call.count * collectives::size_of(c
 // A message follows its announcement; see any_source.h.
 WorkPtr ProcessGroupHeddle::message(Tensors& tensors, int peer, int tag, bool sends) {
   const char* const name = sends ? "send" : "recv";
+  const Seat seat = own_seat();
   check_message(tensors, tag, name);
-  const uint32_t other = check_rank(peer, name);
-  const auto all = pairs();
+  const uint32_t other = check_rank(seat, peer, name);
+  const auto all = pairs_of(seat);
   Plan plan = {.type = sends ? c10d::OpType::SEND : c10d::OpType::RECV,
                .title = sends ? "heddle:send" : "heddle:recv"};
   plan.source = sends ? -1 : peer;
@@ -58,13 +59,13 @@ WorkPtr ProcessGroupHeddle::message(Tensors& tensors, int peer, int tag, bool se
     plan.buffers.push_back(Buffer::of_both({announced}));
     plan.calls = {announcement_call(sends, call.root, plan.buffers[1].data()), call};
     const auto pair = value_or_throw(all->with(other, tag), plan.about);
-    work = HeddleWork::start(pair, rank_, std::move(plan), timeout_);
+    work = HeddleWork::start(pair, seat.rank, std::move(plan), timeout_);
   };
   if (sends) {
     post();
-  } else if (!any_source()->post_directly(other, tag, post)) {
+  } else if (!seat.any_source->post_directly(other, tag, post)) {
     plan.calls = {call};
-    return receive_any(std::move(plan), other, tag);
+    return receive_any(seat, std::move(plan), other, tag);
   }
   return work;
 }
@@ -78,26 +79,28 @@ WorkPtr ProcessGroupHeddle::recv(Tensors& tensors, int from, int tag) {
 }
 
 WorkPtr ProcessGroupHeddle::recvAnysource(Tensors& tensors, int tag) {
+  const Seat seat = own_seat();
   check_message(tensors, tag, "recv");
   Plan plan = {.type = c10d::OpType::RECVANYSOURCE, .title = "heddle:recvAnySource"};
   plan.about = "recv from any rank with tag " + std::to_string(tag) + ": ";
   plan.buffers.push_back(Buffer::of_output(tensors));
   plan.calls = {call_of(plan.buffers[0], false, 0)};
   plan.results = plan.inputs = tensors;
-  return receive_any(std::move(plan), std::nullopt, tag);
+  return receive_any(seat, std::move(plan), std::nullopt, tag);
 }
 
-WorkPtr ProcessGroupHeddle::receive_any(Plan plan, std::optional<uint32_t> source, int tag) {
-  static_cast<void>(pairs());  // throws where the group has left
+WorkPtr ProcessGroupHeddle::receive_any(const Seat& seat, Plan plan, std::optional<uint32_t> source,
+                                        int tag) {
+  static_cast<void>(pairs_of(seat));  // throws where the group has left
   AnySource::Request request = {.tag = tag, .source = source, .bytes = bytes_of(plan.calls[0])};
-  auto work = HeddleWork::prepare_receive(rank_, std::move(plan), timeout_);
+  auto work = HeddleWork::prepare_receive(seat.rank, std::move(plan), timeout_);
   request.begin = [work, tag](uint32_t from, Pairs& all) {
     const auto pair = all.with(from, tag);
     if (!pair) return work->refuse(pair.error());
     HeddleWork::receive_from(work, *pair, from, all.rank_of(from));
   };
   request.refuse = [work](const Error& error) { work->refuse(error); };
-  const std::shared_ptr<AnySource> held = any_source();
+  const std::shared_ptr<AnySource> held = seat.any_source;
   const uint64_t number = held->receive(std::move(request));
   // Raw, since the work holds it.
   work->set_give_up([held, raw = work.get(), tag, number, limit = timeout_.load()] {

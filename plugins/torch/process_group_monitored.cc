@@ -81,17 +81,17 @@ Missing missing_of(const std::vector<Result<PendingCall>>& notices, Milliseconds
 
 }  // namespace
 
-void ProcessGroupHeddle::wait_for_all(Milliseconds timeout, bool name_all) {
-  std::vector<uint8_t> bytes(static_cast<size_t>(size_));
+void ProcessGroupHeddle::wait_for_all(const Seat& seat, Milliseconds timeout, bool name_all) {
+  std::vector<uint8_t> bytes(static_cast<size_t>(seat.size));
   std::vector<Result<PendingCall>> notices;  // not posted: of ranks that were lost before
-  const auto all = pairs();
-  for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
+  const auto all = pairs_of(seat);
+  for (uint32_t rank = 1; rank < static_cast<uint32_t>(seat.size); ++rank) {
     const auto pair = all->with(rank, kMonitorTag);
     notices.push_back(pair ? (*pair)->post(byte_call(Collective::kReceive, 1, bytes[rank]))
                            : Result<PendingCall>(fail(pair.error())));
   }
   const Missing missing = missing_of(notices, timeout, name_all);
-  if (missing.empty()) return notify_all();
+  if (missing.empty()) return notify_all(seat);
   std::string why = "[Rank 0]: ";
   if (timeout.count() == 0) {
     why += "Rank 0 timed out in monitoredBarrier after 0 ms, waiting for rank " + ranks_of(missing);
@@ -105,15 +105,15 @@ void ProcessGroupHeddle::wait_for_all(Milliseconds timeout, bool name_all) {
   for (const Result<PendingCall>& notice : notices) {
     if (notice) static_cast<void>(notice->wait());
   }
-  communicator()->abort(ErrorCode::kTimeout, why);
+  communicator_of(seat)->abort(ErrorCode::kTimeout, why);
   throw std::runtime_error("heddle: " + why);
 }
 
-void ProcessGroupHeddle::notify_all() {
+void ProcessGroupHeddle::notify_all(const Seat& seat) {
   uint8_t byte = 1;
   std::vector<PendingCall> calls;
-  for (uint32_t rank = 1; rank < static_cast<uint32_t>(size_); ++rank) {
-    const auto pair = checked(pairs()->with(rank, kMonitorTag));
+  for (uint32_t rank = 1; rank < static_cast<uint32_t>(seat.size); ++rank) {
+    const auto pair = checked(pairs_of(seat)->with(rank, kMonitorTag));
     calls.push_back(checked(pair->post(byte_call(Collective::kSend, 1, byte))));
   }
   for (const PendingCall& call : calls) {
@@ -125,9 +125,10 @@ void ProcessGroupHeddle::notify_all() {
 void ProcessGroupHeddle::monitoredBarrier(const c10d::BarrierOptions& opts, bool wait_all_ranks) {
   // 0 is a time that is over, unlike in other calls.
   const Milliseconds timeout = opts.timeout == c10d::kUnsetTimeout ? timeout_.load() : opts.timeout;
-  if (rank_ == 0) return wait_for_all(timeout, wait_all_ranks);
+  const Seat seat = own_seat();
+  if (seat.rank == 0) return wait_for_all(seat, timeout, wait_all_ranks);
   uint8_t byte = 1;
-  const auto pair = checked(pairs()->with(0, kMonitorTag));
+  const auto pair = checked(pairs_of(seat)->with(0, kMonitorTag));
   // As with Gloo, rank 0's time begins when it comes. It names the missing ranks, so its ends
   // first.
   const Milliseconds longer = std::max(timeout, timeout_.load());
@@ -136,8 +137,8 @@ void ProcessGroupHeddle::monitoredBarrier(const c10d::BarrierOptions& opts, bool
     const auto call = checked(pair->post(byte_call(each, 0, byte), options));
     const Result<void> ended = call.wait();
     if (ended) continue;
-    const std::optional<Error> failed = communicator()->failure();
-    throw std::runtime_error("heddle: Rank " + std::to_string(rank_) +
+    const std::optional<Error> failed = communicator_of(seat)->failure();
+    throw std::runtime_error("heddle: Rank " + std::to_string(seat.rank) +
                              " successfully reached monitoredBarrier, but received errors while "
                              "waiting for send/recv from rank 0: " +
                              text_of(failed ? *failed : ended.error()));

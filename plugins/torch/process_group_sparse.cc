@@ -60,30 +60,31 @@ void check_sparse(const at::Tensor& tensor, const c10d::ReduceOp& op) {
 }  // namespace
 
 WorkPtr ProcessGroupHeddle::reduce_sparse(at::Tensor& tensor, const c10d::AllreduceOptions& opts) {
+  const Seat seat = own_seat();  // of both calls: their memory has its size
   check_sparse(tensor, opts.reduceOp);
   const at::NoGradGuard no_grad;
   const at::Tensor mine = tensor.coalesce();
   at::Tensor header = header_of(mine);
-  at::Tensor headers = at::empty({size_, header.numel()}, at::kLong);
+  at::Tensor headers = at::empty({seat.size, header.numel()}, at::kLong);
   Plan counts = plan_of({.collective = collectives::Collective::kAllGather,
                          .input = {header},
                          .output = {headers},
                          .block = static_cast<uint64_t>(header.numel())},
                         elements_of(at::kLong));
   counts.title = nullptr;  // no call of the user's
-  start(std::move(counts), opts.timeout)->wait();
+  start(seat, std::move(counts), opts.timeout)->wait();
 
   std::vector<int64_t> elements;
-  for (int64_t rank = 0; rank < size_; ++rank) {
+  for (int64_t rank = 0; rank < seat.size; ++rank) {
     TORCH_CHECK(headers[rank].slice(0, 1).equal(header.slice(0, 1)),
                 "heddle: cannot allreduce sparse tensors: that of rank ", rank,
                 " has other sizes or another number of sparse dimensions than that of rank ",
-                rank_);
+                seat.rank);
     elements.push_back(headers[rank][0].item<int64_t>());
   }
   const int64_t most = *std::max_element(elements.begin(), elements.end());
-  const Gathered indices(mine.indices(), 1, most, size_);
-  const Gathered values(mine.values(), 0, most, size_);
+  const Gathered indices(mine.indices(), 1, most, seat.size);
+  const Gathered values(mine.values(), 0, most, seat.size);
   Plan plan;
   for (const Gathered& each : {indices, values}) {
     Plan one = plan_of({.collective = collectives::Collective::kAllGather,
@@ -103,7 +104,7 @@ WorkPtr ProcessGroupHeddle::reduce_sparse(at::Tensor& tensor, const c10d::Allred
         at::sparse_coo_tensor(indices.joined(elements), values.joined(elements), tensor.sizes())
             .coalesce());
   };
-  return start(std::move(plan), opts.timeout);
+  return start(seat, std::move(plan), opts.timeout);
 }
 
 }  // namespace heddle::pytorch

@@ -48,6 +48,7 @@ def reconfigure(group=None, join_within=5.0):
     wrapped again. Raises RuntimeError where the others went on without this rank, or where those
     that came are not more than half of the group, or half of it with rank 0.
     """
+    tables.check_replaceable(own_or_default(group))  # before the old one has left
     backend, former = _backend.reconfigure(backend_of(group), join_within)
     new = tables.replace(own_or_default(group), backend, former)
     if new is tables.default():
@@ -65,6 +66,7 @@ def grow(store=None, find_within=5.0):
     As after reconfigure(), ranks may be numbered anew, and modules are wrapped again.
     """
     store = store or _store_of_run()
+    tables.check_replaceable(tables.default())
     backend, former = _backend.grow(backend_of(None), store, find_within)
     if not former:  # the same group
         return False

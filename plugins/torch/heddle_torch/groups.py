@@ -33,6 +33,9 @@ class _Tables1:
         """Torch waits until all ranks have counted in the store, which is this one's alone."""
         store.add(f"{c10d.STORE_BASED_BARRIER_PREFIX}:{c10d._group_count}", size - 1)
 
+    def check_replaceable(self, group):
+        """Raises RuntimeError for a group that replace() refuses: asked before the group is of no more use."""
+
     def replace(self, old, backend, former):
         """Puts a group of `backend` in the place of `old`, and returns it; `former` are the ranks that its first ranks
         had there."""
@@ -71,42 +74,72 @@ class _Tables2:
             key = f"{c10d.STORE_BASED_BARRIER_PREFIX}:{c10d._world.group_count - 1}"
             dist.PrefixStore("default_pg", store).add(key, size - 1)
 
-    def replace(self, old, backend, former):
-        world = c10d._world
-        kind, store = world.pg_map[old]
+    def check_replaceable(self, group):
+        kind = c10d._world.pg_map[group][0]
         if {each.split(":")[-1] for each in str(kind).split(",")} != {"heddle"}:
             raise RuntimeError(f"heddle_torch: cannot replace a group of '{kind}': its other backends would be lost; "
                                "make it of heddle alone")
+
+    def replace(self, old, backend, former):
+        self.check_replaceable(old)
+        world = c10d._world
+        kind, store = world.pg_map[old]
         name = world.pg_names[old]
         global_of = {rank: each for each, rank in world.pg_group_ranks[old].items()}
         is_default = old is c10d.GroupMember.WORLD
         tag = world.pg_to_tag.get(old) or ""
-        self._forget(old, name)
         ranks = [] if is_default else [global_of[was] for was in former]
         options = {"timeout": c10d.default_pg_timeout, "group_desc": getattr(old, "group_desc", None),
                    "pg_tag": tag[len("user:"):] if tag.startswith("user:") else None}
         known = inspect.signature(c10d._new_process_group_helper).parameters
+        options = {key: each for key, each in options.items() if key in known}
+        kept = self._forget(old, name)
         self.prepared.append(backend)
         try:
             made, _ = c10d._new_process_group_helper(backend.size(), backend.rank(), ranks, kind, store, name,
-                                                     **{key: each for key, each in options.items() if key in known})
+                                                     **options)
+            if self.prepared or self.backend_of(made) is not backend:
+                raise RuntimeError(f"heddle_torch: this torch {torch.__version__} has made a group without heddle's "
+                                   "backend in it: its tables are as they were")
+        except BaseException:
+            self._restore(old, name, kept)
+            raise
         finally:
             self.prepared.clear()
+        world.pg_map[made] = (world.pg_map[made][0], store)  # torch's would have one more prefix each time
         _number_ranks(world.pg_group_ranks, is_default, made, global_of, former)
         if is_default:
             c10d._update_default_pg(made)
         return made
 
-    def _forget(self, group, name):
+    def _tables(self):
         world = c10d._world
-        for table in (world.pg_map, world.pg_names, world.pg_group_ranks, world.pg_backend_config):
+        return (world.pg_map, world.pg_names, world.pg_group_ranks, world.pg_backend_config, world.pg_to_tag)
+
+    def _forget(self, group, name):
+        """Takes it out of all tables; returns them as they were, for _restore()."""
+        groups_of = c10d._world.tags_to_pg
+        kept = [dict(table) for table in self._tables()], {tag: list(groups) for tag, groups in groups_of.items()}
+        tag = c10d._world.pg_to_tag.get(group)
+        for table in self._tables():
             table.pop(group, None)
-        tag = world.pg_to_tag.pop(group, None)
         for each in {tag, ""}:
-            groups = world.tags_to_pg.get(each, [])
-            if group in groups:
-                groups.remove(group)
+            if group in groups_of.get(each, []):
+                groups_of[each].remove(group)
         getattr(c10d, "_unregister_process_group", lambda _: None)(name)
+        return kept
+
+    def _restore(self, group, name, kept):
+        lines, groups_of = kept
+        was_made = name in c10d._world.pg_names.values()
+        for table, former in zip(self._tables(), lines):
+            table.clear()
+            table.update(former)
+        c10d._world.tags_to_pg.clear()
+        c10d._world.tags_to_pg.update(groups_of)
+        if was_made:
+            getattr(c10d, "_unregister_process_group", lambda _: None)(name)
+        getattr(c10d, "_register_process_group", lambda *_: None)(name, group)
 
 
 def _number_ranks(group_ranks, is_default, new, global_of, former):
