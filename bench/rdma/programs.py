@@ -48,9 +48,9 @@ def _server(port, words):
             process.kill()
 
 
-def _client(words, seconds, reason):
+def _client(words, seconds, reason, limit_s=None):
     """What it prints. `reason` reads from its outputs why it failed."""
-    limit_s = 30 + 4 * seconds
+    limit_s = limit_s or 30 + 4 * seconds
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit_s,
                               check=False)

@@ -89,8 +89,12 @@ def _in_vm(plan, limit_s):
         try:
             _, complaint = machine.communicate()
         finally:
-            machine.kill()
-            machine.wait()
+            machine.terminate()  # heddle then ends QEMU and waits for it
+            try:
+                machine.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                machine.kill()
+                machine.wait()
         found = pathlib.Path(folder, "results.json")
         if machine.returncode != 0 or not found.exists():
             raise CannotMeasure(f"the virtual machine ended with {machine.returncode}: {complaint.strip()[-400:]}",

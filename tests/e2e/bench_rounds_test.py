@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """How bench/run evaluates its rounds: which runs count, which are compared, and which count as disturbed."""
 
+import importlib.util
 import pathlib
 import resource
 import subprocess
@@ -11,12 +12,17 @@ import unittest
 import program
 
 BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
-sys.path[:0] = [str(BENCH), str(BENCH / "verify")]
+sys.path[:0] = [str(BENCH), str(BENCH / "verify"), str(BENCH / "rdma")]
 
 import comparison  # noqa: E402: found by the line above
+import programs  # noqa: E402
 from harness.meanwhile import disturbance  # noqa: E402
 from harness.orphans import Orphans  # noqa: E402
 from harness.rounds import Spare, calm, interleave  # noqa: E402
+
+RDMA = importlib.util.spec_from_file_location("rdma_scenario", BENCH / "rdma" / "scenario.py")
+rdma = importlib.util.module_from_spec(RDMA)
+RDMA.loader.exec_module(rdma)
 
 
 def children_s():
@@ -132,6 +138,38 @@ class Rows(unittest.TestCase):
         again.made_again = 3
         rows = [comparison.row("a", what, ({"heddle": [again]}, 1), value_of) for what in ("1 KiB", "1 MiB")]
         self.assertIn("3 runs were made again and 1 rounds left out", comparison.disturbance_text(rows)[0])
+
+
+class LossOfRdma(unittest.TestCase):
+    def rounds(self, *goodput):
+        """One a value, or a text: why it ended. Without faults it is 2."""
+        return [{"no fault": {"x": {"goodput": {"gbits_per_s": 2.0}}},
+                 "1% lost": {"x": {"goodput": {"ended": each} if isinstance(each, str) else {"gbits_per_s": each}}}}
+                for each in goodput]
+
+    def test_a_share_is_that_of_the_same_program_and_round(self):
+        found = rdma._measure(self.rounds(1.0, 1.5, 0.5), "1% lost", "x", "goodput", "gbits_per_s")
+        self.assertEqual((found["value"]["median"], found["to_own"]["median"], found["to_own"]["max"]), (1, 0.5, 0.75))
+        self.assertEqual(found["ended"], [])
+
+    def test_a_measure_that_ended_early_counts_in_no_median(self):
+        found = rdma._measure(self.rounds("retry exceeded", 1.0), "1% lost", "x", "goodput", "gbits_per_s")
+        self.assertEqual((found["to_own"]["samples"], found["ended"]), ([0.5], ["retry exceeded"]))
+        found = rdma._measure(self.rounds("retry exceeded"), "1% lost", "x", "goodput", "gbits_per_s")
+        self.assertEqual((found["value"], found["to_own"]), (None, None))
+
+    def test_perftest_says_why_it_ended(self):
+        perftest = programs.Perftest({})
+        printed = " Completion with error at client\n Failed status 12: wr_id 0 syndrom 0x81\n"
+        self.assertEqual(perftest._reason(printed), "retry exceeded")
+        self.assertEqual(perftest._reason(" Failed status 9: wr_id 0\n"), "status 9")
+        self.assertIsNone(perftest._reason(" 1048576    40               12.58              9.76\n"))
+
+    def test_a_client_that_goes_on_for_ever_is_ended(self):
+        with self.assertRaisesRegex(programs.Ended, "no result in 1 s"):
+            programs._client(["sleep", "100"], 1, lambda _: None, limit_s=1)
+        with self.assertRaisesRegex(programs.Ended, "no such host"):
+            programs._client(["sh", "-c", "echo no such host >&2; exit 3"], 1, lambda _: None)
 
 
 if __name__ == "__main__":
