@@ -10,6 +10,7 @@ import torch
 import torch.distributed as dist
 
 import heddle_torch  # noqa: F401  registers the backend
+from expected import expect_error
 
 RANK, SIZE = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 
@@ -18,15 +19,6 @@ def sum_of_ones():
     tensor = torch.ones(1000)
     dist.all_reduce(tensor)
     return tensor[0].item()
-
-
-def expect_error(part, call):
-    try:
-        call()
-    except RuntimeError as error:
-        assert part in str(error), f"'{error}' does not say '{part}'"
-        return
-    raise AssertionError(f"it ended well, without '{part}'")
 
 
 class Job:

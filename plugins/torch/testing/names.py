@@ -12,6 +12,7 @@ import torch.distributed as dist
 from torch.distributed import distributed_c10d
 
 import heddle_torch  # noqa: F401  registers the backend
+from expected import expect_error
 
 ERRORS = torch._C._distributed_c10d.ErrorType
 CPU = torch.device("cpu")
@@ -27,15 +28,6 @@ def sum_of_ones(group):
     tensor = torch.ones(10)
     group.allreduce([tensor]).wait()
     return tensor[0].item()
-
-
-def expect_error(part, call):
-    try:
-        call()
-    except RuntimeError as error:
-        assert part in str(error), f"'{error}' does not say '{part}'"
-        return
-    raise AssertionError(f"it ended well, without '{part}'")
 
 
 def coalesced(size, rank):
