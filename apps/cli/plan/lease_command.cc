@@ -228,7 +228,7 @@ Result<leases::TenantSetting> setting_of(const LeaseOptions& options, const Read
   if (*ttl > seconds(86'400)) {
     return fail(ErrorCode::kInvalid, "cannot use the time to live " + options.ttl,
                 "it is longer than a day",
-                "give a shorter one: a lost job holds its links so long");
+                "give a shorter one: the links of a lost job stay taken for this time");
   }
   return setting;
 }
