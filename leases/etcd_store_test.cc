@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "base/temporary_folder.h"
+#include "leases/testing/small_lease.h"
 
 namespace heddle::leases {
 namespace {
@@ -108,16 +109,6 @@ class EtcdStoreTest : public testing::Test {
     return static_cast<size_t>(
         std::count(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>(), '\n'));
   }
-  static Lease lease(const std::string& job) {
-    return {.job = job,
-            .holder = new_holder(),
-            .host = "here",
-            .process = 1,
-            .since_s = 1,
-            .ttl = seconds(60),
-            .fabric = "f",
-            .loads = {{3, 1'000}}};
-  }
   Snapshot seen() const {
     const Result<Snapshot> snapshot = store_->read();
     CHECK(snapshot.has_value());
@@ -142,7 +133,7 @@ class EtcdStoreTest : public testing::Test {
 };
 
 TEST_F(EtcdStoreTest, ALeaseIsThereUntilItIsReleased) {
-  Lease a = lease("a");
+  Lease a = small_lease("a");
   published(a, Claim::kFirst);
   a.plans = 2;
   published(a, Claim::kNext);
@@ -166,7 +157,7 @@ TEST_F(EtcdStoreTest, TheClientsOwnVariablesDoNotMatter) {
 }
 
 TEST_F(EtcdStoreTest, AFirstAnswerThatDoesNotComeLosesNoLease) {
-  Lease a = lease("a");
+  Lease a = small_lease("a");
   lose("txn");
   EXPECT_FALSE(publish(a, Claim::kFirst).has_value());
   EXPECT_TRUE(renewed(a));
@@ -176,7 +167,7 @@ TEST_F(EtcdStoreTest, AFirstAnswerThatDoesNotComeLosesNoLease) {
 }
 
 TEST_F(EtcdStoreTest, AFirstPublicationIsMadeAgainAfterALostAnswer) {
-  Lease a = lease("a");
+  Lease a = small_lease("a");
   const Snapshot before = seen();
   lose("txn");
   EXPECT_FALSE(store_->publish(before, a, Claim::kFirst).has_value());
@@ -193,7 +184,7 @@ TEST_F(EtcdStoreTest, AFirstPublicationIsMadeAgainAfterALostAnswer) {
 }
 
 TEST_F(EtcdStoreTest, ALaterAnswerThatDoesNotComeLosesNoLease) {
-  Lease a = lease("a");
+  Lease a = small_lease("a");
   published(a, Claim::kFirst);
   lose("txn");
   a.plans = 2;
@@ -205,12 +196,12 @@ TEST_F(EtcdStoreTest, ALaterAnswerThatDoesNotComeLosesNoLease) {
 }
 
 TEST_F(EtcdStoreTest, ALateHolderLeavesItsSuccessorAlone) {
-  Lease late = lease("a");
+  Lease late = small_lease("a");
   published(late, Claim::kFirst);
   ASSERT_EQ(std::system(("cd " + folder_.path() + " && ./etcdctl lease revoke 11 > out").c_str()),
             0);
   const std::unique_ptr<Store> other = open();
-  const Lease successor = lease("a");
+  const Lease successor = small_lease("a");
   ASSERT_TRUE(other->publish(other->read().value(), successor, Claim::kFirst).has_value());
   EXPECT_FALSE(renewed(late));
   EXPECT_EQ(publish(late, Claim::kFirst).error().code, ErrorCode::kInUse);
@@ -221,7 +212,7 @@ TEST_F(EtcdStoreTest, ALateHolderLeavesItsSuccessorAlone) {
 }
 
 TEST_F(EtcdStoreTest, KeysThatDidNotChangeAreNotReadAgain) {
-  published(lease("a"), Claim::kFirst);
+  published(small_lease("a"), Claim::kFirst);
   const std::unique_ptr<Store> reader = open();
   ASSERT_THAT(reader->read().value().live, SizeIs(1));
   const size_t before = calls();

@@ -19,6 +19,7 @@
 #include "base/clocks.h"
 #include "base/document.h"
 #include "base/temporary_folder.h"
+#include "leases/testing/small_lease.h"
 
 namespace heddle::leases {
 namespace {
@@ -52,16 +53,6 @@ class FileStoreTest : public testing::Test {
     const std::array<timespec, 2> times = {time, time};
     ASSERT_EQ(utimensat(AT_FDCWD, path(name).c_str(), times.data(), 0), 0);
   }
-  Lease lease(const std::string& job) const {
-    return {.job = job,
-            .holder = new_holder(),
-            .host = "here",
-            .process = 1,
-            .since_s = 1,
-            .ttl = seconds(60),
-            .fabric = "f",
-            .loads = {{3, 1'000}}};
-  }
   Snapshot seen() const {
     const Result<Snapshot> snapshot = store_->read();
     CHECK(snapshot.has_value());
@@ -83,9 +74,9 @@ class FileStoreTest : public testing::Test {
 };
 
 TEST_F(FileStoreTest, ALeaseIsThereUntilItIsReleased) {
-  const Lease a = lease("a");
+  const Lease a = small_lease("a");
   publish(a);
-  publish(lease("b"));
+  publish(small_lease("b"));
   ASSERT_THAT(jobs(), ElementsAre("a", "b"));
   EXPECT_EQ(seen().live[0].lease, a);
   EXPECT_GT(seen().live[0].left, seconds(50));
@@ -95,12 +86,12 @@ TEST_F(FileStoreTest, ALeaseIsThereUntilItIsReleased) {
 
 TEST_F(FileStoreTest, OfTwoAtOnceOneReadsAgain) {
   const Snapshot before = seen();
-  publish(lease("a"));
-  Result<Published> late = open()->publish(before, lease("b"), Claim::kFirst);
+  publish(small_lease("a"));
+  Result<Published> late = open()->publish(before, small_lease("b"), Claim::kFirst);
   ASSERT_TRUE(late.has_value());
   EXPECT_EQ(*late, Published::kChanged);
   EXPECT_THAT(jobs(), ElementsAre("a"));
-  late = open()->publish(seen(), lease("b"), Claim::kFirst);
+  late = open()->publish(seen(), small_lease("b"), Claim::kFirst);
   ASSERT_TRUE(late.has_value());
   EXPECT_EQ(*late, Published::kDone);
 }
@@ -113,7 +104,7 @@ TEST_F(FileStoreTest, ManyAtOncePublishOneAfterAnother) {
   for (size_t i = 0; i < kJobs; ++i) {
     threads.emplace_back([&, i] {
       const std::unique_ptr<Store> store = open();
-      const Lease own = lease("job" + std::to_string(i));
+      const Lease own = small_lease("job" + std::to_string(i));
       Result<Published> published = Published::kChanged;
       while (published.has_value() && *published == Published::kChanged) {
         const Result<Snapshot> snapshot = store->read();
@@ -134,31 +125,31 @@ TEST_F(FileStoreTest, ManyAtOncePublishOneAfterAnother) {
 }
 
 TEST_F(FileStoreTest, ANameHasOneHolder) {
-  publish(lease("a"));
-  const Result<Published> second = store_->publish(seen(), lease("a"), Claim::kFirst);
+  publish(small_lease("a"));
+  const Result<Published> second = store_->publish(seen(), small_lease("a"), Claim::kFirst);
   ASSERT_FALSE(second.has_value());
   EXPECT_EQ(second.error().code, ErrorCode::kInUse);
   EXPECT_THAT(second.error().why, HasSubstr("on here"));
 }
 
 TEST_F(FileStoreTest, AHolderThatIsGoneExpires) {
-  publish(lease("a"));
+  publish(small_lease("a"));
   age("a.lease", seconds(59));
   EXPECT_THAT(jobs(), ElementsAre("a"));
   age("a.lease", seconds(61));
   EXPECT_THAT(jobs(), ElementsAre());
-  publish(lease("b"));
+  publish(small_lease("b"));
   EXPECT_FALSE(std::filesystem::exists(path("a.lease")));
 }
 
 TEST_F(FileStoreTest, ALateHolderNoticesAndLeavesItsSuccessorAlone) {
-  Lease late = lease("a");
+  Lease late = small_lease("a");
   publish(late);
   age("a.lease", seconds(61));
   Result<bool> renewed = store_->renew(late);
   ASSERT_TRUE(renewed.has_value());
   EXPECT_FALSE(*renewed);
-  const Lease successor = lease("a");
+  const Lease successor = small_lease("a");
   publish(successor);
   renewed = store_->renew(late);
   ASSERT_TRUE(renewed.has_value());
@@ -173,7 +164,7 @@ TEST_F(FileStoreTest, ALateHolderNoticesAndLeavesItsSuccessorAlone) {
 }
 
 TEST_F(FileStoreTest, ARenewalBeginsTheTimeToLiveAnew) {
-  const Lease a = lease("a");
+  const Lease a = small_lease("a");
   publish(a);
   age("a.lease", seconds(50));
   const Result<bool> renewed = store_->renew(a);
@@ -184,7 +175,7 @@ TEST_F(FileStoreTest, ARenewalBeginsTheTimeToLiveAnew) {
 
 // As a job that was stopped in the middle of a publication does.
 TEST_F(FileStoreTest, ARenewalNeedsNoLock) {
-  const Lease a = lease("a");
+  const Lease a = small_lease("a");
   publish(a);
   age("a.lease", seconds(50));
   const Descriptor held(::open(path("lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -195,17 +186,17 @@ TEST_F(FileStoreTest, ARenewalNeedsNoLock) {
 }
 
 TEST_F(FileStoreTest, AClockThatWasSetBackMakesNoLeaseOlder) {
-  publish(lease("a"));
+  publish(small_lease("a"));
   age("a.lease", seconds(-7'200));
   EXPECT_THAT(jobs(), ElementsAre("a"));
 }
 
 TEST_F(FileStoreTest, ForeignFilesAreIgnoredWithTheReason) {
-  publish(lease("good"));
+  publish(small_lease("good"));
   write("a b.lease", "");
   write(".lease", "");
-  write("half.lease", text_of(lease("half")).substr(0, 40));
-  write("other.lease", text_of(lease("good")));
+  write("half.lease", text_of(small_lease("half")).substr(0, 40));
+  write("other.lease", text_of(small_lease("good")));
   ASSERT_EQ(symlink("/etc/passwd", path("link.lease").c_str()), 0);
   ASSERT_EQ(mkfifo(path("pipe.lease").c_str(), 0600), 0);
   ASSERT_EQ(mkdir(path("folder.lease").c_str(), 0700), 0);
@@ -225,19 +216,19 @@ TEST_F(FileStoreTest, ForeignFilesAreIgnoredWithTheReason) {
 }
 
 TEST_F(FileStoreTest, HalfALeaseKeepsItsNameForATimeToLive) {
-  write("a.lease", text_of(lease("a")).substr(0, 40));
-  const Result<Published> published = store_->publish(seen(), lease("a"), Claim::kFirst);
+  write("a.lease", text_of(small_lease("a")).substr(0, 40));
+  const Result<Published> published = store_->publish(seen(), small_lease("a"), Claim::kFirst);
   ASSERT_FALSE(published.has_value());
   EXPECT_EQ(published.error().code, ErrorCode::kInUse);
   age("a.lease", seconds(61));
-  publish(lease("a"));
+  publish(small_lease("a"));
   EXPECT_THAT(jobs(), ElementsAre("a"));
 }
 
 TEST_F(FileStoreTest, DraftsOfKilledJobsAreRemoved) {
   const std::string draft = "." + std::string("a.b") + "." + new_holder() + ".draft";
   write(draft, "half");
-  publish(lease("b"));
+  publish(small_lease("b"));
   EXPECT_FALSE(std::filesystem::exists(path(draft)));
 }
 
@@ -258,7 +249,7 @@ TEST_F(FileStoreTest, OtherDraftsStay) {
   const std::string link = ".b." + new_holder() + ".draft";
   ASSERT_EQ(mkdir(path(folder).c_str(), 0700), 0);
   ASSERT_EQ(symlink("chapter.draft", path(link).c_str()), 0);
-  publish(lease("b"));
+  publish(small_lease("b"));
   for (const std::string& each : others) EXPECT_TRUE(std::filesystem::exists(path(each))) << each;
   EXPECT_TRUE(std::filesystem::exists(path(folder)));
   EXPECT_TRUE(std::filesystem::is_symlink(path(link)));
@@ -267,7 +258,7 @@ TEST_F(FileStoreTest, OtherDraftsStay) {
 // Whatever the first user's umask.
 TEST_F(FileStoreTest, AllUsersCanLockAndRead) {
   const mode_t before = umask(0077);
-  publish(lease("a"));
+  publish(small_lease("a"));
   umask(before);
   EXPECT_EQ(std::filesystem::status(path("lock")).permissions(), std::filesystem::perms{0666});
   EXPECT_EQ(std::filesystem::status(path("a.lease")).permissions(), std::filesystem::perms{0644});
@@ -280,13 +271,13 @@ TEST_F(FileStoreTest, ReadersMakeNothing) {
 
 // A file size limit stands for a full disk: both fail in the middle of a write.
 TEST_F(FileStoreTest, WhatCannotBeWrittenLeavesNothing) {
-  publish(lease("a"));
+  publish(small_lease("a"));
   const pid_t child = fork();
   if (child == 0) {
     signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{100, 100};
     setrlimit(RLIMIT_FSIZE, &limit);
-    const Result<Published> published = store_->publish(seen(), lease("b"), Claim::kFirst);
+    const Result<Published> published = store_->publish(seen(), small_lease("b"), Claim::kFirst);
     _exit(!published && published.error().code == ErrorCode::kSystem ? 0 : 1);
   }
   int status = 0;
