@@ -21,9 +21,7 @@ SendResult ControlSender::send(Nanos now, TxBatch& batch) {
     if (!batch.has_room(kControlBytes)) return SendResult::kFull;
     const bool probe = sender.poll_probe(purpose.path);
     if (probe && parts_.payload->claims_probe(purpose.path)) {
-      if (parts_.payload->send_probe(now, batch, purpose.path) != SendResult::kSent) {
-        return SendResult::kNothing;
-      }
+      parts_.payload->send_probe(now, batch, purpose.path);
       continue;
     }
     if (!probe) purpose.path = sender.control_path();

@@ -100,14 +100,13 @@ SendResult RemoteWrites::send(Nanos now, TxBatch& batch, const Piece& piece) {
 }
 
 // An empty chunk.
-SendResult RemoteWrites::send_probe(Nanos now, TxBatch& batch, uint16_t path) {
+void RemoteWrites::send_probe(Nanos now, TxBatch& batch, uint16_t path) {
   const SentBurst* sent = parts().sender.record(path, 1);
-  if (sent == nullptr) return SendResult::kNothing;
+  if (sent == nullptr) return;
   Immediate immediate;
   immediate.number_low = static_cast<uint32_t>(sent->first_number);
   immediate.slot = Immediate::kProbeSlot;
   write_chunk(now, batch, {path, pack(immediate), {}}, single_packet(parts(), 0, path, nullptr));
-  return SendResult::kSent;
 }
 
 void RemoteWrites::write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk,

@@ -50,7 +50,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   SendResult send(Nanos now, TxBatch& batch, const Piece& piece) override;
   bool poll_quota(Nanos now, SendQuota& quota) override;
   bool claims_probe(uint16_t path) override;
-  SendResult send_probe(Nanos now, TxBatch& batch, uint16_t path) override;
+  void send_probe(Nanos now, TxBatch& batch, uint16_t path) override;
   bool acks_pending() const override { return acks_.pending(); }
   uint16_t path_named(uint16_t name) const override;
   void on_data(Nanos now) override { await_fences(now); }
