@@ -74,6 +74,7 @@ class Run {
     if (options_.idle_for.count > 0) idle();
     close();
     outcomes_.judge_pairs();
+    outcomes_.judge_kept();
     judge_refusals(options_, ledger_, counts_, findings_.report);
     judge_capacity(options_, network_.fates(), findings_.report);
     room_judged_ = judge_room(options_, network_, findings_.report);

@@ -57,9 +57,29 @@ void Outcomes::judge_error(const Operation& operation, const Operation* match) {
       break;
   }
   if (!allowed) {
-    report_.fail(describe(operation) + " failed with '" + name_of(operation.error) +
-                 "', which nothing explains");
+    report_or_keep(*operation.side, operation.error,
+                   describe(operation) + " failed with '" + name_of(operation.error) +
+                       "', which nothing explains");
   }
+}
+
+// A host may refuse an init since the connection that it accepted has declared this side dead,
+// while its own program stays away and has not received the notice of that end.
+void Outcomes::report_or_keep(const Side& side, ErrorCode code, std::string what) {
+  if (code == ErrorCode::kUnavailable && side.initiator && !side.open) {
+    kept_.push_back({&side, std::move(what)});
+  } else {
+    report_.fail(std::move(what));
+  }
+}
+
+void Outcomes::judge_kept() {
+  for (Kept& kept : kept_) {
+    const Side* accepted = ledger_.accepted_by_peer_of(*kept.side);
+    if (accepted != nullptr && accepted->error.code == ErrorCode::kPeerDead) continue;
+    report_.fail(std::move(kept.what));
+  }
+  kept_.clear();
 }
 
 void Outcomes::judge(const Side& side) {
@@ -73,8 +93,9 @@ void Outcomes::judge(const Side& side) {
   if (ledger_.is_with_byzantine(side)) return;
   judge_graceful(side);
   if (!may_end_with(side, side.error.code)) {
-    report_.fail(describe(side) + " ended with '" + name_of(side.error.code) + "' (" +
-                 side.error.message() + "), which nothing explains");
+    report_or_keep(side, side.error.code,
+                   describe(side) + " ended with '" + name_of(side.error.code) + "' (" +
+                       side.error.message() + "), which nothing explains");
   }
 }
 

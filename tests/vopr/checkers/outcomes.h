@@ -2,6 +2,9 @@
 // and the faults of the network. Any other result is a finding.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tests/vopr/checkers/ledger.h"
 #include "tests/vopr/options.h"
 
@@ -16,10 +19,18 @@ class Outcomes {
   void judge(const Operation& operation);
   // Call when a connection is over.
   void judge(const Side& side);
-  // Call when everything has ended: the results on both sides must agree.
+  // Call when everything has ended: the results on both sides must agree, and what the peer's
+  // program was to explain, it has by now.
   void judge_pairs();
+  void judge_kept();
 
  private:
+  // An end that nothing explains so far.
+  struct Kept {
+    const Side* side = nullptr;
+    std::string what;
+  };
+  void report_or_keep(const Side& side, ErrorCode code, std::string what);
   void judge_graceful(const Side& side);
   void judge_ok(const Operation& operation, const Operation* match);
   void judge_error(const Operation& operation, const Operation* match);
@@ -29,6 +40,7 @@ class Outcomes {
   const Options& options_;
   const Ledger& ledger_;
   Report& report_;
+  std::vector<Kept> kept_;
 };
 
 }  // namespace heddle::vopr
