@@ -1,8 +1,9 @@
 // Growth: processes that join a running job, by keys of a store that its ranks share. A newcomer
-// takes a number and waits. When the ranks call grow(), rank 0 counts the newcomers, all find where
-// they are (places.h), the ranks agree on who is in the next communicator as after a failure
-// (membership/), and each of them writes the result for the newcomers. So it makes no difference
-// which rank dies meanwhile: either all that are left take the newcomers in, or none.
+// takes a number and waits. When the ranks call grow(), rank 0 counts the newcomers that still wait
+// (one that has ended meanwhile costs a second and keeps no other out), all find where they are
+// (places.h), the ranks agree on who is in the next communicator as after a failure (membership/),
+// and each of them writes the result for the newcomers. So it makes no difference which rank dies
+// meanwhile: either all that are left take the newcomers in, or none.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,9 @@
 // Growth: see growth.h. The keys: "heddle/newcomers" counts those that came, "heddle/seated" how
-// many of them ranks have counted. "heddle/seat/N" says to newcomer N in which growth it is, as
-// which rank of how many, and the number of the communicator that is to have it.
-// "heddle/growth/NAME/" has the keys of that growth: where all are, and "result". Its name has the
-// communicator's number, so that a rank which stopped for long cannot take part in a later one.
+// many of them ranks have counted, "heddle/beat/N" counts up while newcomer N waits.
+// "heddle/seat/N" says to newcomer N in which growth it is, as which rank of how many, and the
+// number of the communicator that is to have it. "heddle/growth/NAME/" has the keys of that growth:
+// where all are, and "result". Its name has the communicator's number, so that a rank which stopped
+// for long cannot take part in a later one.
 #include "collectives/growth.h"
 
 #include <algorithm>
@@ -10,6 +11,8 @@
 #include <chrono>
 #include <sstream>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -23,20 +26,22 @@ namespace {
 constexpr const char* kNewcomers = "heddle/newcomers";
 constexpr const char* kSeated = "heddle/seated";
 constexpr const char* kResult = "result";
+constexpr std::chrono::milliseconds kLook{10};  // whether a newcomer's key has counted up
 
 std::string seat_key(uint64_t newcomer) { return "heddle/seat/" + std::to_string(newcomer); }
+std::string beat_key(uint64_t newcomer) { return "heddle/beat/" + std::to_string(newcomer); }
 std::string prefix_of(uint64_t communicator, uint64_t first) {
   return "heddle/growth/" + std::to_string(communicator) + "-" + std::to_string(first) + "/";
 }
 
 struct Newcomers {
-  uint64_t first = 0;  // their numbers
-  uint64_t count = 0;
+  uint64_t first = 0;  // the first number that was counted, also of one that is gone
+  uint64_t count = 0;  // those that have a seat
 };
 
 struct Seat {
   uint64_t communicator = 0;  // that grows
-  uint64_t first = 0;         // of the newcomers that it grows by
+  uint64_t first = 0;         // Newcomers::first
   uint64_t next = 0;          // the communicator that is to have them
   uint32_t rank = 0;          // in it, if no rank is lost meanwhile
   uint32_t size = 0;
@@ -95,7 +100,41 @@ Result<GrowthResult> result_of(const std::string& text, uint32_t ranks) {
   return result;
 }
 
-// Of rank 0: those that came since the last growth, and their seats.
+// Which of the newcomers [first, first + count) still wait: each is awaited until its key counts
+// up.
+Result<std::vector<uint64_t>> waiting_of(const KeyStore& store, uint64_t first, uint64_t count) {
+  struct Quiet {
+    uint64_t newcomer = 0;
+    uint64_t beats = 0;
+  };
+  std::vector<Quiet> quiet;
+  for (uint64_t each = first; each < first + count; ++each) {
+    const Result<uint64_t> beats = store.count(beat_key(each), 0);
+    if (!beats) return fail(beats.error());
+    quiet.push_back({each, *beats});
+  }
+  std::vector<uint64_t> waiting;
+  const KeyWait wait(params::kNewcomerGoneAfter);
+  while (!quiet.empty() && !wait.ended()) {
+    std::this_thread::sleep_for(kLook);
+    std::vector<Quiet> still;
+    for (const Quiet& each : quiet) {
+      const Result<uint64_t> beats = store.count(beat_key(each.newcomer), 0);
+      if (!beats) return fail(beats.error());
+      if (*beats > each.beats) {
+        waiting.push_back(each.newcomer);
+      } else {
+        still.push_back(each);
+      }
+    }
+    quiet = std::move(still);
+  }
+  for (const Quiet& each : quiet) log_info("newcomer {} has ended while it waited", each.newcomer);
+  std::sort(waiting.begin(), waiting.end());
+  return waiting;
+}
+
+// Of rank 0: those that came since the last growth and still wait, and their seats.
 Result<Newcomers> seat_newcomers(const KeyStore& store, const Members& members) {
   const Result<uint64_t> came = store.count(kNewcomers, 0);
   if (!came) return fail(came.error());
@@ -107,18 +146,21 @@ Result<Newcomers> seat_newcomers(const KeyStore& store, const Members& members) 
   // At once, so that two that take themselves for rank 0 never seat the same newcomer.
   const Result<uint64_t> last = store.count(kSeated, static_cast<uint32_t>(count));
   if (!last) return fail(last.error());
-  const Newcomers newcomers = {*last - count + 1, count};
-  for (uint64_t each = 0; each < count; ++each) {
-    const Seat seat = {.communicator = members.communicator,
-                       .first = newcomers.first,
-                       .next = number_after(members),
-                       .rank = static_cast<uint32_t>(ranks + each),
-                       .size = static_cast<uint32_t>(ranks + count),
-                       .former = ranks};
-    Result<void> set = store.set(seat_key(newcomers.first + each), text_of(seat));
+  const uint64_t first = *last - count + 1;
+  const Result<std::vector<uint64_t>> waiting = waiting_of(store, first, count);
+  if (!waiting) return fail(waiting.error());
+  Seat seat = {.communicator = members.communicator,
+               .first = first,
+               .next = number_after(members),
+               .rank = ranks,
+               .size = static_cast<uint32_t>(ranks + waiting->size()),
+               .former = ranks};
+  for (const uint64_t newcomer : *waiting) {
+    const Result<void> set = store.set(seat_key(newcomer), text_of(seat));
     if (!set) return fail(set.error());
+    ++seat.rank;
   }
-  return newcomers;
+  return Newcomers{first, waiting->size()};
 }
 
 Result<void> run(SharedCommunicator& communicator, const Call& call) {
@@ -188,13 +230,16 @@ Result<std::optional<SharedCommunicator::Shrunk>> grow(SharedCommunicator& commu
 
 namespace {
 
-// Nothing: rank 0 counted this newcomer, and then was lost.
+// Nothing: rank 0 counted this newcomer, and then was lost, or took it to be gone.
 Result<std::optional<Seat>> wait_for_seat(const KeyStore& store, uint64_t number,
                                           const KeyWait& wait, Nanos find_within) {
   const std::string key = seat_key(number);
   std::optional<KeyWait> counted;
   while (true) {
-    const Result<std::string> text = wait_for_key(store, key, KeyWait(millis(100)));
+    // Before its number is looked at: a seat is for one that waits.
+    if (const Result<uint64_t> beat = store.count(beat_key(number), 1); !beat)
+      return fail(beat.error());
+    const Result<std::string> text = wait_for_key(store, key, KeyWait(params::kNewcomerBeats));
     if (text) {
       const Result<Seat> seat = seat_of(key, *text);
       if (!seat) return fail(seat.error());
@@ -211,7 +256,7 @@ Result<std::optional<Seat>> wait_for_seat(const KeyStore& store, uint64_t number
     const Result<uint64_t> seated = store.count(kSeated, 0);
     if (!seated) return fail(seated.error());
     if (*seated < number) continue;
-    if (!counted) counted.emplace(find_within);
+    if (!counted) counted.emplace(find_within + params::kNewcomerGoneAfter);
     if (counted->ended()) return std::optional<Seat>();
   }
 }

@@ -52,12 +52,22 @@ class Growth : public testing::Test {
   Growth() : folder_(std::move(TemporaryFolder::make("heddle-growth")).value()) {}
 
   KeyStore store() { return folder_store(folder_.path() + "/store").value(); }
-  // The same, which counts the newcomers that have taken a number.
+  // Takes a number and waits until it has a seat; then it is gone.
+  void leave_when_seated(std::atomic<uint32_t>& waiting) {
+    const KeyStore keys = store();
+    const std::string number = std::to_string(keys.count("heddle/newcomers", 1).value());
+    ++waiting;
+    while (!keys.find("heddle/seat/" + number).value()) {
+      ASSERT_TRUE(keys.count("heddle/beat/" + number, 1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  // The same store, which counts the newcomers that have taken a number.
   KeyStore noting(std::atomic<uint32_t>& waiting) {
     KeyStore noted = store();
     noted.count = [&waiting, count = noted.count](const std::string& key, uint32_t more) {
       const Result<uint64_t> counted = count(key, more);
-      if (more > 0) ++waiting;
+      if (key == "heddle/newcomers") ++waiting;
       return counted;
     };
     return noted;
@@ -126,9 +136,47 @@ TEST_F(Growth, NewcomersAreBehindTheRanksAndWorkWithThem) {
   end();
 }
 
-// It took a number and is gone: the ranks wait for it as long as their options say, and go on.
-TEST_F(Growth, WithoutANewcomerThatIsGoneTheRanksGoOn) {
+TEST_F(Growth, ANewcomerThatEndedWhileItWaitedIsNotCounted) {
   ASSERT_TRUE(store().count("heddle/newcomers", 1));
+  ASSERT_TRUE(store().count("heddle/beat/1", 5));
+  start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    for (int i = 0; i < 2; ++i) {
+      const auto grown = grow(communicator, endpoint, store());
+      ASSERT_TRUE(grown) << grown.error().message();
+      EXPECT_FALSE(*grown);
+    }
+    EXPECT_EQ(count_ranks(communicator), 2U);
+  });
+  end();
+  EXPECT_EQ(store().count("heddle/seated", 0).value(), 1U) << "it is not looked for again";
+}
+
+TEST_F(Growth, ANewcomerThatEndedWhileItWaitedKeepsNoOtherOut) {
+  std::atomic<uint32_t> waiting = 0;
+  ASSERT_TRUE(store().count("heddle/newcomers", 1));
+  start([this, &waiting] {
+    const auto endpoint = open_endpoint();
+    const auto members = join(*endpoint, noting(waiting), {.timeout = seconds(60), .stopped = {}});
+    ASSERT_TRUE(members) << members.error().message();
+    EXPECT_EQ(members->rank, 2U);
+    EXPECT_EQ(count_ranks(*make(endpoint, *members)), 3U);
+  });
+  while (waiting < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ASSERT_TRUE(store().count("heddle/newcomers", 1));
+  start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
+    const auto grown = grow(communicator, endpoint, store());
+    ASSERT_TRUE(grown) << grown.error().message();
+    ASSERT_TRUE(*grown);
+    EXPECT_EQ(count_ranks(*(**grown).communicator), 3U);
+  });
+  end();
+}
+
+// It had a seat and is gone: the ranks wait for it as long as their options say, and go on.
+TEST_F(Growth, WithoutANewcomerThatIsGoneTheRanksGoOn) {
+  std::atomic<uint32_t> waiting = 0;
+  start([this, &waiting] { leave_when_seated(waiting); });
+  while (waiting < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
     const auto grown = grow(communicator, endpoint, store(), {.find_within = millis(300)});
     ASSERT_TRUE(grown) << grown.error().message();
@@ -199,7 +247,9 @@ TEST_F(Growth, ANewcomerThatWasCountedAndGotNoSeatTakesAnotherNumber) {
 
 // All ranks have agreed by then: the communicator works, whether the result can be written or not.
 TEST_F(Growth, AStoreThatFailsAtTheEndCostsNoRankItsCommunicator) {
-  ASSERT_TRUE(store().count("heddle/newcomers", 1));
+  std::atomic<uint32_t> waiting = 0;
+  start([this, &waiting] { leave_when_seated(waiting); });
+  while (waiting < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
     KeyStore failing = store();
     failing.set = [set = failing.set](const std::string& key,
