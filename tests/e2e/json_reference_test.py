@@ -33,7 +33,24 @@ def fields(value, path=""):
     return {path}
 
 
+def commands_with_json():
+    """The commands that have --json, by the reference that is made from the program."""
+    sections = re.split(r"\n#+ (?=heddle)", (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8"))
+    return [section.splitlines()[0] for section in sections if "`--json`" in section]
+
+
 class Reference(unittest.TestCase):
+    def test_every_command_with_json_is_on_the_page(self):
+        sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+        owners = {name.strip().split(" --")[0]: text for head, text in sections.items() for name in head.split(",")}
+        commands = commands_with_json()
+        self.assertGreater(len(commands), 40)
+        for command in commands:
+            parents = [text for name, text in owners.items() if command.startswith(name + " ")]
+            named = re.compile(f"`({command}|{command.split()[-1]})[` ]")
+            self.assertTrue(command in owners or named.search(PAGE.split("\n## ")[0])
+                            or any(named.search(text) for text in parents), f"json.md has no section on {command}")
+
     def expect_listed(self, section, document):
         known = listed(section)
         missing = sorted(field for field in fields(document)
@@ -90,6 +107,21 @@ class Reference(unittest.TestCase):
                            self.json_of("sim", "--topology", examples / "fabric.toml", "--workload",
                                         examples / "training.toml", "--series", "auto", "--matrix", "--json"))
 
+    def test_sweep(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.expect_listed("heddle sim sweep", self.json_of(
+                "sim", "sweep", "--topology", ROOT / "examples/fabric.toml", "--workload",
+                ROOT / "examples/training.toml", "--vary", "seed=1..2", "-o", f"{folder}/sweep", "--json"))
+
+    def test_tune(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = program.run("run", "-n", "2", "--", program.HEDDLE, "tune", "--largest", "64K", "--time", "100ms",
+                               "--json", settings={**LOOPBACK, "HEDDLE_TUNING_FOLDER": folder})
+            self.assertIn(done.returncode, (0, 1), done.stderr)  # 1 where the ranks waited for cores
+            document = json.loads(done.stdout)
+            self.assertTrue(document["costs"])
+            self.expect_listed("heddle tune", document)
+
     def test_advice(self):
         ring = '[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "1MB"\ncount = 6\n'
         with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +175,9 @@ class Reference(unittest.TestCase):
             self.expect_listed("heddle summary", self.json_of("summary", job, "--json"))
             diagnosed = program.run("diagnose", job, "--json")  # 2 where the job is too short to judge
             self.expect_listed("heddle diagnose", json.loads(diagnosed.stdout))
-            self.expect_listed("heddle record info", self.json_of("record", "info", job, "--json"))
+            section = "heddle record info, heddle record gather, heddle record import"
+            self.expect_listed(section, self.json_of("record", "info", job, "--json"))
+            self.expect_listed(section, self.json_of("record", "gather", "-o", f"{folder}/all", job, "--json"))
             self.expect_listed("heddle matrix --format json",
                                self.json_of("matrix", job, "--by", "op", "--wire", "--format", "json"))
 
