@@ -27,11 +27,12 @@ struct GrowOptions {
 };
 
 // All ranks call it, in the same order as their calls, when none is running. Nothing: no newcomer
-// waits, and `communicator` works on; it takes as long as a broadcast, and waits for no rank that
-// is late. Otherwise, once all ranks have come, the communicator with the newcomers behind the
-// ranks that are left; `communicator` is of no more use. If newcomers were not found, it has none.
-// Errors: those of calls, after which shrink() makes one of the ranks that are left; and those of
-// shrink(), after which this rank cannot go on (kUnavailable, kPeerDead, kTimeout).
+// waits, and `communicator` works on; it takes as long as a broadcast (a second more where a
+// newcomer has ended), and waits for no rank that is late. Otherwise, once all ranks have come, the
+// communicator with the newcomers behind the ranks that are left; `communicator` is of no more use.
+// If newcomers were not found, it has none. Errors: those of calls, after which shrink() makes one
+// of the ranks that are left; and those of shrink(), after which this rank cannot go on
+// (kUnavailable, kPeerDead, kTimeout).
 Result<std::optional<SharedCommunicator::Shrunk>> grow(SharedCommunicator& communicator,
                                                        DrivenEndpoint& endpoint,
                                                        const KeyStore& store,

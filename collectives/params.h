@@ -103,10 +103,10 @@ inline constexpr Nanos kAgreeWithin = seconds(10);
 // taken in. Above the interval at which a newcomer looks, and the time until a rank makes its call:
 // 1 to 60 s; chosen.
 inline constexpr Nanos kFindNewcomersWithin = seconds(5);
-// A newcomer that waits counts a key of its own up this often.
+// A newcomer that waits changes a key of its own this often.
 inline constexpr Nanos kNewcomerBeats = millis(100);
-// A newcomer whose key does not count up within this is gone, and gets no seat. Several beats,
-// since a store may be slow: 200 ms to 5 s; chosen.
+// A newcomer whose key does not change within this, or a fifth of kFindNewcomersWithin, is gone and
+// gets no seat. Several beats, since a store may be slow: 200 ms to 5 s; chosen.
 inline constexpr Nanos kNewcomerGoneAfter = seconds(1);
 // A leader that has not said within this that it takes part in shrink() is passed over, although
 // its process lives. Above a round trip, far below kJoinWithin: 100 ms to 3 s; chosen.

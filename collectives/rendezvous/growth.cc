@@ -1,5 +1,5 @@
 // Growth: see growth.h. The keys: "heddle/newcomers" counts those that came, "heddle/seated" how
-// many of them ranks have counted, "heddle/beat/N" counts up while newcomer N waits.
+// many of them ranks have counted, "heddle/beat/N" changes while newcomer N waits.
 // "heddle/seat/N" says to newcomer N in which growth it is, as which rank of how many, and the
 // number of the communicator that is to have it. "heddle/growth/NAME/" has the keys of that growth:
 // where all are, and "result". Its name has the communicator's number, so that a rank which stopped
@@ -100,42 +100,54 @@ Result<GrowthResult> result_of(const std::string& text, uint32_t ranks) {
   return result;
 }
 
-// Which of the newcomers [first, first + count) still wait: each is awaited until its key counts
-// up.
-Result<std::vector<uint64_t>> waiting_of(const KeyStore& store, uint64_t first, uint64_t count) {
+// A newcomer whose key does not change within this is gone. Longer where the store is slow, as its
+// user says by `find_within`.
+Nanos gone_after(Nanos find_within) {
+  return std::max(params::kNewcomerGoneAfter, nanos(find_within.count / 5));
+}
+
+// Which of the newcomers [first, first + count) still wait: each is awaited until its key changes,
+// or is gone.
+Result<std::vector<uint64_t>> waiting_of(const KeyStore& store, uint64_t first, uint64_t count,
+                                         Nanos find_within) {
   struct Quiet {
     uint64_t newcomer = 0;
-    uint64_t beats = 0;
+    std::optional<std::string> beat;
   };
   std::vector<Quiet> quiet;
   for (uint64_t each = first; each < first + count; ++each) {
-    const Result<uint64_t> beats = store.count(beat_key(each), 0);
-    if (!beats) return fail(beats.error());
-    quiet.push_back({each, *beats});
+    Result<std::optional<std::string>> beat = store.find(beat_key(each));
+    if (!beat) return fail(beat.error());
+    quiet.push_back({each, *std::move(beat)});
   }
   std::vector<uint64_t> waiting;
-  const KeyWait wait(params::kNewcomerGoneAfter);
+  const KeyWait wait(gone_after(find_within));
   while (!quiet.empty() && !wait.ended()) {
     std::this_thread::sleep_for(kLook);
     std::vector<Quiet> still;
-    for (const Quiet& each : quiet) {
-      const Result<uint64_t> beats = store.count(beat_key(each.newcomer), 0);
-      if (!beats) return fail(beats.error());
-      if (*beats > each.beats) {
+    for (Quiet& each : quiet) {
+      const Result<std::optional<std::string>> beat = store.find(beat_key(each.newcomer));
+      if (!beat) return fail(beat.error());
+      if (*beat != each.beat) {
         waiting.push_back(each.newcomer);
       } else {
-        still.push_back(each);
+        still.push_back(std::move(each));
       }
     }
     quiet = std::move(still);
   }
-  for (const Quiet& each : quiet) log_info("newcomer {} has ended while it waited", each.newcomer);
+  for (const Quiet& each : quiet) {
+    log_warn(
+        "newcomer {} is not counted, since it gave no sign for {}: it has ended, the store is "
+        "slow, or its heddle is older",
+        each.newcomer, duration_text(gone_after(find_within)));
+  }
   std::sort(waiting.begin(), waiting.end());
   return waiting;
 }
 
 // Of rank 0: those that came since the last growth and still wait, and their seats.
-Result<Newcomers> seat_newcomers(const KeyStore& store, const Members& members) {
+Result<Newcomers> seat_newcomers(const KeyStore& store, const Members& members, Nanos find_within) {
   const Result<uint64_t> came = store.count(kNewcomers, 0);
   if (!came) return fail(came.error());
   const Result<uint64_t> seated = store.count(kSeated, 0);
@@ -147,7 +159,7 @@ Result<Newcomers> seat_newcomers(const KeyStore& store, const Members& members) 
   const Result<uint64_t> last = store.count(kSeated, static_cast<uint32_t>(count));
   if (!last) return fail(last.error());
   const uint64_t first = *last - count + 1;
-  const Result<std::vector<uint64_t>> waiting = waiting_of(store, first, count);
+  const Result<std::vector<uint64_t>> waiting = waiting_of(store, first, count, find_within);
   if (!waiting) return fail(waiting.error());
   Seat seat = {.communicator = members.communicator,
                .first = first,
@@ -171,10 +183,11 @@ Result<void> run(SharedCommunicator& communicator, const Call& call) {
 
 // What rank 0 counted, on all ranks, once all have come. Where it cannot, all take it that there
 // are none.
-Result<Newcomers> agree_on_newcomers(SharedCommunicator& communicator, const KeyStore& store) {
+Result<Newcomers> agree_on_newcomers(SharedCommunicator& communicator, const KeyStore& store,
+                                     Nanos find_within) {
   std::array<uint64_t, 2> counted{};
   if (communicator.rank() == 0 && !communicator.failure()) {
-    const Result<Newcomers> newcomers = seat_newcomers(store, communicator.members());
+    const Result<Newcomers> newcomers = seat_newcomers(store, communicator.members(), find_within);
     if (!newcomers) log_warn("no newcomer is taken in: {}", newcomers.error().message());
     if (newcomers) counted = {newcomers->first, newcomers->count};
   }
@@ -199,7 +212,7 @@ Result<std::optional<SharedCommunicator::Shrunk>> grow(SharedCommunicator& commu
                                                        DrivenEndpoint& endpoint,
                                                        const KeyStore& store,
                                                        const GrowOptions& options) {
-  const Result<Newcomers> newcomers = agree_on_newcomers(communicator, store);
+  const Result<Newcomers> newcomers = agree_on_newcomers(communicator, store, options.find_within);
   if (!newcomers) return fail(newcomers.error());
   if (newcomers->count == 0) return std::optional<SharedCommunicator::Shrunk>();
   const KeyStore part =
@@ -235,10 +248,10 @@ Result<std::optional<Seat>> wait_for_seat(const KeyStore& store, uint64_t number
                                           const KeyWait& wait, Nanos find_within) {
   const std::string key = seat_key(number);
   std::optional<KeyWait> counted;
-  while (true) {
-    // Before its number is looked at: a seat is for one that waits.
-    if (const Result<uint64_t> beat = store.count(beat_key(number), 1); !beat)
-      return fail(beat.error());
+  for (uint64_t beat = 1;; ++beat) {
+    // Rank 0 gives seats only to those whose keys change.
+    const Result<void> set = store.set(beat_key(number), std::to_string(beat));
+    if (!set) return fail(set.error());
     const Result<std::string> text = wait_for_key(store, key, KeyWait(params::kNewcomerBeats));
     if (text) {
       const Result<Seat> seat = seat_of(key, *text);
@@ -256,7 +269,7 @@ Result<std::optional<Seat>> wait_for_seat(const KeyStore& store, uint64_t number
     const Result<uint64_t> seated = store.count(kSeated, 0);
     if (!seated) return fail(seated.error());
     if (*seated < number) continue;
-    if (!counted) counted.emplace(find_within + params::kNewcomerGoneAfter);
+    if (!counted) counted.emplace(find_within + gone_after(find_within));
     if (counted->ended()) return std::optional<Seat>();
   }
 }
@@ -301,7 +314,10 @@ Result<Members> join(DrivenEndpoint& endpoint, const KeyStore& store, const Join
     const Result<std::optional<Seat>> seat =
         wait_for_seat(store, *number, wait, options.find_within);
     if (!seat) return fail(seat.error());
-    if (!*seat) continue;
+    if (!*seat) {
+      log_info("newcomer {} was counted and has no seat: it takes another number", *number);
+      continue;
+    }
     Result<std::optional<Members>> members = take_seat(endpoint, store, **seat, options);
     if (members && *members) return **std::move(members);
     // Ranks that took it in all the same find that it is gone from there.

@@ -42,7 +42,11 @@ def commands_with_json():
 class Reference(unittest.TestCase):
     def test_every_command_with_json_is_on_the_page(self):
         sections = dict(re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-        owners = {name.strip().split(" --")[0]: text for head, text in sections.items() for name in head.split(",")}
+        owners = {}  # what a section says before its table
+        for head, text in sections.items():
+            for name in head.split(","):
+                name = name.strip().split(" --")[0]
+                owners[name] = owners.get(name, "") + text.split("\n| ")[0]
         commands = commands_with_json()
         self.assertGreater(len(commands), 40)
         for command in commands:
@@ -109,9 +113,16 @@ class Reference(unittest.TestCase):
 
     def test_sweep(self):
         with tempfile.TemporaryDirectory() as folder:
-            self.expect_listed("heddle sim sweep", self.json_of(
-                "sim", "sweep", "--topology", ROOT / "examples/fabric.toml", "--workload",
-                ROOT / "examples/training.toml", "--vary", "seed=1..2", "-o", f"{folder}/sweep", "--json"))
+            document = self.json_of("sim", "sweep", "--topology", ROOT / "examples/fabric.toml", "--workload",
+                                    ROOT / "examples/training.toml", "--vary", "seed=1..2", "-o", f"{folder}/sweep",
+                                    "--json")
+            self.expect_listed("heddle sim sweep", document)
+            self.assertEqual(len(document["runs"]), 2)
+            for run in document["runs"]:
+                own = {"key", "vary", "made_by", "exit_status"}
+                self.assertLessEqual(own, set(run))
+                self.expect_listed("heddle sim, heddle workload run",
+                                   {name: value for name, value in run.items() if name not in own})
 
     def test_tune(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -31,7 +31,7 @@ class PayloadStrategy {
   }
   // Whether a probe of this path is not a control packet, but sent by send_probe().
   virtual bool claims_probe(uint16_t /*path*/) { return false; }
-  // Sends none where no record is left for it; the path's next probe comes by itself.
+  // Sends none where no record is left for it.
   virtual void send_probe(Nanos /*now*/, TxBatch& /*batch*/, uint16_t /*path*/) {}
   // Whether acknowledgements of its own wait to be sent.
   virtual bool acks_pending() const { return false; }

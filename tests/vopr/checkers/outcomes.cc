@@ -66,7 +66,8 @@ void Outcomes::judge_error(const Operation& operation, const Operation* match) {
 // A host may refuse an init since the connection that it accepted has declared this side dead,
 // while its own program stays away and has not received the notice of that end.
 void Outcomes::report_or_keep(const Side& side, ErrorCode code, std::string what) {
-  if (code == ErrorCode::kUnavailable && side.initiator && !side.open) {
+  const bool may_be_late = options_.faults.idles > 0;
+  if (may_be_late && code == ErrorCode::kUnavailable && side.initiator && !side.open) {
     kept_.push_back({&side, std::move(what)});
   } else {
     report_.fail(std::move(what));

@@ -19,9 +19,9 @@ class Outcomes {
   void judge(const Operation& operation);
   // Call when a connection is over.
   void judge(const Side& side);
-  // Call when everything has ended: the results on both sides must agree, and what the peer's
-  // program was to explain, it has by now.
+  // Call when everything has ended: the results on both sides must agree.
   void judge_pairs();
+  // Call when everything has ended: ends that only a late notice of the peer's program can explain.
   void judge_kept();
 
  private:
