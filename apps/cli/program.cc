@@ -40,6 +40,7 @@
 #include "apps/cli/sim_command.h"
 #include "apps/cli/size/job_file.h"
 #include "apps/cli/size_command.h"
+#include "apps/cli/stragglers_command.h"
 #include "apps/cli/summary_command.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline_command.h"
@@ -81,7 +82,7 @@ const std::vector<CommandGroup>& command_groups() {
         add_nccl_command, add_copy_command, add_relay_command}},
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
-        add_diagnose_command, add_monitor_command}},
+        add_diagnose_command, add_stragglers_command, add_monitor_command}},
       {"Simulate", {add_sim_command, add_plan_command, add_size_command, add_lab_command}},
       {"Manage",
        {add_config_command, add_doctor_command, add_key_command, add_completion_command,

@@ -383,10 +383,19 @@ def rdma(document):
     return made + [figure("rdma_without_faults", "The same link without faults", "absolute", columns, rows, 3)]
 
 
+def stragglers(document):
+    rows = [(f"{case['root_cause']}: {each['name']}", [one(each["theirs"]), one(each["ours"])])
+            for case in document["cases"] for each in case["figures"]
+            if each["name"] == "slowdown" or each["name"].endswith("share")]
+    return [figure("stragglers", "Stragglers of three published traces of training", "ratio, shares",
+                   ["authors", "heddle stragglers"], rows, 4)]
+
+
 SCENARIOS = {"sim": sim, "diagnosis": diagnosis, "size": size, "plan": plan, "p2p": p2p, "multipath": multipath,
              "loss": loss, "failure": failure, "elastic": elastic, "gpu": gpu, "nccl": nccl, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
-             "distance": distance, "verify": verify, "acceptance": acceptance, "rdma": rdma}
+             "distance": distance, "verify": verify, "acceptance": acceptance, "rdma": rdma,
+             "stragglers": stragglers}
 
 
 _BETTER = {"p2p": "more", "p2p_cpu": "less", "latency": "less", "multipath": "more", "permutations": "more",

@@ -9,6 +9,7 @@ import unittest
 
 import capture_file
 import program
+import stragglers_test
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/reference/json.md").read_text(encoding="utf-8")
@@ -170,6 +171,13 @@ class Reference(unittest.TestCase):
         for words in (("--list",), ("--validate",), ("cluster", *job), ("traffic", *job), ("distance", "--km", "100"),
                       ("overlap", "--parameters", "1000", "--backward", "1s"), ("headroom",), ("messages",)):
             self.expect_listed("heddle size", self.json_of("size", *words, "--json"))
+
+    def test_stragglers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            timeline = pathlib.Path(folder) / "timeline.json"
+            timeline.write_text(json.dumps(stragglers_test.timeline()), encoding="utf-8")
+            done = program.run("stragglers", timeline, "--json")  # 1: it has a slow worker
+            self.expect_listed("heddle stragglers", json.loads(done.stdout))
 
     def test_captures(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,0 +1,19 @@
+// Parameters of judgement of stragglers (insight/stragglers.h): each with where it comes from and
+// its range. "The paper" is the one named there.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::insight::params::stragglers {
+
+// A job is slow from this ratio on. The paper, section 4. 1.03 to 1.3.
+inline constexpr double kSlowFrom = 1.1;
+// A cause explains a slowdown of which this part goes away without it. The paper, sections 5.1 and
+// 5.2. 0.3 to 0.7.
+inline constexpr double kExplains = 0.5;
+// Percent of the workers that are the slowest ones. The paper, section 4.2. 1 to 10.
+inline constexpr uint32_t kSlowestPercent = 3;
+// Sequences differ in length from this correlation on. The paper, section 5.3. 0.7 to 0.95.
+inline constexpr double kLengthsCorrelate = 0.9;
+
+}  // namespace heddle::insight::params::stragglers
