@@ -70,6 +70,11 @@ class Job {
   double mean_with(const Keeps& keeps) { return mean_of(replay(keeps)); }
 
   double length_correlation() const;
+  bool has(Operation operation) const {
+    const std::vector<PipelineNode>& nodes = graph_.nodes();
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [=](const PipelineNode& node) { return node.operation == operation; });
+  }
 
  private:
   explicit Job(PipelineGraph graph, uint32_t data_ranks)
@@ -263,6 +268,7 @@ Result<Stragglers> find_stragglers(std::vector<PipelineEvent> events) {
   }
   for (size_t i = 0; i < kPipelineOperations; ++i) {
     const auto operation = static_cast<Operation>(i);
+    if (!job->has(operation)) continue;
     found.by_operation[i] = slowdown_of(
         [&](uint32_t, const PipelineNode& node) { return node.operation == operation; });
   }

@@ -102,6 +102,10 @@ TEST(Stragglers, AnEvenPipelineTakesItsBubbleAndNoMore) {
     EXPECT_EQ(found.stages, stages);
     EXPECT_EQ(found.microbatches, 8U);
     EXPECT_FALSE(found.is_slow());
+    EXPECT_TRUE(found.by_operation[static_cast<size_t>(Operation::kForward)]);
+    EXPECT_FALSE(found.by_operation[static_cast<size_t>(Operation::kCollectGarbage)]);
+    EXPECT_EQ(found.by_operation[static_cast<size_t>(Operation::kForwardSend)].has_value(),
+              stages > 1);
     EXPECT_TRUE(found.causes.empty());
   }
 }
