@@ -45,8 +45,9 @@ double median_of(std::vector<double> values) {
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-// 0 where one of them does not vary.
-double correlation_of(const std::vector<std::pair<double, double>>& pairs) {
+// Pairs as differences from their means. `scale`: of the values; what varies by less than a
+// millionth of it does not vary.
+double correlation_of(const std::vector<std::pair<double, double>>& pairs, double scale) {
   double xx = 0;
   double yy = 0;
   double xy = 0;
@@ -55,7 +56,8 @@ double correlation_of(const std::vector<std::pair<double, double>>& pairs) {
     yy += y * y;
     xy += x * y;
   }
-  return xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+  const double least = scale * scale * static_cast<double>(pairs.size()) * 1e-12;
+  return xx > least && yy > least ? xy / std::sqrt(xx * yy) : 0;
 }
 
 // The events of a job as durations by step, data rank and node of its graph.
@@ -70,6 +72,12 @@ class Job {
   double mean_with(const Keeps& keeps) { return mean_of(replay(keeps)); }
 
   double length_correlation() const;
+  // Of the steps that count.
+  uint32_t number(size_t step) const { return numbers_[step]; }
+  // Operations in one replay.
+  uint64_t replayed() const {
+    return uint64_t{steps_.size()} * data_ranks_ * graph_.nodes().size();
+  }
   bool has(Operation operation) const {
     const std::vector<PipelineNode>& nodes = graph_.nodes();
     return std::any_of(nodes.begin(), nodes.end(),
@@ -80,12 +88,14 @@ class Job {
   explicit Job(PipelineGraph graph, uint32_t data_ranks)
       : graph_(std::move(graph)), data_ranks_(data_ranks) {}
 
-  bool add_step(const std::vector<const PipelineEvent*>& events);
+  bool add_step(uint32_t step, const std::vector<const PipelineEvent*>& events);
   void measure_even();
 
   PipelineGraph graph_;
   uint32_t data_ranks_;
+  std::vector<uint32_t> numbers_;
   std::vector<std::vector<double>> steps_;  // by data rank and node, s
+  std::vector<double> recorded_s_;
   std::array<double, kPipelineOperations> even_{};
 };
 
@@ -96,7 +106,51 @@ Unexpected no_whole_step(const Stragglers& found) {
               "record whole steps of all ranks");
 }
 
+Result<void> check(const std::vector<PipelineEvent>& events) {
+  for (const PipelineEvent& event : events) {
+    const bool sound = std::isfinite(event.start_s) && std::isfinite(event.took_s) &&
+                       event.data_rank < params::stragglers::kMostWorkers &&
+                       event.stage < params::stragglers::kMostWorkers;
+    if (sound) continue;
+    return fail(ErrorCode::kInvalid, "cannot find stragglers",
+                "an operation of step " + std::to_string(event.step) +
+                    " has a rank, a stage or times out of range",
+                "see what made the timeline");
+  }
+  return {};
+}
+
+// Of the steps the one whose operations on rank 0 most steps have.
+std::vector<PipelineEvent> commonest_step(
+    const std::map<uint32_t, std::vector<const PipelineEvent*>>& by_step) {
+  std::map<std::vector<PipelineNode>, std::pair<uint32_t, uint32_t>>
+      shapes;  // steps, and the first
+  for (const auto& [step, all] : by_step) {
+    std::vector<PipelineNode> shape;
+    for (const PipelineEvent* event : all) {
+      if (event->data_rank == 0) shape.push_back({event->stage, event->operation, event->number});
+    }
+    std::sort(shape.begin(), shape.end());
+    const auto [found, added] = shapes.try_emplace(std::move(shape), 0, step);
+    ++found->second.first;
+  }
+  std::pair<uint32_t, size_t> most;  // steps, and operations
+  uint32_t chosen = 0;
+  for (const auto& [shape, seen] : shapes) {
+    const std::pair<uint32_t, size_t> these = {seen.first, shape.size()};
+    if (these <= most) continue;
+    most = these;
+    chosen = seen.second;
+  }
+  std::vector<PipelineEvent> events;
+  for (const PipelineEvent* event : by_step.at(chosen)) {
+    if (event->data_rank == 0) events.push_back(*event);
+  }
+  return events;
+}
+
 Result<Job> Job::make(std::vector<PipelineEvent> events, Stragglers& found) {
+  if (Result<void> sound = check(events); !sound) return fail(sound.error());
   std::map<uint32_t, std::vector<const PipelineEvent*>> by_step;
   for (const PipelineEvent& event : events) {
     by_step[event.step].push_back(&event);
@@ -106,13 +160,10 @@ Result<Job> Job::make(std::vector<PipelineEvent> events, Stragglers& found) {
     return fail(ErrorCode::kInvalid, "cannot find stragglers", "there are no operations",
                 "give a timeline of a training job");
   }
-  std::vector<PipelineEvent> first;
-  for (const PipelineEvent* event : by_step.begin()->second) {
-    if (event->data_rank == 0) first.push_back(*event);
-  }
+  const std::vector<PipelineEvent> first = commonest_step(by_step);
   if (first.empty()) {
     return fail(ErrorCode::kInvalid, "cannot find stragglers",
-                "there are no operations of data-parallel rank 0 in the first step",
+                "most steps have no operations of data-parallel rank 0",
                 "record all ranks, numbered from 0");
   }
   // Before anything is as large as a rank's number says.
@@ -123,24 +174,32 @@ Result<Job> Job::make(std::vector<PipelineEvent> events, Stragglers& found) {
   Job job(*std::move(graph), found.data_ranks);
   for (const PipelineNode& node : job.graph_.nodes())
     found.microbatches += node.stage == 0 && node.operation == Operation::kForward ? 1 : 0;
-  for (const auto& [step, all] : by_step) found.steps_left_out += job.add_step(all) ? 0 : 1;
+  for (const auto& [step, all] : by_step) found.steps_left_out += job.add_step(step, all) ? 0 : 1;
   found.steps = static_cast<uint32_t>(job.steps_.size());
   if (job.steps_.empty()) return no_whole_step(found);
   job.measure_even();
+  found.recorded_s = mean_of(job.recorded_s_);
   return job;
 }
 
 // False: it has not each operation once on all data ranks.
-bool Job::add_step(const std::vector<const PipelineEvent*>& events) {
+bool Job::add_step(uint32_t step, const std::vector<const PipelineEvent*>& events) {
   const size_t nodes = graph_.nodes().size();
   if (events.size() != nodes * data_ranks_) return false;
   std::vector<double> took_s(events.size(), -1);
+  double begin = events.front()->start_s;
+  double end = begin;
   for (const PipelineEvent* event : events) {
     const auto node = graph_.find({event->stage, event->operation, event->number});
     if (!node || took_s[event->data_rank * nodes + *node] >= 0) return false;
-    took_s[event->data_rank * nodes + *node] = std::max(event->took_s, 0.0);
+    const double took = std::max(event->took_s, 0.0);
+    took_s[event->data_rank * nodes + *node] = took;
+    begin = std::min(begin, event->start_s);
+    end = std::max(end, event->start_s + took);
   }
+  numbers_.push_back(step);
   steps_.push_back(std::move(took_s));
+  recorded_s_.push_back(end - begin);
   return true;
 }
 
@@ -178,26 +237,37 @@ std::vector<double> Job::replay(const Keeps& keeps) {
 
 double Job::length_correlation() const {
   const std::vector<PipelineNode>& nodes = graph_.nodes();
-  std::vector<std::pair<double, double>> deviations;
-  for (uint32_t rank = 0; rank < data_ranks_; ++rank) {
-    for (uint32_t stage = 0; stage < graph_.stages(); ++stage) {
-      std::vector<std::pair<double, double>> took;
-      for (size_t node = 0; node < nodes.size(); ++node) {
-        if (nodes[node].stage != stage || nodes[node].operation != Operation::kForward) continue;
-        const auto back = graph_.find({stage, Operation::kBackward, nodes[node].number});
-        if (!back) continue;
-        for (const std::vector<double>& step : steps_)
-          took.emplace_back(step[rank * nodes.size() + node], step[rank * nodes.size() + *back]);
+  std::vector<std::pair<size_t, size_t>>
+      computed;  // forward and backward of a microbatch, by stage
+  for (size_t node = 0; node < nodes.size(); ++node) {
+    if (nodes[node].operation != Operation::kForward) continue;
+    const auto back = graph_.find({nodes[node].stage, Operation::kBackward, nodes[node].number});
+    if (back) computed.emplace_back(node, *back);
+  }
+  std::vector<std::pair<double, double>> differences;
+  double scale = 0;
+  for (const std::vector<double>& step : steps_) {
+    for (size_t rank = 0; rank < data_ranks_; ++rank) {
+      const double* const took = step.data() + rank * nodes.size();
+      for (size_t begin = 0; begin < computed.size();) {
+        double forward = 0;
+        double backward = 0;
+        size_t end = begin;
+        const uint32_t stage = nodes[computed[begin].first].stage;
+        for (; end < computed.size() && nodes[computed[end].first].stage == stage; ++end) {
+          forward += took[computed[end].first];
+          backward += took[computed[end].second];
+        }
+        const auto count = static_cast<double>(end - begin);
+        scale = std::max({scale, forward / count, backward / count});
+        for (; begin < end; ++begin) {
+          differences.emplace_back(took[computed[begin].first] - forward / count,
+                                   took[computed[begin].second] - backward / count);
+        }
       }
-      double forward = 0;
-      double backward = 0;
-      for (const auto& [x, y] : took) forward += x, backward += y;
-      const auto count = static_cast<double>(took.size());
-      for (const auto& [x, y] : took)
-        deviations.emplace_back(x - forward / count, y - backward / count);
     }
   }
-  return correlation_of(deviations);
+  return correlation_of(differences, scale);
 }
 
 // Of all workers the slowest ones: at least one.
@@ -213,10 +283,15 @@ std::set<std::pair<uint32_t, uint32_t>> slowest_of(Stragglers& found) {
 
 void find_causes(Stragglers& found) {
   if (!found.is_slow()) return;
-  if (found.slowest_workers_share >= params::stragglers::kExplains)
+  const bool last_stage =
+      found.stages > 1 && found.last_stage_share >= params::stragglers::kExplains;
+  // Of one data-parallel rank the last stage is a worker, too: its work is looked at first.
+  const bool is_last_stage =
+      found.data_ranks == 1 && last_stage && found.workers.front().stage + 1 == found.stages;
+  if (found.slowest_workers < found.workers.size() && !is_last_stage &&
+      found.slowest_workers_share >= params::stragglers::kExplains)
     found.causes.push_back(StragglerCause::kWorkers);
-  if (found.stages > 1 && found.last_stage_share >= params::stragglers::kExplains)
-    found.causes.push_back(StragglerCause::kLastStage);
+  if (last_stage) found.causes.push_back(StragglerCause::kLastStage);
   if (found.length_correlation >= params::stragglers::kLengthsCorrelate)
     found.causes.push_back(StragglerCause::kSequenceLengths);
 }
@@ -240,23 +315,15 @@ bool computes(PipelineOperation operation) {
 
 bool Stragglers::is_slow() const { return slowdown >= params::stragglers::kSlowFrom; }
 
-Result<Stragglers> find_stragglers(std::vector<PipelineEvent> events) {
-  Stragglers found;
-  Result<Job> job = Job::make(std::move(events), found);
-  if (!job) return fail(job.error());
-  const std::vector<double> measured =
-      job->replay([](uint32_t, const PipelineNode&) { return true; });
-  const std::vector<double> even = job->replay([](uint32_t, const PipelineNode&) { return false; });
-  found.measured_s = mean_of(measured);
-  found.even_s = mean_of(even);
-  if (found.even_s <= 0) {
-    return fail(ErrorCode::kInvalid, "cannot find stragglers", "all operations take no time",
-                "give a timeline with durations");
-  }
-  for (size_t i = 0; i < measured.size(); ++i) found.by_step.push_back(measured[i] / even[i]);
-  found.slowdown = found.measured_s / found.even_s;
+namespace {
+
+Job::Keeps all_but(const Job::Keeps& others) {
+  return [others](uint32_t rank, const PipelineNode& node) { return !others(rank, node); };
+}
+
+void score(Job& job, Stragglers& found) {
   const auto slowdown_of = [&](const Job::Keeps& keeps) {
-    return job->mean_with(keeps) / found.even_s;
+    return job.mean_with(keeps) / found.even_s;
   };
   for (uint32_t stage = 0; stage < found.stages; ++stage) {
     found.by_stage.push_back(
@@ -268,30 +335,68 @@ Result<Stragglers> find_stragglers(std::vector<PipelineEvent> events) {
   }
   for (size_t i = 0; i < kPipelineOperations; ++i) {
     const auto operation = static_cast<Operation>(i);
-    if (!job->has(operation)) continue;
+    if (!job.has(operation)) continue;
     found.by_operation[i] = slowdown_of(
         [&](uint32_t, const PipelineNode& node) { return node.operation == operation; });
   }
+  const uint64_t workers = uint64_t{found.data_ranks} * found.stages;
+  const bool each = workers * job.replayed() <= params::stragglers::kMostReplayed;
   for (uint32_t rank = 0; rank < found.data_ranks; ++rank) {
     for (uint32_t stage = 0; stage < found.stages; ++stage) {
-      const double slowdown = slowdown_of(
-          [&](uint32_t at, const PipelineNode& node) { return at == rank && node.stage == stage; });
+      const double slowdown = each ? slowdown_of([&](uint32_t at, const PipelineNode& node) {
+        return at == rank && node.stage == stage;
+      })
+                                   : std::min(found.by_data_rank[rank], found.by_stage[stage]);
       found.workers.push_back({rank, stage, slowdown});
     }
   }
   std::stable_sort(
       found.workers.begin(), found.workers.end(),
       [](const WorkerSlowdown& a, const WorkerSlowdown& b) { return a.slowdown > b.slowdown; });
+}
+
+// What goes away of the slowdown.
+void share(Job& job, Stragglers& found) {
   const double lost = found.measured_s - found.even_s;
-  const auto share_of = [&](const Job::Keeps& keeps) {
-    return lost > 0 ? (found.measured_s - job->mean_with(keeps)) / lost : 0;
+  if (lost < found.even_s * 1e-9) return;
+  const auto share_of = [&](const Job::Keeps& evened) {
+    return (found.measured_s - job.mean_with(all_but(evened))) / lost;
   };
   const auto slowest = slowest_of(found);
   found.slowest_workers_share = share_of([&](uint32_t rank, const PipelineNode& node) {
-    return slowest.count({rank, node.stage}) == 0;
+    return slowest.count({rank, node.stage}) > 0;
   });
+  if (found.stages == 1) return;
   found.last_stage_share =
-      share_of([&](uint32_t, const PipelineNode& node) { return node.stage + 1 != found.stages; });
+      share_of([&](uint32_t, const PipelineNode& node) { return node.stage + 1 == found.stages; });
+}
+
+}  // namespace
+
+Result<Stragglers> find_stragglers(std::vector<PipelineEvent> events) {
+  Stragglers found;
+  Result<Job> job = Job::make(std::move(events), found);
+  if (!job) return fail(job.error());
+  const uint64_t replays = uint64_t{found.stages} + found.data_ranks + kPipelineOperations + 4;
+  if (replays * job->replayed() > params::stragglers::kMostReplayed) {
+    return fail(ErrorCode::kExhausted, "cannot find stragglers",
+                "these are too many operations of too many stages and ranks", "give fewer steps");
+  }
+  const std::vector<double> measured =
+      job->replay([](uint32_t, const PipelineNode&) { return true; });
+  const std::vector<double> even = job->replay([](uint32_t, const PipelineNode&) { return false; });
+  found.measured_s = mean_of(measured);
+  found.even_s = mean_of(even);
+  if (found.even_s <= 0) {
+    return fail(ErrorCode::kInvalid, "cannot find stragglers",
+                "computations and most communication take no time",
+                "give a timeline with durations");
+  }
+  for (size_t i = 0; i < measured.size(); ++i)
+    found.by_step.push_back({job->number(i), measured[i] / even[i]});
+  found.slowdown = found.measured_s / found.even_s;
+  score(*job, found);
+  share(*job, found);
   found.length_correlation = job->length_correlation();
   find_causes(found);
   return found;

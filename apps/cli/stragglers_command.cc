@@ -1,6 +1,8 @@
 // `heddle stragglers`: see stragglers_command.h.
 #include "apps/cli/stragglers_command.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -14,9 +16,10 @@
 #include "apps/cli/stragglers/report.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
+#include "base/printable.h"
 #include "base/quantity.h"
 #include "insight/stragglers.h"
-#include "recordings/import/pipeline_timeline.h"
+#include "recordings/pipeline_timeline.h"
 
 namespace heddle::cli {
 namespace {
@@ -28,9 +31,9 @@ constexpr const char* kExample = R"(Example:
 
 Reads Chrome trace events of training with pipeline parallelism, whose threads are named by their
 stage: forward and backward computations, transfers between stages, and what reduces and applies
-gradients. Each step is replayed with some durations replaced by the mean of their kind
-(computation) or the median (communication), so the answer is what a step would take if only those
-were as the others. See docs/how-to/find_stragglers.md.)";
+gradients. Steps are replayed with durations that are even, which is the mean of their kind
+(computation) or the median (communication). The tables show how much longer a step takes if only
+one stage, operation, rank or worker is as measured. See docs/how-to/find_stragglers.md.)";
 
 constexpr uint64_t kMostRows = 10'000;
 constexpr uint64_t kMostStep = 100'000'000;
@@ -43,11 +46,35 @@ struct StragglersOptions {
   bool json = false;
 };
 
+constexpr size_t kNamed = 3;
+
 void warn_of_left_out(const recordings::PipelineTimeline& timeline) {
+  if (timeline.left_out.empty()) return;
+  uint64_t operations = 0;
+  std::string names;
+  size_t named = 0;
   for (const auto& [name, count] : timeline.left_out) {
-    print_warning(counted_text(count, "operation") + " '" + name +
-                  "' left out: its place in a step is not known");
+    operations += count;
+    if (++named <= kNamed) names += (names.empty() ? "'" : ", '") + printable(name) + "'";
   }
+  if (named > kNamed) names += ", ...";
+  print_warning(counted_text(operations, "operation") +
+                " left out, whose place in a step is not known: " + names);
+}
+
+// Only the steps that were asked for.
+Result<void> choose_steps(const StragglersOptions& options,
+                          std::vector<insight::PipelineEvent>& events) {
+  const auto [first, last] = std::minmax_element(
+      events.begin(), events.end(), [](const auto& a, const auto& b) { return a.step < b.step; });
+  const uint32_t begins = first->step;
+  const uint32_t ends = last->step;
+  std::erase_if(events, [&](const insight::PipelineEvent& event) {
+    return event.step < options.first_step || event.step > options.last_step;
+  });
+  if (!events.empty()) return {};
+  return fail(ErrorCode::kInvalid, "cannot find stragglers", "none of its steps is asked for",
+              fmt::format("the timeline has steps {} to {}", begins, ends));
 }
 
 Result<insight::Stragglers> look(const StragglersOptions& options) {
@@ -57,9 +84,9 @@ Result<insight::Stragglers> look(const StragglersOptions& options) {
       recordings::read_pipeline_timeline(*text, options.file);
   if (!timeline) return fail(timeline.error());
   warn_of_left_out(*timeline);
-  std::erase_if(timeline->events, [&](const insight::PipelineEvent& event) {
-    return event.step < options.first_step || event.step > options.last_step;
-  });
+  if (Result<void> chosen = choose_steps(options, timeline->events); !chosen) {
+    return fail(chosen.error());
+  }
   return insight::find_stragglers(std::move(timeline->events));
 }
 
@@ -71,7 +98,7 @@ int run(const StragglersOptions& options) {
   }
   if (found->steps_left_out > 0) {
     print_warning(counted_text(found->steps_left_out, "step") +
-                  " left out: incomplete, or with other operations than the first one");
+                  " left out: incomplete, or with other operations than most");
   }
   print(options.json ? stragglers_document(*found).dump(2) + "\n"
                      : stragglers_text(*found, options.rows));

@@ -15,5 +15,10 @@ inline constexpr double kExplains = 0.5;
 inline constexpr uint32_t kSlowestPercent = 3;
 // Sequences differ in length from this correlation on. The paper, section 5.3. 0.7 to 0.95.
 inline constexpr double kLengthsCorrelate = 0.9;
+// Stages, and data-parallel ranks: no job has as many. 10,000 to 1,000,000.
+inline constexpr uint32_t kMostWorkers = 100'000;
+// Operations in all replays of one kind: half a minute. Where each worker's replay would be more,
+// workers are scored as the paper does, by rank and stage. 1e8 to 1e11.
+inline constexpr uint64_t kMostReplayed = 4'000'000'000;
 
 }  // namespace heddle::insight::params::stragglers

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace heddle::insight {
@@ -37,8 +38,7 @@ class PipelineGraph::Builder {
     for (uint32_t stage = 0; stage < graph_.stages_; ++stage) {
       if (Result<void> added = add_stage(stage); !added) return added;
     }
-    add_meetings();
-    return {};
+    return add_meetings();
   }
 
  private:
@@ -99,12 +99,15 @@ class PipelineGraph::Builder {
     const Chain computed = all(stage, compute);
     const Chain sent = all(stage, send);
     const Chain received = all(stage, receive);
-    for (const Chain* each : {&sent, &received}) {
-      if (each->empty() || each->size() == computed.size()) continue;
+    const bool forward = compute == Operation::kForward;
+    const bool begins = stage == (forward ? 0 : graph_.stages_ - 1);
+    const bool ends = stage == (forward ? graph_.stages_ - 1 : 0);
+    for (const auto& [each, operation, none] :
+         {std::tuple(&sent, send, ends), std::tuple(&received, receive, begins)}) {
+      if (each->size() == (none ? 0 : computed.size())) continue;
       return no_pipeline("stage " + std::to_string(stage) + " has " +
                          std::to_string(computed.size()) + " microbatches and " +
-                         std::to_string(each->size()) + " of " +
-                         std::string(name_of(graph_.nodes_[each->front()].operation)));
+                         std::to_string(each->size()) + " of " + std::string(name_of(operation)));
     }
     chain(sent);
     chain(received);
@@ -129,8 +132,8 @@ class PipelineGraph::Builder {
   }
 
   // Parameters come before the first computation; after the last one gradients are reduced and
-  // applied. With gradients that are reduced separately, the others are reduced beside what follows
-  // the last computation, and before layer norms.
+  // applied. Where some are reduced separately, the others are reduced beside the last
+  // computations, and must have come before what follows these.
   void add_data_parallel(uint32_t stage, size_t first, const Chain& computed) {
     const Chain gathered = all(stage, Operation::kGatherParameters);
     if (!gathered.empty()) wait(first, gathered.back());
@@ -141,19 +144,21 @@ class PipelineGraph::Builder {
     const Chain reduced = all(stage, Operation::kReduceGradients);
     const Chain separate = all(stage, Operation::kReduceSeparateGradients);
     Chain end = {last};
-    const auto append = [&end](const Chain& more) {
+    const auto append = [&](Operation operation) {
+      const Chain more = all(stage, operation);
       end.insert(end.end(), more.begin(), more.end());
     };
-    append(all(stage, Operation::kCollectGarbage));
-    append(all(stage, Operation::kReduceLayerNorms));
-    append(all(stage, Operation::kReduceEmbeddings));
-    append(separate.empty() ? reduced : separate);
-    append(all(stage, Operation::kClipGradients));
-    append(all(stage, Operation::kOptimizer));
+    append(Operation::kCollectGarbage);
+    const size_t computed_until = end.size();
+    append(Operation::kReduceLayerNorms);
+    append(Operation::kReduceEmbeddings);
+    append(separate.empty() ? Operation::kReduceGradients : Operation::kReduceSeparateGradients);
+    append(Operation::kClipGradients);
+    append(Operation::kOptimizer);
     chain(end);
     if (separate.empty() || reduced.empty()) return;
     wait(reduced.front(), last);
-    for (const size_t node : all(stage, Operation::kReduceLayerNorms)) wait(node, reduced.back());
+    wait(end[computed_until], reduced.back());
   }
 
   void meet(std::vector<size_t> nodes, bool of_data_ranks) {
@@ -161,17 +166,15 @@ class PipelineGraph::Builder {
     graph_.meetings_.push_back({std::move(nodes), of_data_ranks});
   }
 
-  void add_meetings() {
+  Result<void> add_meetings() {
     std::map<uint32_t, std::vector<size_t>> clips;
-    std::vector<size_t> embeddings;
+    std::map<uint32_t, std::vector<size_t>> embeddings;
     for (size_t node = 0; node < graph_.nodes_.size(); ++node) {
       const PipelineNode& at = graph_.nodes_[node];
       switch (at.operation) {
         case Operation::kForwardSend:
-          meet_receiver(node, {at.stage + 1, Operation::kForwardReceive, at.number});
-          break;
         case Operation::kBackwardSend:
-          meet_receiver(node, {at.stage - 1, Operation::kBackwardReceive, at.number});
+          if (Result<void> met = meet_receiver(node); !met) return met;
           break;
         case Operation::kGatherParameters:
         case Operation::kReduceGradients:
@@ -179,7 +182,7 @@ class PipelineGraph::Builder {
           meet({node}, true);
           break;
         case Operation::kReduceEmbeddings:
-          embeddings.push_back(node);
+          embeddings[at.number].push_back(node);
           break;
         case Operation::kClipGradients:
           clips[at.number].push_back(node);
@@ -188,13 +191,20 @@ class PipelineGraph::Builder {
           break;
       }
     }
-    if (!embeddings.empty()) meet(embeddings, false);
+    for (auto& [number, nodes] : embeddings) meet(std::move(nodes), false);
     for (auto& [number, nodes] : clips) meet(std::move(nodes), true);
+    return {};
   }
-  // One without the other keeps its own time.
-  void meet_receiver(size_t sent, const PipelineNode& receiver) {
-    const auto received = graph_.find(receiver);
-    if (received) meet({sent, *received}, false);
+  // Only the last stage sends nothing forward, and only the first nothing backward.
+  Result<void> meet_receiver(size_t sent) {
+    const PipelineNode& at = graph_.nodes_[sent];
+    const bool forward = at.operation == Operation::kForwardSend;
+    const auto received = graph_.find(
+        {forward ? at.stage + 1 : at.stage - 1,
+         forward ? Operation::kForwardReceive : Operation::kBackwardReceive, at.number});
+    if (!received) return no_pipeline("nothing receives " + text_of(at));
+    meet({sent, *received}, false);
+    return {};
   }
 
   PipelineGraph& graph_;
@@ -213,7 +223,11 @@ Result<PipelineGraph> PipelineGraph::make(std::span<const PipelineEvent> events,
     return node_of(a) < node_of(b);
   });
   for (const PipelineEvent& event : sorted) {
-    graph.nodes_.push_back(node_of(event));
+    const PipelineNode node = node_of(event);
+    if (!graph.nodes_.empty() && graph.nodes_.back() == node) {
+      return no_pipeline(text_of(node) + " is there twice");
+    }
+    graph.nodes_.push_back(node);
     graph.stages_ = std::max(graph.stages_, event.stage + 1);
   }
   graph.waits_for_.resize(sorted.size());

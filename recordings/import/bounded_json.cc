@@ -1,39 +1,54 @@
 // See bounded_json.h.
 #include "recordings/import/bounded_json.h"
 
+#include <string>
+
 namespace heddle::recordings {
 namespace {
 
-// Counted before the parser, whose callback would be called for each value, and takes as long as an
-// array has become for each object in it.
-bool is_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char at = text[i];
-    if (at == '"') in_string = !in_string;
-    if (in_string) {
-      if (at == '\\') ++i;
-      continue;
-    }
-    if (at == '[' || at == '{') ++depth;
-    if (at == ']' || at == '}') --depth;
-    if (depth > kMostJsonDepth) return true;
+// Only counts how deep values are nested: a callback of the parser that keeps values would
+// search all that its array has by then, after each object.
+class DepthCount final : public nlohmann::json_sax<ForeignJson> {
+ public:
+  bool too_deep() const { return depth_ > kMostJsonDepth; }
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(size_t) override { return enter(); }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return leave(); }
+  bool start_array(size_t) override { return enter(); }
+  bool end_array() override { return leave(); }
+  bool parse_error(size_t, const std::string&, const ForeignJson::exception&) override {
+    return false;
   }
-  return false;
-}
+
+ private:
+  bool enter() { return ++depth_ <= kMostJsonDepth; }
+  bool leave() {
+    --depth_;
+    return true;
+  }
+
+  int depth_ = 0;
+};
 
 }  // namespace
 
 Result<ForeignJson> read_json(std::string_view text) {
   const char* const todo = "give the file as it was written";
-  if (is_deep(text)) {
-    return fail(ErrorCode::kExhausted, "cannot read the JSON",
-                "values stand in each other too deeply", todo);
+  DepthCount depth;
+  if (ForeignJson::sax_parse(text, &depth)) return ForeignJson::parse(text, nullptr, false);
+  if (!depth.too_deep()) {
+    return fail(ErrorCode::kInvalid, "cannot read the JSON", "it is damaged, or none", todo);
   }
-  ForeignJson document = ForeignJson::parse(text, nullptr, false);
-  if (!document.is_discarded()) return document;
-  return fail(ErrorCode::kInvalid, "cannot read the JSON", "it is damaged, or none", todo);
+  return fail(ErrorCode::kExhausted, "cannot read the JSON",
+              "values stand in each other too deeply", todo);
 }
 
 const ForeignJson& member_or_empty(const ForeignJson& object, const char* name) {

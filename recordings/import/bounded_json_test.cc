@@ -36,6 +36,15 @@ TEST(BoundedJson, WhatIsDamagedIsRefused) {
   }
 }
 
+// Lines of JSON, some of them cut off, are no document: their depths do not add up.
+TEST(BoundedJson, HalfLinesAreNoDepth) {
+  std::string lines = "{}\n";
+  for (int i = 0; i < 2 * kMostJsonDepth; ++i) lines += "{\"a\": [\n";
+  const Result<ForeignJson> read = read_json(lines);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, ErrorCode::kInvalid);
+}
+
 // 117,000 events of a timeline took half a minute, since each took as long as all before it.
 TEST(BoundedJson, ALongArrayIsReadInTheTimeThatItsLengthTakes) {
   constexpr size_t kObjects = 500'000;

@@ -58,8 +58,8 @@ class Stragglers(unittest.TestCase):
         done = program.run("stragglers", self.write(timeline()))
         self.assertEqual((done.returncode, done.stderr), (1, ""))
         self.assertIn("2 steps, 4 data-parallel ranks, 2 stages, 4 microbatches a step", done.stdout)
-        self.assertRegex(done.stdout, r"slow workers: \d+\.\d% of it goes away if these become even: "
-                                      r"data-parallel rank 1, stage 0\n")
+        self.assertRegex(done.stdout, r"slow workers: \d+\.\d% of the slowdown goes away if these become "
+                                      r"even: data-parallel rank 1, stage 0\n")
         first_worker = done.stdout.split("workers\n", 1)[1].splitlines()[0]
         self.assertRegex(first_worker, r"^  data-parallel rank 1, stage 0 +1\.\d{3}$")
 
@@ -78,6 +78,24 @@ class Stragglers(unittest.TestCase):
         done = program.run("stragglers", self.write(events), "--json")
         self.assertEqual(json.loads(done.stdout)["steps"], 2)
         self.assertIn("1 step left out", done.stderr)
+
+    def test_rows_are_as_many_as_asked_for(self):
+        done = program.run("stragglers", self.write(timeline()), "--rows", "1")
+        ranks = done.stdout.split("data-parallel ranks\n", 1)[1].split("workers\n", 1)[0].splitlines()
+        self.assertEqual(len(ranks), 1, done.stdout)
+
+    def test_operations_that_are_not_known_are_left_out_with_a_warning(self):
+        events = timeline()
+        for name in ("a", "b", "c", "d", "e\x1b[31m"):
+            events.append({**events[-1], "name": name})
+        done = program.run("stragglers", self.write(events), "--json")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^heddle: warning: 5 operations left out[^\n]*: 'a', 'b', 'c', \.\.\.\n$")
+
+    def test_steps_that_are_not_there_are_named(self):
+        done = program.run("stragglers", self.write(timeline()), "--first-step", "9")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("the timeline has steps 3 to 4", done.stderr)
 
     def test_an_even_job_is_not_slow(self):
         events = timeline()

@@ -20,6 +20,8 @@ using insight::Stragglers;
 
 // A ratio that differs from 1 by less is not shown.
 constexpr double kShown = 0.001;
+// Of a recorded step: what loads data, or launches operations, is between them.
+constexpr double kUncovered = 0.01;
 
 using Rows = std::vector<std::pair<std::string, double>>;
 
@@ -94,12 +96,13 @@ std::string cause_text(const Stragglers& found, StragglerCause cause) {
   switch (cause) {
     case StragglerCause::kWorkers:
       return fmt::format(
-          "  slow workers: {:.1f}% of it goes away if these become even: {}\n"
+          "  slow workers: {:.1f}% of the slowdown goes away if these become even: {}\n"
           "    look at the hosts: clocks of GPUs, temperatures, other processes\n",
           100 * found.slowest_workers_share, slowest_text(found));
     case StragglerCause::kLastStage:
       return fmt::format(
-          "  the last stage does more than the others: {:.1f}% of it goes away if it becomes even\n"
+          "  the last stage does more than the others: {:.1f}% of the slowdown goes away if it "
+          "becomes even\n"
           "    give it fewer layers; it computes the loss, too\n",
           100 * found.last_stage_share);
     case StragglerCause::kSequenceLengths:
@@ -129,10 +132,16 @@ Json numbers_of(const std::vector<double>& values) {
 std::string stragglers_text(const Stragglers& found, size_t rows) {
   std::string text = fmt::format(
       "{}, {}, {}, {} a step\n"
-      "a step takes {}, and {} if all operations of a kind took equally long: {:.3f} times\n",
+      "a replayed step takes {}, and {} if all operations of a kind take equally long: {:.3f} "
+      "times\n",
       counted_text(found.steps, "step"), counted_text(found.data_ranks, "data-parallel rank"),
       counted_text(found.stages, "stage"), microbatches_text(found.microbatches),
       span_text(found.measured_s), span_text(found.even_s), found.slowdown);
+  if (found.recorded_s > found.measured_s * (1 + kUncovered)) {
+    text += fmt::format(
+        "a recorded step takes {}: for {:.1f}% of it no operation runs that others wait for\n",
+        span_text(found.recorded_s), 100 * (1 - found.measured_s / found.recorded_s));
+  }
   const std::pair<const char*, std::string> tables[] = {
       {"stages", rows_text(numbered("stage", found.by_stage), rows)},
       {"operations", rows_text(operations_of(found), insight::kPipelineOperations)},
@@ -154,6 +163,9 @@ Json stragglers_document(const Stragglers& found) {
   Json operations = Json::array();
   for (const auto& [name, slowdown] : operations_of(found))
     operations.push_back({{"operation", name}, {"slowdown", slowdown}});
+  Json steps = Json::array();
+  for (const insight::StepSlowdown& step : found.by_step)
+    steps.push_back({{"step", step.step}, {"slowdown", step.slowdown}});
   Json workers = Json::array();
   for (const insight::WorkerSlowdown& worker : found.workers) {
     workers.push_back(
@@ -167,10 +179,11 @@ Json stragglers_document(const Stragglers& found) {
           {"data_ranks", found.data_ranks},
           {"stages", found.stages},
           {"microbatches", found.microbatches},
+          {"recorded_s", found.recorded_s},
           {"measured_s", found.measured_s},
           {"even_s", found.even_s},
           {"slowdown", found.slowdown},
-          {"slowdown_by_step", numbers_of(found.by_step)},
+          {"slowdown_by_step", std::move(steps)},
           {"slowdown_by_stage", numbers_of(found.by_stage)},
           {"slowdown_by_data_rank", numbers_of(found.by_data_rank)},
           {"operations", std::move(operations)},

@@ -1,5 +1,5 @@
 // Timelines of pipelined training: what is read of Chrome trace events, and what is refused.
-#include "recordings/import/pipeline_timeline.h"
+#include "recordings/pipeline_timeline.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -72,18 +72,30 @@ TEST(PipelineTimeline, OtherTensorRanksAndUnknownOperationsAreLeftOut) {
   EXPECT_EQ(timeline->left_out, (std::map<std::string, uint64_t>{{"data-load", 1}}));
 }
 
+TEST(PipelineTimeline, AStageIsAWordOfItsOwn) {
+  const std::string other = R"({"name": "thread_name", "ph": "M", "pid": 1, "tid": 7,
+                                "args": {"name": "VPP rank 9"}})";
+  expect_refused(other + "," + operation(), "has no \"PP rank N\"");
+}
+
 TEST(PipelineTimeline, WhatIsWrongIsNamedWithItsEvent) {
   const std::string thread = std::string(kThread) + ",";
   expect_refused(operation(), "event 1: the name of its thread has no \"PP rank N\"");
   expect_refused(thread + operation(R"({"args": {"model_chunk": 1}})"),
                  "event 2: it is of a second model chunk: interleaved stages are not supported");
-  expect_refused(thread + operation(R"({"args": {"step": null}})"), "event 2: ");
-  expect_refused(thread + operation(R"({"pid": "first"})"), "event 2: ");
+  expect_refused(thread + operation(R"({"args": {"step": null}})"),
+                 "event 2: 'step' is missing, or no number");
+  expect_refused(thread + operation(R"({"args": null})"), "event 2: 'args' is missing");
+  expect_refused(thread + operation(R"({"pid": "first"})"),
+                 "event 2: 'pid' is missing, or no number");
   expect_refused(thread + operation(R"({"args": {"seq_id": -1}})"),
-                 "event 2: a number is not from 0 to 100000000");
-  expect_refused(thread + operation(R"({"args": {"step": 1e99}})"),
-                 "event 2: a number is not from 0 to 100000000");
-  expect_refused(thread + operation(R"({"dur": "long"})"), "event 2: ");
+                 "event 2: 'seq_id' is not from 0 to 100000000");
+  expect_refused(thread + operation(R"({"args": {"seq_id": 1.5}})"),
+                 "event 2: 'seq_id' is no whole number");
+  expect_refused(thread + operation(R"({"pid": 1e300})"), "event 2: 'pid' is not from 0");
+  expect_refused(thread + operation(R"({"dur": "long"})"), "event 2: 'dur' is missing");
+  expect_refused(thread + operation(R"({"dur": 9e15})"), "event 2: 'dur' is not from");
+  expect_refused(thread + operation(R"({"ts": 1e200})"), "event 2: 'ts' is not from");
   expect_refused(thread + "7", "it has no operation of a pipeline");
   expect_refused(kThread, "it has no operation of a pipeline");
   expect_refused("", "it has no operation of a pipeline");
