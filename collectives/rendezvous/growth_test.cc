@@ -169,7 +169,7 @@ TEST_F(Growth, ANewcomerThatEndedWhileItWaitedKeepsNoOtherOut) {
   while (waiting < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   ASSERT_TRUE(store().count("heddle/newcomers", 1));
   start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
-    const auto grown = grow(communicator, endpoint, store(), kPatient);
+    const auto grown = grow(communicator, endpoint, store(), {.find_within = seconds(10)});
     ASSERT_TRUE(grown) << grown.error().message();
     ASSERT_TRUE(*grown);
     EXPECT_EQ(count_ranks(*(**grown).communicator), 3U);
