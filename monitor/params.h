@@ -101,6 +101,14 @@ inline constexpr Nanos kLongestRetry = seconds(30);
 // ms.
 inline constexpr Nanos kTurn = millis(50);
 
+// --- GPUs ---
+
+// nvidia-smi takes some 0.1 s, without the driver's persistence mode seconds; on a GPU that has
+// failed it may never end. Range 5 to 60 s.
+inline constexpr Nanos kLongestGpuReading = seconds(10);
+// Of one machine, of which each is some 16 series of Prometheus. Range 16 to 1,024.
+inline constexpr size_t kMostGpus = 256;
+
 // --- hooks ---
 
 // A run that takes longer is ended. Range 5 to 300 s.

@@ -19,6 +19,7 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/json.h"
+#include "apps/cli/monitor/gpu_watch.h"
 #include "apps/cli/monitor/live_page.h"
 #include "apps/cli/monitor/monitor_options.h"
 #include "apps/cli/monitor/overview_run.h"
@@ -49,6 +50,7 @@ constexpr const char* kExample = R"(Example:
   heddle monitor job --store clickhouse://ch.example/heddle
   heddle monitor job --policy steer.toml                  prints what it would do
   heddle monitor job --policy steer.toml --act --audit /var/log/heddle/steering.jsonl
+  heddle monitor --gpus --serve 18707                     GPUs of this machine, for Prometheus
 
 The job runs on undisturbed, whatever happens to its monitor. With --hosts its recordings are on
 other machines, each in the folder of that name there; they are copied while they are written, and
@@ -65,7 +67,9 @@ ClickHouse database; user and password are those of `heddle record export`.
 --policy decides by a file what is done about which fault: drain a node of Slurm, set a condition or
 a taint of a Kubernetes node, run a command. Without --act that is printed and nothing is done. With
 it an active test confirms the fault first, limits hold, and each decision is a line of the audit
-log, which monitors of several jobs may share.)";
+log, which monitors of several jobs may share.
+--gpus reads utilization, memory, power, temperature and clocks of this machine's GPUs by
+nvidia-smi. A reading that fails is reported, and the watch goes on.)";
 
 std::string dumped(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -88,10 +92,15 @@ class Shown {
     const std::scoped_lock lock(mutex_);
     of_steering_ = std::move(of_steering);
   }
+  // Before the server has begun.
+  void set(const GpuWatch* gpus) { gpus_ = gpus; }
   std::vector<metrics::Family> families() const {
     const std::scoped_lock lock(mutex_);
     std::vector<metrics::Family> all = monitor::families_of(document_);
     all.insert(all.end(), of_steering_.begin(), of_steering_.end());
+    if (gpus_ == nullptr) return all;
+    const std::vector<metrics::Family> of_gpus = gpus_->families();
+    all.insert(all.end(), of_gpus.begin(), of_gpus.end());
     return all;
   }
   std::string state() const {
@@ -103,6 +112,7 @@ class Shown {
   mutable std::mutex mutex_;
   monitor::WatchDocument document_;
   std::vector<metrics::Family> of_steering_;
+  const GpuWatch* gpus_ = nullptr;  // null: they are not read
 };
 
 class Monitor {
@@ -115,6 +125,7 @@ class Monitor {
     Result<monitor::WatchOptions> watch = watch_options();
     if (!watch) return fail(std::move(watch).error());
     shown_.set({.job = job_name()});
+    if (auto gpus = read_gpus(); !gpus) return fail(std::move(gpus).error());
     if (auto serving = serve(); !serving) return fail(std::move(serving).error());
     if (!options_.on_change.empty()) {
       hook_.emplace(options_.on_change, [this](const std::string& text) { warn(text); });
@@ -159,6 +170,7 @@ class Monitor {
           if (hook_) hook_->poll(steady_now());
           if (driver_) driver_->poll(steady_now());
           if (site_) site_->poll(steady_now());
+          if (gpus_) gpus_->poll(steady_now());
           return lab::noted_signal() != 0 || !check_output();
         }};
     made.every = *parse_duration(options_.every);
@@ -197,6 +209,17 @@ class Monitor {
     if (std::filesystem::create_directory(options_.copies, error)) return options_.copies;
     return fail(ErrorCode::kInUse, "cannot make the folder " + options_.copies,
                 error ? error.message() : "it is there", "give a new one with -o");
+  }
+
+  Result<void> read_gpus() {
+    if (!options_.gpus) return {};
+    Result<std::unique_ptr<GpuWatch>> made =
+        GpuWatch::make(own_host(), *parse_duration(options_.gpus_every),
+                       [this](const std::string& text) { warn(text); });
+    if (!made) return fail(std::move(made).error());
+    gpus_ = std::move(*made);
+    shown_.set(gpus_.get());
+    return {};
   }
 
   Result<void> serve() {
@@ -309,8 +332,21 @@ class Monitor {
   std::optional<steering::Counts> counts_;
   std::unique_ptr<steering::Driver> driver_;
   std::unique_ptr<SiteOutput> site_;
+  std::unique_ptr<GpuWatch> gpus_;
   std::unique_ptr<metrics::Server> server_;  // reads what is shown
 };
+
+// GPUs alone, without a job.
+int run_gpus(const MonitorOptions& options) {
+  if (const CLI::Option* const other = options.given_of_a_job()) {
+    print_error({ErrorCode::kInvalid,
+                 fmt::format("cannot watch GPUs alone with {}", other->get_name()),
+                 "it belongs to a job, and no recording is named",
+                 fmt::format("name the job's recording, or leave out {}", other->get_name())});
+    return kCouldNotRun;
+  }
+  return run_gpu_watch({own_host(), options.serve, *parse_duration(options.gpus_every)});
+}
 
 int run_monitor(MonitorOptions options) {
   if (!options.overview.address.empty()) {
@@ -319,6 +355,7 @@ int run_monitor(MonitorOptions options) {
     options.overview.json = options.json;
     return run_overview(options.overview);
   }
+  if (options.folder.empty() && options.gpus) return run_gpus(options);
   while (options.folder.size() > 1 && options.folder.back() == '/') options.folder.pop_back();
   std::error_code none;
   if (options.folder.empty() || std::filesystem::is_regular_file(options.folder, none)) {

@@ -82,7 +82,32 @@ std::vector<CLI::Option*> add_policy_options(CLI::App& command, MonitorOptions& 
   return {policy, act, audit};
 }
 
+// They read the GPUs of the machine on which the monitor runs.
+std::vector<CLI::Option*> add_gpu_options(CLI::App& command, MonitorOptions& options,
+                                          CLI::Option* serve, CLI::Option* hosts) {
+  auto* const gpus = command
+                         .add_flag("--gpus", options.gpus,
+                                   "show what nvidia-smi says of this machine's GPUs in the "
+                                   "metrics; without a recording, of them alone")
+                         ->needs(serve)
+                         ->excludes(hosts);
+  auto* const gpus_every =
+      command.add_option("--gpus-every", options.gpus_every, "time from one reading to the next")
+          ->type_name("DURATION")
+          ->check(duration_value(millis(500)))
+          ->capture_default_str()
+          ->needs(gpus);
+  return {gpus, gpus_every};
+}
+
 }  // namespace
+
+const CLI::Option* MonitorOptions::given_of_a_job() const {
+  for (const CLI::Option* const each : of_a_job) {
+    if (each->count() > 0) return each;
+  }
+  return nullptr;
+}
 
 void add_monitor_options(CLI::App& command, MonitorOptions& options) {
   auto* const recording =
@@ -91,15 +116,20 @@ void add_monitor_options(CLI::App& command, MonitorOptions& options) {
                       "the folder in which the job is recorded; it need not be there yet")
           ->type_name("RECORDING");
   std::vector<CLI::Option*> of_one_job = add_watch_options(command, options);
-  command.add_option("--serve", options.serve, "show a page and metrics there")
-      ->type_name("[ADDRESS:]PORT")
-      ->check(listen_address_value());
+  CLI::Option* const hosts = of_one_job.front();
+  auto* const serve = command.add_option("--serve", options.serve, "show a page and metrics there")
+                          ->type_name("[ADDRESS:]PORT")
+                          ->check(listen_address_value());
   for (CLI::Option* each : add_publish_options(command, options)) of_one_job.push_back(each);
   command
       .add_option("--nats-access", options.site.access, "user, password or token, and certificates")
       ->type_name("FILE")
       ->default_str("the environment");
   for (CLI::Option* each : add_policy_options(command, options)) of_one_job.push_back(each);
+  options.of_a_job.assign(of_one_job.begin(), of_one_job.end());
+  for (CLI::Option* each : add_gpu_options(command, options, serve, hosts)) {
+    of_one_job.push_back(each);
+  }
   auto* const all = command.add_option("--all", options.overview.address,
                                        "show what the monitors of all jobs publish there");
   all->type_name("ADDRESS")->excludes(recording);
@@ -110,8 +140,9 @@ void add_monitor_options(CLI::App& command, MonitorOptions& options) {
       ->check(duration_value(millis(100)))
       ->default_str("until Ctrl-C")
       ->needs(all);
-  add_json_option(command, options.json)
-      ->description("a line of JSON for each change on standard output");
+  auto* const json = add_json_option(command, options.json);
+  json->description("a line of JSON for each change on standard output");
+  options.of_a_job.push_back(json);
 }
 
 }  // namespace heddle::cli

@@ -3,6 +3,7 @@
 
 #include <CLI/App.hpp>
 #include <string>
+#include <vector>
 
 #include "apps/cli/monitor/overview_run.h"
 #include "apps/cli/monitor/site_output.h"
@@ -25,6 +26,12 @@ struct MonitorOptions {
   std::string audit;
   bool act = false;
   bool json = false;
+  bool gpus = false;
+  std::string gpus_every = "5s";
+  std::vector<const CLI::Option*> of_a_job;  // which need one
+
+  // One of those that was given; null: none.
+  const CLI::Option* given_of_a_job() const;
 };
 
 void add_monitor_options(CLI::App& command, MonitorOptions& options);
