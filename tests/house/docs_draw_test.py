@@ -55,6 +55,12 @@ def acceptance_document(step):
             "theirs": {"minutes, one server": 27, "minutes, two servers": 15}}
 
 
+def stragglers_document():
+    figures = [{"name": name, "theirs": 1.9, "ours": 1.91, "may_differ": 0.1}
+               for name in ("slowdown", "stage 0", "last stage's share")]
+    return {"cases": [{"trace": "AR", "root_cause": "one slow worker", "causes": ["workers"], "figures": figures}]}
+
+
 def rdma_document():
     found = {"value": spread(0.4), "to_own": spread(0.5), "ended": []}
     ended = {"value": None, "to_own": None, "ended": ["retry exceeded"]}
@@ -122,6 +128,7 @@ def documents():
         "verify": {"network": "a fabric", "rows": [row]},
         "acceptance": acceptance_document("rdma"),
         "rdma": rdma_document(),
+        "stragglers": stragglers_document(),
         "sim": {"peer": "roce", "hosts": 64, "cases": [
             {"traffic": "permutation", "condition": "no loss", "system": system,
              "times_of_ideal": {"mean": 1.5, "p99": 2.0}} for system in ("heddle", "RoCE")]},
@@ -203,6 +210,11 @@ class ExtractTest(unittest.TestCase):
         text = pages.table(self.figures("rdma", rdma_document())["rdma"])
         self.assertIn("| perftest, RC (1% lost: ended: retry exceeded) | - |", text)
         self.assertIn("| **heddle, UC** | 0.50 |", text)
+
+    def test_stragglers_have_the_authors_figures_beside_ours(self):
+        text = pages.table(self.figures("stragglers", stragglers_document())["stragglers"], every_row=True)
+        self.assertIn("| one slow worker: slowdown | 1.9000 | 1.9100 |", text)
+        self.assertNotIn("stage 0", text)
 
     def test_an_unknown_scenario_has_no_figures(self):
         self.assertEqual(self.figures("soak", {}), {})
