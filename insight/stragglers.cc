@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "insight/diagnosis/robust.h"
 #include "insight/stragglers/params.h"
 #include "insight/stragglers/pipeline_graph.h"
 
@@ -36,13 +37,6 @@ constexpr std::array<std::string_view, kPipelineOperations> kNames = {"forward-c
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
 // Pairs as differences from their means. `scale`: of the values; what varies by less than a
@@ -213,7 +207,7 @@ void Job::measure_even() {
   }
   for (size_t i = 0; i < all.size(); ++i) {
     if (all[i].empty()) continue;
-    even_[i] = computes(static_cast<Operation>(i)) ? mean_of(all[i]) : median_of(all[i]);
+    even_[i] = computes(static_cast<Operation>(i)) ? mean_of(all[i]) : median(all[i]);
   }
 }
 
@@ -272,8 +266,7 @@ double Job::length_correlation() const {
 
 // Of all workers the slowest ones: at least one.
 std::set<std::pair<uint32_t, uint32_t>> slowest_of(Stragglers& found) {
-  const auto percent = static_cast<size_t>(params::stragglers::kSlowestPercent);
-  const size_t count = (found.workers.size() * percent + 99) / 100;
+  const size_t count = (found.workers.size() * params::stragglers::kSlowestPercent + 99) / 100;
   found.slowest_workers = static_cast<uint32_t>(count);
   std::set<std::pair<uint32_t, uint32_t>> slowest;
   for (size_t i = 0; i < count; ++i)
