@@ -121,12 +121,6 @@ std::string causes_text(const Stragglers& found) {
   return found.is_slow() ? "why: not slow workers, the last stage or sequence lengths\n" : "";
 }
 
-Json numbers_of(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double value : values) list.push_back(value);
-  return list;
-}
-
 }  // namespace
 
 std::string stragglers_text(const Stragglers& found, size_t rows) {
@@ -184,8 +178,8 @@ Json stragglers_document(const Stragglers& found) {
           {"even_s", found.even_s},
           {"slowdown", found.slowdown},
           {"slowdown_by_step", std::move(steps)},
-          {"slowdown_by_stage", numbers_of(found.by_stage)},
-          {"slowdown_by_data_rank", numbers_of(found.by_data_rank)},
+          {"slowdown_by_stage", found.by_stage},
+          {"slowdown_by_data_rank", found.by_data_rank},
           {"operations", std::move(operations)},
           {"workers", std::move(workers)},
           {"slowest_workers", found.slowest_workers},
