@@ -82,15 +82,13 @@ inline constexpr Regression kRegressions[] = {
     {537894, "the program drew one of no paths of a connection that had ended since its notice"},
     {735171,
      "a host refused an init since its connection had declared the initiator dead, and its "
-     "program, "
-     "which would have explained it, had not received the notice"},
+     "program, which would have explained it, had not received the notice"},
     {746389,
      "a probe of a NIC's path for which no record was left held the acknowledgements back, and the "
      "host turned for nothing"},
     {1026663,
      "a caller went away over a long road, its socket overflowed before the helper thread took "
-     "over, "
-     "and the checker did not expect it"},
+     "over, and the checker did not expect it"},
 };
 
 }  // namespace heddle::vopr
