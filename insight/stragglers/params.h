@@ -9,7 +9,7 @@ namespace heddle::insight::params::stragglers {
 // A job is slow from this ratio on. The paper, recalled. 1.03 to 1.3.
 inline constexpr double kSlowFrom = 1.1;
 // A cause explains a slowdown of which this part goes away without it. The paper, recalled; of its
-// three traces the cause of two has 1.0 and 1.2, where it is none at most 0.03. 0.3 to 0.7.
+// three traces the cause of two has 1.0 and 1.2, where it is none at most 0.04. 0.3 to 0.7.
 inline constexpr double kExplains = 0.5;
 // Percent of the workers that are the slowest ones. The programs published with the paper. 1 to 10.
 inline constexpr uint32_t kSlowestPercent = 3;
