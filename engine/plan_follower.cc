@@ -17,13 +17,27 @@ constexpr Nanos kLookInterval = seconds(60);
 // A look at routes that are being discovered copies all that was found. Chosen: a discovery takes
 // hundreds of milliseconds. Range: 1 to 100 ms.
 constexpr Nanos kFoundInterval = millis(10);
+// Between two looks at what the watch of the file's folder has noticed, each of about a
+// microsecond; at most by this a replaced plan is read later. Range: 1 to 100 ms.
+constexpr Nanos kWatchInterval = millis(10);
+// After a path failed, switches hash anew once they agree on routes: routes are discovered at once,
+// and again after this time and its multiples. Chosen: routing protocols settle within a few
+// seconds. Range: 200 ms to 5 s; 2 to 10.
+constexpr Nanos kFirstInterval = seconds(1);
+constexpr int64_t kIntervalGrows = 4;
+// A new plan may replace the file then, perhaps on a file server, where no watch notices it: it is
+// looked at this often, for this long. Range: 100 ms to 5 s; 2 to 60 s.
+constexpr Nanos kFailedLook = millis(500);
+constexpr Nanos kSettles = seconds(5);
 
 }  // namespace
 
-PlanFollower::PlanFollower(const std::string& selector, const KnownRoutes* known) : known_(known) {
+PlanFollower::PlanFollower(const std::string& selector, const KnownRoutes* known)
+    : known_(known), discovery_interval_(kLookInterval) {
   if (known_ != nullptr) changes_seen_ = known_->changes();
   if (!selector.starts_with(kPrefix)) return;
   file_ = selector.substr(kPrefix.size());
+  file_watch_ = FileWatch(file_);  // before it is read: no change is missed
   reader_ = std::make_unique<PlanReader>(file_);
   Result<RoutePlan> plan = reader_->read();
   if (plan) {
@@ -48,11 +62,14 @@ void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
     return;
   }
   // Without connections nothing looked at the file.
-  if (next_look_ == Nanos::never()) next_look_ = now;
+  if (next_look_ == Nanos::never()) next_look_ = next_discovery_ = now;
+  next_watch_ = std::min(next_watch_, now + kWatchInterval);
   Followed& followed = connections_[notice.connection];
   discovering_ -= followed.discovering ? 1 : 0;
-  followed = {plan_ ? plan_->find(notice.peer) : nullptr, notice.peer, address_text(notice.peer),
-              false, false};
+  followed = {};
+  followed.routes = plan_ ? plan_->find(notice.peer) : nullptr;
+  followed.address = notice.peer;
+  followed.peer = address_text(notice.peer);
   if (followed.routes != nullptr) return discover(now, notice.connection, followed, endpoint);
   if (!plan_) return;
   log_info("plan {}: no flow to {}; its paths are chosen adaptively", file_, followed.peer);
@@ -66,7 +83,8 @@ void PlanFollower::follow_known(Nanos now, const transport::Notice& notice,
     return;
   }
   Followed& followed = connections_[notice.connection];
-  followed = {nullptr, notice.peer, {}, false, false};
+  followed = {};
+  followed.address = notice.peer;
   fit_known(now, notice.connection, followed, endpoint);
 }
 
@@ -92,23 +110,56 @@ void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
     for (auto& [id, followed] : connections_) fit_known(now, id, followed, endpoint);
   }
   if (!reader_) return;
-  if (next_look_ <= now) {
-    next_look_ = connections_.empty() ? Nanos::never() : now + kLookInterval;
-    if (!connections_.empty()) reader_->start();
+  if (next_watch_ <= now) watch(now, endpoint);
+  if (next_look_ <= now) look(now, endpoint);
+  take_replaced(now, endpoint);
+  if (next_found_ <= now) take_found(now, endpoint);
+}
+
+void PlanFollower::watch(Nanos now, transport::Endpoint& endpoint) {
+  next_watch_ = connections_.empty() ? Nanos::never() : now + kWatchInterval;
+  replaced_ |= file_watch_.take_change();
+  if (replaced_ && !reader_->reading()) {
+    reader_->start();
+    replaced_ = !reader_->reading();
+  }
+  constexpr auto kFailed = static_cast<size_t>(events::RecoveryStep::kPathSetAside);
+  const uint64_t failures = endpoint.statistics().recovery_by_step[kFailed];
+  if (std::exchange(failures_seen_, failures) == failures || now < settled_at_) return;
+  settled_at_ = now + kSettles;
+  next_look_ = next_discovery_ = now;
+  discovery_interval_ = kFirstInterval;
+}
+
+void PlanFollower::look(Nanos now, transport::Endpoint& endpoint) {
+  if (connections_.empty()) {
+    next_look_ = Nanos::never();
+    return;
+  }
+  reader_->start();
+  if (next_discovery_ <= now) {
+    next_discovery_ = now + discovery_interval_;
+    discovery_interval_ = std::min(kIntervalGrows * discovery_interval_, kLookInterval);
     for (auto& [id, followed] : connections_) {
       if (followed.routes != nullptr) discover(now, id, followed, endpoint);
     }
   }
-  take_replaced(now, endpoint);
-  if (now < next_found_) return;
+  next_look_ = now < settled_at_ ? std::min(now + kFailedLook, next_discovery_) : next_discovery_;
+}
+
+void PlanFollower::take_found(Nanos now, transport::Endpoint& endpoint) {
   next_found_ = now + kFoundInterval;
   for (auto& [id, followed] : connections_) {
     transport::FabricRoutes found;
     if (!followed.discovering || !endpoint.routes(id, found) || found.under_way) continue;
     followed.discovering = false;
     --discovering_;
-    if (followed.routes == nullptr) continue;
-    fit(now, id, followed, found, endpoint);
+    const bool silent = found.verdict == events::RoutesVerdict::kSilentRouter;
+    const bool known = silent && followed.found && is_part_of(found, *followed.found);
+    if (!known) followed.found = std::move(found);
+    if (followed.routes == nullptr || fit(now, id, followed, endpoint)) continue;
+    report_misfit(followed);
+    static_cast<void>(endpoint.post_plan(now, id, {}));
   }
   if (discovering_ == 0) next_found_ = Nanos::never();
 }
@@ -125,30 +176,41 @@ void PlanFollower::take_replaced(Nanos now, transport::Endpoint& endpoint) {
   plan_ = std::move(**read);
   for (auto& [id, followed] : connections_) {
     const bool had = std::exchange(followed.routes, plan_->find(followed.address)) != nullptr;
+    followed.following = false;
     if (followed.routes != nullptr) {
+      // At once by the routes that are known; those that are found now may be others.
+      if (followed.found) fit(now, id, followed, endpoint);
       discover(now, id, followed, endpoint);
     } else if (had) {
       log_info("plan {}: no flow to {} any more; its paths are chosen adaptively", file_,
                followed.peer);
-      followed.following = false;
       static_cast<void>(endpoint.post_plan(now, id, {}));
     }
   }
 }
 
-void PlanFollower::fit(Nanos now, transport::ConnectionId id, Followed& followed,
-                       const transport::FabricRoutes& found, transport::Endpoint& endpoint) {
-  const auto paths = static_cast<uint16_t>(found.route_of.size());
-  const FittedPlan fitted = plan_->fit(*followed.routes, found, paths);
-  const bool posted = endpoint.post_plan(now, id, fitted.shares).has_value();
-  if (posted && !fitted.shares.empty()) {
-    if (!followed.following) {
-      log_info("plan {}: followed to {} on {} of {} paths, {} of {} planned routes", file_,
-               followed.peer, fitted.shares.size(), paths, fitted.routes, followed.routes->size());
-    }
-    followed.following = true;
-    return;
+bool PlanFollower::fit(Nanos now, transport::ConnectionId id, Followed& followed,
+                       transport::Endpoint& endpoint) {
+  const auto paths = static_cast<uint16_t>(followed.found->route_of.size());
+  FittedPlan fitted = plan_->fit(*followed.routes, *followed.found, paths);
+  if (fitted.shares.empty() || !endpoint.post_plan(now, id, fitted.shares)) return false;
+  const bool same = std::equal(
+      fitted.shares.begin(), fitted.shares.end(), followed.shares.begin(), followed.shares.end(),
+      [](const transport::PlannedShare& a, const transport::PlannedShare& b) {
+        return a.path == b.path && a.share_per_million == b.share_per_million;
+      });
+  if (!followed.following || !same) {
+    log_info("plan {}: followed to {} on {} of {} paths, {} of {} planned routes", file_,
+             followed.peer, fitted.shares.size(), paths, fitted.routes, followed.routes->size());
   }
+  followed.following = true;
+  followed.shares = std::move(fitted.shares);
+  return true;
+}
+
+void PlanFollower::report_misfit(Followed& followed) const {
+  const auto paths = static_cast<uint16_t>(followed.found->route_of.size());
+  const FittedPlan fitted = plan_->fit(*followed.routes, *followed.found, paths);
   log_warn(
       "plan {}: {} to {}: none of {} paths takes the route {}; paths are chosen adaptively. "
       "Plan again, or give connections more paths",

@@ -1,9 +1,10 @@
 // PlanFollower: lets an endpoint's connections follow the plan of HEDDLE_PLAN: discovers the routes
-// of each one to a peer of the plan, gives the planned routes' paths their shares, and looks again
-// from time to time, at the routes and at the file: `heddle plan lease` replaces it. While a plan
-// is missing, stale or does not fit, paths are chosen adaptively; the log has which. Where the
-// network knows its routes, it has the shares itself, and new ones after a change of routes. Driven
-// under the endpoint's lock after each turn.
+// of each one to a peer of the plan, and gives the planned routes' paths their shares. A replaced
+// file (`heddle plan lease` does that) is read when the watch of its folder reports it; file and
+// routes are looked at again once a minute, and more often for a few seconds after a path failed.
+// While a plan is missing, stale or does not fit, paths are chosen adaptively; the log has
+// which. Where the network knows its routes, it has the shares itself, and new ones after a change
+// of routes. Driven under the endpoint's lock after each turn.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/nanos.h"
+#include "engine/file_watch.h"
 #include "engine/known_routes.h"
 #include "engine/plan_reader.h"
 #include "engine/route_plan.h"
@@ -35,7 +38,8 @@ class PlanFollower {
   void on_notice(Nanos now, const transport::Notice& notice, transport::Endpoint& endpoint);
   // Whether turn() is worth calling.
   bool due(Nanos now) const {
-    return next_found_ <= now || next_look_ <= now || reading() || routes_changed();
+    return next_watch_ <= now || next_found_ <= now || next_look_ <= now || reading() ||
+           routes_changed();
   }
   void turn(Nanos now, transport::Endpoint& endpoint);
   // Whether the file is being read again, on a thread of its own.
@@ -48,6 +52,8 @@ class PlanFollower {
     std::string peer;  // as text
     bool discovering = false;
     bool following = false;
+    std::vector<transport::PlannedShare> shares;   // that were posted last
+    std::optional<transport::FabricRoutes> found;  // the latest routes
   };
 
   bool routes_changed() const {
@@ -56,22 +62,36 @@ class PlanFollower {
   void follow_known(Nanos now, const transport::Notice& notice, transport::Endpoint& endpoint);
   void fit_known(Nanos now, transport::ConnectionId id, Followed& followed,
                  transport::Endpoint& endpoint);
+  // Whether the file was replaced, or a path failed.
+  void watch(Nanos now, transport::Endpoint& endpoint);
+  // Looks at the file, and at the routes if that is due.
+  void look(Nanos now, transport::Endpoint& endpoint);
   // Follows what was read of a replaced file; what cannot be read leaves the plan as it is.
   void take_replaced(Nanos now, transport::Endpoint& endpoint);
   void discover(Nanos now, transport::ConnectionId id, Followed& followed,
                 transport::Endpoint& endpoint);
-  void fit(Nanos now, transport::ConnectionId id, Followed& followed,
-           const transport::FabricRoutes& found, transport::Endpoint& endpoint);
+  void take_found(Nanos now, transport::Endpoint& endpoint);
+  // Follows the plan on the routes that were found. False: it does not fit, and nothing is changed.
+  bool fit(Nanos now, transport::ConnectionId id, Followed& followed,
+           transport::Endpoint& endpoint);
+  void report_misfit(Followed& followed) const;
 
   const KnownRoutes* known_;
   std::string file_;
+  FileWatch file_watch_;
+  bool replaced_ = false;               // and not read since
   std::unique_ptr<PlanReader> reader_;  // none: there is nothing to follow
   std::optional<RoutePlan> plan_;
   std::map<transport::ConnectionId, Followed> connections_;
   uint32_t discovering_ = 0;
   uint32_t changes_seen_ = 0;          // of known_
   Nanos next_found_ = Nanos::never();  // while anything is being discovered
+  Nanos next_watch_ = Nanos::never();
   Nanos next_look_ = Nanos::never();
+  Nanos next_discovery_;        // of all routes
+  Nanos discovery_interval_;    // until the one behind it
+  uint64_t failures_seen_ = 0;  // of paths, of all connections
+  Nanos settled_at_;            // no path failed shortly before
 };
 
 }  // namespace heddle::engine

@@ -1,5 +1,5 @@
 // A plan file that is replaced while connections follow it, as `heddle plan lease` does: read again
-// at the next look, on a thread of its own, and kept where the new one cannot be read.
+// once it is noticed, on a thread of its own, and kept where the new one cannot be read.
 #include "engine/plan_follower.h"
 
 #include <gmock/gmock.h>
@@ -60,12 +60,53 @@ class PlanFollowerTest : public testing::Test {
   transport::Endpoint endpoint_{transport::EndpointOptions{}, Seed(1), nullptr};
 };
 
-TEST_F(PlanFollowerTest, AReplacedFileIsReadAtTheNextLook) {
+TEST_F(PlanFollowerTest, AReplacedFileIsReadWithinTenMilliseconds) {
   write(plan_to("h1"));
   PlanFollower follower(PlanFollower::selector_with(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
   EXPECT_THAT(look(follower, seconds(0)), Not(HasSubstr("read again")));
-  EXPECT_FALSE(follower.due(seconds(59)));
+  EXPECT_FALSE(follower.due(micros(9'999)));
+  EXPECT_THAT(look(follower, millis(10)), Not(HasSubstr("read again")));
+  write(plan_to("h2"));
+  EXPECT_FALSE(follower.due(micros(19'999)));
+  EXPECT_THAT(look(follower, millis(20)), HasSubstr("no flow to 192.0.2.1:4791 any more"));
+  EXPECT_THAT(look(follower, millis(30)), Not(HasSubstr("read again")));
+}
+
+// The one that is read may be the one before.
+TEST_F(PlanFollowerTest, AFileReplacedWhileItIsReadIsReadOnceMore) {
+  write(plan_to("h1"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  look(follower, seconds(0));
+  write(plan_to("h1"));
+  follower.turn(millis(10), endpoint_);
+  write(plan_to("h2"));
+  std::string log = look(follower, millis(20));
+  log += look(follower, millis(30));
+  EXPECT_THAT(log, HasSubstr("no flow to 192.0.2.1:4791 any more"));
+}
+
+// As a file that another host replaces: no watch reports it.
+TEST_F(PlanFollowerTest, AFileReplacedElsewhereIsReadWithinAMinute) {
+  write(plan_to("h1"));
+  Result<TemporaryFolder> links = TemporaryFolder::make("heddle-plan");
+  ASSERT_TRUE(links.has_value());
+  const std::string link = links->path() + "/link.json";
+  ASSERT_EQ(symlink(file().c_str(), link.c_str()), 0);
+  PlanFollower follower(PlanFollower::selector_with(link));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  look(follower, seconds(0));
+  write(plan_to("h2"));
+  EXPECT_THAT(look(follower, millis(59'990)), Not(HasSubstr("read again")));
+  EXPECT_THAT(look(follower, seconds(60)), HasSubstr("no flow to 192.0.2.1:4791 any more"));
+}
+
+TEST_F(PlanFollowerTest, TheFileIsLookedAtOnceAMinute) {
+  write(plan_to("h1"));
+  PlanFollower follower(PlanFollower::selector_with(file()));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  EXPECT_THAT(look(follower, seconds(0)), Not(HasSubstr("read again")));
   EXPECT_THAT(look(follower, seconds(60)), Not(HasSubstr("read again")));
   write(plan_to("h1"));
   EXPECT_THAT(look(follower, seconds(120)), HasSubstr("it was replaced, and is read again"));

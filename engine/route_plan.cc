@@ -147,6 +147,18 @@ FittedPlan RoutePlan::fit(const std::vector<PlannedRoute>& routes,
   return fitted;
 }
 
+bool is_part_of(const transport::FabricRoutes& found, const transport::FabricRoutes& earlier) {
+  if (found.route_of.size() != earlier.route_of.size() || found.hops > earlier.hops) return false;
+  for (uint16_t path = 0; path < found.route_of.size(); ++path) {
+    for (uint8_t hop = 1; hop <= found.hops; ++hop) {
+      const transport::RouterAddress& router = found.router(path, hop);
+      const bool silent = router == transport::RouterAddress{};
+      if (!silent && router != earlier.router(path, hop)) return false;
+    }
+  }
+  return true;
+}
+
 std::vector<transport::PlannedShare> shares_of_paths(std::span<const TakenRoute> routes) {
   std::vector<transport::PlannedShare> shares;
   uint32_t covered = 0;

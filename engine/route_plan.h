@@ -39,6 +39,10 @@ struct TakenRoute {
 // theirs to the others, up to a tenth of the payload; beyond, there are no shares.
 std::vector<transport::PlannedShare> shares_of_paths(std::span<const TakenRoute> routes);
 
+// Whether what a discovery found before it met routers that do not answer is also in `earlier`, of
+// the same paths: then routes are as they were, as far as is known.
+bool is_part_of(const transport::FabricRoutes& found, const transport::FabricRoutes& earlier);
+
 class RoutePlan {
  public:
   // `file`: where the text is from; `own`: the addresses of this host. Errors: kVersion; kInvalid

@@ -76,6 +76,22 @@ TEST(RoutePlan, APlanWithoutPathsOnItsRoutesDoesNotFit) {
   EXPECT_TRUE(plan->fit(routes, found_over({"", ""}), 2).shares.empty());
 }
 
+// A cable that swallows packets changes no hash.
+TEST(RoutePlan, SilentRoutersLeaveKnownRoutesAsTheyAre) {
+  const FabricRoutes before = found_over({"10.255.2.1", "10.255.3.1", "10.255.2.1"});
+  FabricRoutes cut = found_over({"10.255.2.1", "", "10.255.2.1"});
+  EXPECT_TRUE(is_part_of(cut, before));
+  EXPECT_FALSE(is_part_of(before, cut));
+  EXPECT_FALSE(is_part_of(found_over({"10.255.3.1", "", "10.255.2.1"}), before));
+  EXPECT_FALSE(is_part_of(found_over({"10.255.2.1", ""}), before)) << "other paths";
+  cut.hops = 1;
+  cut.routers.erase(cut.routers.begin() + 1, cut.routers.begin() + 3);
+  cut.routers.erase(cut.routers.begin() + 2, cut.routers.begin() + 4);
+  cut.routers.erase(cut.routers.begin() + 3, cut.routers.begin() + 5);
+  EXPECT_TRUE(is_part_of(cut, before)) << "it ended at the first router";
+  EXPECT_FALSE(is_part_of(before, cut)) << "it has more routers";
+}
+
 TEST(RoutePlan, OtherPlansAreRefused) {
   EXPECT_EQ(parsed(kPlan, "10.0.9.1").error().code, ErrorCode::kInvalid);
   EXPECT_EQ(parsed("{}").error().code, ErrorCode::kVersion);

@@ -56,7 +56,7 @@ bool Discovery::poll_probe(Nanos now, Probe& probe) {
     at_ = now + kBetweenProbes;
     return true;
   }
-  if (!waited_) {
+  if (!waited_ && answered_ < paths()) {
     waited_ = true;
     at_ = now + std::min(kFirstWait * (int64_t{1} << 2 * idle_rounds_), kLongestWait);
     return false;
@@ -87,7 +87,9 @@ void Discovery::on_answer(uint16_t path, uint8_t hop, const RouterAddress& route
   const auto at = std::find(routers_.begin(), routers_.end(), router);
   seen(path, hop) = static_cast<uint16_t>(at - routers_.begin());
   if (at == routers_.end()) routers_.push_back(router);
-  if (hop == hop_) ++answered_;
+  if (hop != hop_) return;
+  // Nothing is left to wait for.
+  if (++answered_ == paths_ && waited_) at_ = {};
 }
 
 // That of hops before it nothing arrived is known: routers answered there.

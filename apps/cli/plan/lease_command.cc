@@ -44,7 +44,7 @@ constexpr const char* kExample = R"(Example:
 Plans the job beside the leases of all jobs that run now, publishes its own, and runs the command
 with HEDDLE_PLAN. The lease is renewed three times within its time to live; it ends with the
 command. When other jobs come or go and the most loaded of its links would take a tenth less time,
-the plan file is replaced; connections look at it once a minute.)";
+the plan file is replaced; connections follow it at once, or within a minute on a file server.)";
 
 struct LeaseOptions {
   PlanInputs inputs;
