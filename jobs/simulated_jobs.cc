@@ -100,6 +100,7 @@ void SimulatedJobs::place(size_t index, std::vector<uint16_t>& ports) {
       options.process.datapath.shares_of = [this, index, rank](const transport::Address& peer) {
         return shares(index, rank, peer);
       };
+      options.process.datapath.plan_changes = [this] { return run_.replanned(); };
     }
     options.engine.sink = sink_of(placed, index, rank, options.process.datapath.port);
     options.engine.transport = run_.endpoint_options(host);
@@ -134,8 +135,8 @@ std::vector<transport::PlannedShare> SimulatedJobs::shares(size_t job, uint32_t 
   const topology::Topology& topology = run_.network().topology();
   const uint32_t from = jobs()[job].ranks[rank].host;
   const uint32_t to = topology.nics[simulator::nic_of(peer)].host;
-  const auto planned = run_.options().plan.find({from, to});
-  if (planned == run_.options().plan.end() || planned->second.empty()) return {};
+  const auto planned = run_.plan().find({from, to});
+  if (planned == run_.plan().end() || planned->second.empty()) return {};
   const auto nics_of = [this](uint32_t host) {
     const simulator::SimDatapathOptions options = run_.process_options(host).datapath;
     std::vector<simulator::NicId> nics = {options.nic};

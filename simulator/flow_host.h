@@ -27,6 +27,9 @@ class FlowHost {
   // Posts the messages of a flow. False: its connection is not open.
   virtual bool start(uint32_t flow, uint16_t channel) = 0;
 
+  // The plan was replaced: its shares for the connection to that host hold from now on.
+  virtual void follow_plan(uint32_t /*to*/) {}
+
   // Adds the counters of the host's sending connections.
   virtual void add_statistics(transport::ConnectionStatistics& sum) const = 0;
   // Payload sent to that host per path, retransmissions included; empty if the connection is gone.
@@ -45,8 +48,8 @@ class FlowHost {
   transport::RegionId region_received(uint32_t flow) const { return run_.region_received(flow); }
   // The shares of the plan for the connection to that host; none: no plan.
   std::span<const transport::PlannedShare> planned_shares(uint32_t to) const {
-    const auto found = run_.options().plan.find({host_, to});
-    if (found == run_.options().plan.end()) return {};
+    const auto found = run_.plan().find({host_, to});
+    if (found == run_.plan().end()) return {};
     return found->second;
   }
   void report_opened(uint32_t to) { run_.on_opened(host_, to); }

@@ -304,6 +304,7 @@ void FlowRun::run(Nanos now) {
     network_.apply(*change);
   }
   change_hosts();
+  change_plan();
   if (!std::exchange(tenants_begun_, true)) {
     for (Tenant* tenant : tenants_) tenant->begin();
   }
@@ -325,8 +326,22 @@ void FlowRun::change_hosts() {
   }
 }
 
+// Ranks' endpoints follow by themselves: see SimDatapathOptions::plan_changes.
+void FlowRun::change_plan() {
+  const uint32_t before = replanned_;
+  while (replanned_ < options_.replans.size() &&
+         options_.replans[replanned_].at <= world_.now() - zero_) {
+    ++replanned_;
+  }
+  if (replanned_ == before) return;
+  for (const Connection& each : connections_) hosts_[each.from]->follow_plan(each.to);
+}
+
 void FlowRun::schedule_next() {
   Nanos next = std::min(changes_.next_at(), order_.next_at());
+  if (replanned_ < options_.replans.size()) {
+    next = std::min(next, options_.replans[replanned_].at);
+  }
   if (!tenants_begun_ && !tenants_.empty()) next = std::min(next, Nanos{});
   if (next != Nanos::never()) network_.schedule(agent_, zero_ + next);
 }

@@ -25,6 +25,15 @@
 
 namespace heddle::simulator {
 
+// Shares of paths by sender and receiver (hosts), for the selector `plan`.
+using FlowPlan = std::map<std::pair<uint32_t, uint32_t>, std::vector<transport::PlannedShare>>;
+
+// The plan that connections follow from a time on.
+struct Replan {
+  Nanos at;  // from time 0
+  FlowPlan plan;
+};
+
 struct FlowRunOptions {
   uint64_t seed = 1;
   std::string congestion = "cubic";
@@ -44,8 +53,8 @@ struct FlowRunOptions {
   // Flows run over RoCE NICs in place of the transport; options of the transport then have no
   // effect, and sink_of has none.
   std::optional<RoceOptions> roce;
-  // Shares of paths by sender and receiver (hosts), for the selector `plan`.
-  std::map<std::pair<uint32_t, uint32_t>, std::vector<transport::PlannedShare>> plan;
+  FlowPlan plan;
+  std::vector<Replan> replans;  // in the order of their times
   // Called once per host: the sink of its events, which must outlive the run; null: none. Wire
   // traffic is reported in spans of `wire_span`.
   std::function<events::Sink*(uint32_t host)> sink_of;
@@ -102,6 +111,11 @@ class FlowRun : private Agent {
   void tenant_ready() { begin_if_ready(); }
   World& world() { return world_; }
   const FlowRunOptions& options() const { return options_; }
+  // The plan that is followed now, and how often it was replaced.
+  const FlowPlan& plan() const {
+    return replanned_ == 0 ? options_.plan : options_.replans[replanned_ - 1].plan;
+  }
+  uint32_t replanned() const { return replanned_; }
   // The longest round trip of a full packet and its reply without queueing.
   Nanos round_trip() const { return round_trip_; }
   // Configuration of a host's processes here, except for peers and workload.
@@ -147,6 +161,7 @@ class FlowRun : private Agent {
   void run(Nanos now) override;
   void schedule_next();
   void change_hosts();
+  void change_plan();
 
   // Calls from hosts.
   transport::RegionId region_sent(uint32_t flow) const { return flows_[flow].sent; }
@@ -188,6 +203,7 @@ class FlowRun : private Agent {
   uint64_t under_way_ = 0;  // flows that started and have not ended
   uint64_t ended_ = 0;
   uint64_t wrong_ = 0;
+  uint32_t replanned_ = 0;
   bool opening_ = true;
   bool tenants_begun_ = false;
   Nanos zero_;

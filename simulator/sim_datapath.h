@@ -59,7 +59,9 @@ class SimDatapath final : public datapath::Datapath,
   std::vector<transport::PlannedShare> shares_of(const transport::Address& peer) const override {
     return options_.shares_of ? options_.shares_of(peer) : std::vector<transport::PlannedShare>();
   }
-  uint32_t changes() const override { return network_.route_changes(); }
+  uint32_t changes() const override {
+    return network_.route_changes() + (options_.plan_changes ? options_.plan_changes() : 0);
+  }
   Nanos now() override { return network_.now() + options_.clock_offset; }
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
   uint32_t unsent(size_t burst) const override {

@@ -77,17 +77,18 @@ void TransportHost::take(const Notice& notice) {
     Peer& peer = sends_.at(sends_to->second);
     const bool was_open = peer.open;
     peer.open = notice.kind == NoticeKind::kOpened;
-    if (peer.open) follow_plan(sends_to->second, peer);
+    if (peer.open && !planned_shares(sends_to->second).empty()) follow_plan(sends_to->second);
     if (peer.open) report_opened(sends_to->second);
     if (!peer.open && !was_open) report_refused(sends_to->second, notice.error.code);
     if (!peer.open && was_open) report_lost(sends_to->second, notice.error.code);
   }
 }
 
-void TransportHost::follow_plan(uint32_t to, const Peer& peer) {
-  const std::span<const transport::PlannedShare> shares = planned_shares(to);
-  if (shares.empty()) return;
-  CHECK(process_.endpoint().post_plan(process_.now(), peer.connection, shares).has_value());
+void TransportHost::follow_plan(uint32_t to) {
+  const Peer& peer = sends_.at(to);
+  if (!peer.open) return;
+  CHECK(process_.endpoint().post_plan(process_.now(), peer.connection, planned_shares(to)));
+  process_.poke();
 }
 
 void TransportHost::post_receives(Peer& peer) {

@@ -25,6 +25,7 @@ class TransportHost final : public FlowHost, private TransportProgram {
   }
   void connect(uint32_t to, FlowHost& peer) override;
   bool start(uint32_t flow, uint16_t channel) override;
+  void follow_plan(uint32_t to) override;
   void add_statistics(transport::ConnectionStatistics& sum) const override;
   std::vector<uint64_t> payload_by_path(uint32_t to) const override;
   size_t transport_bytes_held() const override { return process_.endpoint().bytes_held(); }
@@ -40,7 +41,6 @@ class TransportHost final : public FlowHost, private TransportProgram {
   bool handle_turn(TransportProcess& process) override;
   void take(const transport::Notice& notice);
   void take(const transport::Completion& completion);
-  void follow_plan(uint32_t to, const Peer& peer);
   void post_receives(Peer& peer);
   template <typename Post>
   bool for_each_message(transport::RegionId region, uint32_t flow, Post post);

@@ -15,9 +15,8 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/job/job_report.h"
 #include "apps/cli/output.h"
-#include "apps/cli/plan/job_demand.h"
-#include "apps/cli/plan/plan_file.h"
 #include "apps/cli/sim/fabric_options.h"
+#include "apps/cli/sim/followed_plans.h"
 #include "apps/cli/sim/page.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/sim/sweep_command.h"
@@ -57,6 +56,7 @@ struct SimOptions {
   TransportOptions transport;
   FabricOptions fabric;
   std::string plan;
+  std::vector<std::string> replans;  // TIME:FILE
   std::string until_text;
   std::string convergence_text;
   Nanos until = Nanos::never();
@@ -107,54 +107,16 @@ Result<void> take_quantities(SimOptions& options) {
   return take_transport_options(options.transport);
 }
 
-// Flows without a plan, and pairs of hosts whose ranks send to each other without one. A plan that
-// has some of them is of this workload.
-void warn_of_unplanned(const SimOptions& options, const topology::Topology& topology,
-                       const topology::Workload& workload) {
-  const auto warn = [&options](uint64_t unplanned, uint64_t all, const std::string& what) {
-    if (unplanned == 0) return;
-    print_warning(fmt::format(
-        "{} of {} not in {}: connections without a plan choose paths like reps{}",
-        count_text(unplanned), what, options.plan,
-        unplanned == all ? ". Plan with the same --workload and --seed" : ", the others follow"));
-  };
-  const auto& plan = options.run.plan;
-  warn(static_cast<uint64_t>(std::count_if(workload.flows.begin(), workload.flows.end(),
-                                           [&plan](const topology::Flow& flow) {
-                                             return plan.count({flow.from, flow.to}) == 0;
-                                           })),
-       workload.flows.size(), counted_text(workload.flows.size(), "flow"));
-  HostBytes of_jobs;
-  for (const topology::Job& job : workload.jobs) add_job(job, topology, of_jobs);
-  warn(static_cast<uint64_t>(
-           std::count_if(of_jobs.begin(), of_jobs.end(),
-                         [&plan](const auto& each) { return plan.count(each.first) == 0; })),
-       of_jobs.size(), counted_text(of_jobs.size(), "pair") + " of hosts that jobs send between");
-}
-
-// Connections get the plan's number of paths, so that its numbers stand for the same entropies.
-Result<void> take_plan(SimOptions& options, const topology::Topology& topology,
-                       const topology::Workload& workload) {
-  if (options.plan.empty()) return {};
-  if (options.run.roce) {
-    return fail(ErrorCode::kInvalid, "cannot follow the plan " + options.plan,
-                "RoCE NICs have one path", "leave out --transport roce");
-  }
-  Result<PlanFile> plan = read_plan_file(options.plan, topology);
-  if (!plan) return fail(plan.error());
-  options.run.selector = "plan";
-  options.run.paths = plan->paths;
-  options.run.plan = std::move(plan->shares);
-  warn_of_unplanned(options, topology, workload);
-  return {};
-}
-
 // Options that would have no effect without another; and with RoCE NICs, those that need events of
 // heddle's transport.
 Result<void> check_combination(const SimOptions& options) {
   if (options.run.selector == "plan" && options.plan.empty()) {
     return fail(ErrorCode::kInvalid, "cannot follow a plan", "--selector plan needs one",
                 "name it with --plan FILE");
+  }
+  if (!options.replans.empty() && options.plan.empty()) {
+    return fail(ErrorCode::kInvalid, "cannot follow another plan", "there is none before it",
+                "name the first one with --plan FILE");
   }
   if (options.matrix && !options.json) {
     return fail(ErrorCode::kInvalid, "cannot show the matrix", "--matrix is part of the JSON",
@@ -247,8 +209,11 @@ Result<int> simulate(SimOptions options) {
   if (!workload) return fail(workload.error());
   for (const std::string& note : workload->notes) print_warning(note);
   if (Result<void> fits = check_combination(options); !fits) return fail(fits.error());
-  if (Result<void> taken = take_plan(options, *topology, *workload); !taken)
-    return fail(taken.error());
+  if (!options.plan.empty()) {
+    const Result<void> taken =
+        take_plans({options.plan, options.replans}, *topology, *workload, options.run);
+    if (!taken) return fail(taken.error());
+  }
 
   std::unique_ptr<SimTrace> trace;
   if (!options.trace.empty()) {
@@ -373,6 +338,11 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
       ->type_name("FILE")
       ->excludes(sim->get_option("--selector"))
       ->excludes(sim->get_option("--paths"));
+  sim->add_option("--replan", options->replans,
+                  "with --plan: follow this plan from this simulated time on, like "
+                  "2ms:plan2.json; may be repeated")
+      ->type_name("TIME:FILE")
+      ->allow_extra_args(false);
   add_result_options(*sim, *options);
   add_fabric_options(*sim, options->fabric);
   add_sweep_command(*sim, invocation);

@@ -32,6 +32,7 @@ struct SimDatapathOptions {
   Nanos clock_offset;             // this host's clock minus the network's
   // See engine/known_routes.h: asked again after routes have changed; empty: there is no plan.
   std::function<std::vector<transport::PlannedShare>(const transport::Address& peer)> shares_of;
+  std::function<uint32_t()> plan_changes;  // how often it answers otherwise; empty: never
 
   // The placed-chunk shape. The NIC writes even if its process gets no turns.
   uint16_t chunk_paths = 0;  // 0: datagrams only; with max_paths at most 256

@@ -212,6 +212,45 @@ class Plan(unittest.TestCase):
                            cwd=self.folder)
         self.assertIn("No gain", done.stdout)
 
+    def test_flows_follow_another_plan_from_its_time_on(self):
+        carried = self.carried_by_two_plans("two.csv", "two.toml", '[[flow]]\nfrom = "h0"\nto = "h4"\nbytes = "8MB"\n')
+        # 300 of about 670 us, and what was sent but not received then.
+        self.assertAlmostEqual(carried[0], 0.45, delta=0.05)
+        self.assertAlmostEqual(sum(carried), 1, delta=0.02)
+
+    def test_ranks_follow_another_plan_from_its_time_on(self):
+        carried = self.carried_by_two_plans(
+            "two.csv", "two.toml", '[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "8MB"\n'
+            'hosts = ["h0", "h4"]\n')
+        self.assertAlmostEqual(carried[0], 0.45, delta=0.05)
+        self.assertAlmostEqual(sum(carried), 1, delta=0.02)
+
+    def carried_by_two_plans(self, matrix, workload, text):
+        """Of what leaf0 sends to spines, the shares on the links of the first plan, and of one that replaces it."""
+        self.write(matrix, "from,to,bytes\nh0,h4,8000000\nh4,h0,8000000\n")
+        self.write(workload, "version = 1\n" + text)
+        spines = []
+        for name, more in (("one.json", ()), ("next.json", ("--beside", "one.json"))):
+            plan = self.planned("--matrix", matrix, "--lab-addresses", "-o", name, *more)
+            spines.append(plan["flows"][0]["paths"][0]["via"][1])
+        self.assertNotEqual(*spines)
+        done = self.document("sim", "fabric.toml", workload, "--plan", "one.json", "--replan", "300us:next.json")
+        sent = {link["to"]: link["bytes"] for link in done["links"]["counters"] if link["from"] == "leaf0"}
+        whole = sum(size for to, size in sent.items() if to.startswith("spine"))
+        return [sent[spine] / whole for spine in spines]
+
+    def test_a_plan_that_cannot_replace_the_first_is_refused(self):
+        self.plan("fabric.toml", "neighbors.toml")
+        self.planned("--workload", "neighbors.toml", "--paths", 32, "-o", "fewer.json")
+        for words, why in ((("--replan", "1ms:plan.json"), "there is none before it"),
+                           (("--plan", "plan.json", "--replan", "soon:plan.json"), "it is not a time and a file"),
+                           (("--plan", "plan.json", "--replan", "1ms"), "it is not a time and a file"),
+                           (("--plan", "plan.json", "--replan", "1ms:none.json"), "none.json"),
+                           (("--plan", "plan.json", "--replan", "1ms:fewer.json"), "plan with the same --paths")):
+            done = self.command("sim", "fabric.toml", "neighbors.toml", *words)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(why, done.stderr)
+
     def test_flows_without_a_plan_adapt(self):
         plan = self.plan("fabric.toml", "neighbors.toml")
         self.write("half.json", json.dumps({**plan, "flows": plan["flows"][:8]}))
