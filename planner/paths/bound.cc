@@ -5,7 +5,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <unordered_map>
+
+#include "planner/paths/regular_clos.h"
 
 namespace heddle::planner {
 namespace {
@@ -81,6 +84,18 @@ double filled_to(std::vector<Basin>& links, double amount) {
   return time;
 }
 
+// 0: the fabric is no RegularClos, or has several cables to a spine.
+uint32_t uplinks_by_place(const Fabric& fabric) {
+  const std::optional<RegularClos> clos = RegularClos::find(fabric);
+  if (!clos || fabric.topology().nics.empty()) return 0;
+  std::vector<bool> seen(fabric.topology().switches.size());
+  for (const LinkId link : fabric.links_from(fabric.switch_of(0))) {
+    if (seen[fabric.end_of(link)]) return 0;
+    seen[fabric.end_of(link)] = true;
+  }
+  return clos->uplinks();
+}
+
 }  // namespace
 
 double cut_bound(const RouteTable& table, std::span<const double> background) {
@@ -116,7 +131,7 @@ double cut_bound(const RouteTable& table, std::span<const double> background) {
 }
 
 DualBound::DualBound(Fabric& fabric, const RouteTable& table, std::span<const double> background)
-    : fabric_(fabric), background_(background) {
+    : fabric_(fabric), background_(background), uplinks_(uplinks_by_place(fabric)) {
   for_each_lane(table, [&](uint32_t from, uint32_t to, double bytes) {
     pairs_.push_back({from, to, bytes});
   });
@@ -142,13 +157,41 @@ double DualBound::with(std::span<const double> lengths) {
     const double others = background_.empty() ? 0 : background_[link];
     links.push_back({others / fabric_.rate(link), fabric_.rate(link) * lengths[link]});
   }
+  return filled_to(links, uplinks_ > 0 ? routed_by_place(lengths) : routed(lengths));
+}
+
+double DualBound::routed(std::span<const double> lengths) {
   double total = 0;
   ShortestRoutes routes(fabric_, lengths);
   for (const Pair& pair : pairs_) {
     const double length = routes.between(pair.from, pair.to);
     if (!std::isinf(length)) total += pair.bytes * length;
   }
-  return filled_to(links, total);
+  return total;
+}
+
+double DualBound::routed_by_place(std::span<const double> lengths) const {
+  const size_t switches = fabric_.topology().switches.size();
+  std::vector<double> up(switches * uplinks_);
+  std::vector<double> down(switches * uplinks_);
+  for (uint32_t nic = 0; nic < fabric_.topology().nics.size(); ++nic) {
+    const uint32_t leaf = fabric_.switch_of(nic);
+    const std::span<const LinkId> links = fabric_.links_from(leaf);
+    if (down[leaf * uplinks_] > 0) continue;  // it was here before
+    for (size_t i = 0; i < links.size(); ++i) {
+      up[leaf * uplinks_ + i] = lengths[links[i]];
+      down[leaf * uplinks_ + i] = lengths[links[i] ^ 1];
+    }
+  }
+  double total = 0;
+  for (const Pair& pair : pairs_) {
+    const double* const first = &up[pair.from * uplinks_];
+    const double* const second = &down[pair.to * uplinks_];
+    double least = std::numeric_limits<double>::infinity();
+    for (uint32_t i = 0; i < uplinks_; ++i) least = std::min(least, first[i] + second[i]);
+    total += pair.bytes * least;
+  }
+  return total;
 }
 
 double DualBound::with_lengths_of(const Loads& loads) {

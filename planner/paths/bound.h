@@ -33,9 +33,16 @@ class DualBound {
     double bytes = 0;
   };
 
+  // The sum of all pairs' bytes times their shortest routes.
+  double routed(std::span<const double> lengths);
+  // The same where all routes go up and down at one place of a leaf's uplinks: see uplinks_.
+  double routed_by_place(std::span<const double> lengths) const;
+
   Fabric& fabric_;
   std::span<const double> background_;
   std::vector<Pair> pairs_;
+  // Of each switch with NICs, on a RegularClos with one cable to each spine; else 0.
+  uint32_t uplinks_ = 0;
 };
 
 }  // namespace heddle::planner
