@@ -70,7 +70,7 @@ class FlowSample:
 
 def run_flows(fabric, program, flows, seconds, after_start=None):
     """`flows`: (from host, to host), each host at most once on either side. Calls `after_start` when all
-    clients run.
+    clients run. A program with read_log() also reads what its clients wrote to standard error.
     """
     meanwhile = Meanwhile()
     processes = []
@@ -86,7 +86,10 @@ def run_flows(fabric, program, flows, seconds, after_start=None):
             processes += clients
             if after_start:
                 after_start()
-            outputs = [program.read(_output(client, program, seconds)) for client in clients]
+            texts = [_output(client, program, seconds) for client in clients]
+        outputs = [program.read(output) for output, _ in texts]
+        if hasattr(program, "read_log"):
+            outputs = [output | program.read_log(log) for output, (_, log) in zip(outputs, texts)]
         if hasattr(program, "read_server"):
             servers = processes[:len(flows)]
             outputs = [program.read_server(server.communicate(timeout=seconds + 5)[0]) for server in servers]
@@ -106,7 +109,7 @@ def _output(client, program, seconds):
         raise CannotMeasure(f"{program.name} does not end", "run it by hand") from late
     if client.returncode != 0:
         raise CannotMeasure(f"{program.name} failed: {(complaint or output).strip()[-400:]}", "run it by hand")
-    return output
+    return output, complaint
 
 
 class Contest:

@@ -4,9 +4,10 @@ Hosts of 100 Gb/s on 8 leaves: one ring through all hosts, and eight rings of on
 uplinks as hosts (1:1), half as many (2:1), and hosts with two ports on two leaves. Then one of eight uplinks fails,
 and all switches have routes without it: ECMP, spraying, the plan from before, its concerned flows planned again, and
 all planned again. Every flow counts with the time of the last one; the bound is the least time of the most loaded
-link, without headers. --speed measures how long plans take instead (planner_bench), --tenants what several jobs gain
-that plan one after another, and what a plan gains beside loads that it has to forecast, --steps which share of a
-training step a plan saves.
+link, without headers. Instead --speed measures how long plans take (planner_bench), --tenants what several jobs gain
+that plan one after another, and what a plan gains beside loads that it has to forecast, --shares how evenly such jobs
+share a fabric, --steps which share of a training step a plan saves, --recovery how soon flows recover from a failed
+uplink, and --lab the same in a lab.
 """
 
 import json
@@ -19,10 +20,14 @@ from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.pair import ROOT
 from harness.report import row
-from plan import steps, tenants
+from plan import lab, recovery, shares, steps, tenants
 from plan.fabrics import Fabric, eight_rings, heddle, one_ring, workload
 
 SUMMARY = "planned paths on simulated fabrics: ECMP, spraying, plan and bound; with a failed uplink"
+
+_OTHERS = {"tenants": tenants, "shares": shares, "steps": steps, "recovery": recovery,
+           "lab": lab}  # by option, and by the document's key
+
 
 def add_arguments(parser):
     parser.add_argument("--bytes", type=int, default=16_000_000, metavar="N", help="of each flow [16000000]")
@@ -30,9 +35,15 @@ def add_arguments(parser):
     parser.add_argument("--paths", type=int, default=64, metavar="N", help="of spraying and plans [64]")
     other = parser.add_mutually_exclusive_group()
     other.add_argument("--tenants", action="store_true", help="instead: jobs with leases, and loads without a plan")
+    other.add_argument("--shares", action="store_true",
+                       help="instead: the worst and the mean of jobs that share a fabric, beside Crux's rule")
     other.add_argument("--steps", action="store_true", help="instead: steps of data parallel training")
+    other.add_argument("--recovery", action="store_true", help="instead: an uplink fails while flows are sent")
+    other.add_argument("--lab", action="store_true", help="instead: the same in a lab (root)")
     other.add_argument("--speed", action="store_true",
                        help="instead: how long plans take, up to 16,384 hosts of 8 rails")
+    recovery.add_arguments(parser)
+    lab.add_arguments(parser)
 
 
 class Case:
@@ -116,10 +127,9 @@ def _speed(progress):
 def run(arguments, progress):
     if arguments.speed:
         return _speed(progress)
-    if arguments.tenants:
-        return tenants.run(arguments, progress)
-    if arguments.steps:
-        return steps.run(arguments, progress)
+    for kind in _OTHERS:
+        if getattr(arguments, kind):
+            return _OTHERS[kind].run(arguments, progress)
     compared = [_measured(*case, _compare, arguments, progress) for case in _COMPARED]
     failures = [_measured(f"{name}, an uplink of 8 failed", 8, 1, many, _fail, arguments, progress)
                 for name, many in (("one ring", False), ("eight rings", True))]
@@ -129,12 +139,10 @@ def run(arguments, progress):
 
 
 def show(document):
-    if "tenants" in document:
-        tenants.show(document)
-        return
-    if "steps" in document:
-        steps.show(document)
-        return
+    for kind in _OTHERS:
+        if kind in document:
+            _OTHERS[kind].show(document)
+            return
     if "speed" in document:
         row("plan of", "CPU", "time / bound")
         for each in document["speed"]:

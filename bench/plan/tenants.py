@@ -46,8 +46,12 @@ class Fabrics:
                       paths or self.paths, "-o", f"{name}.json", "--json", *more)
 
     def simulate(self, plans, flows, count=None):
-        """What each of the first `count` flows gets, by the time of their last one, with these plans' paths. A flow is
-        its sender, receiver and bytes. Flows without a plan are sprayed over the paths that suit them at the time."""
+        """What each of the first `count` flows gets, by the time of their last one."""
+        return min(self.rates(plans, flows)[:count])
+
+    def rates(self, plans, flows):
+        """What each flow gets with these plans' paths. A flow is its sender, receiver and bytes. Flows without a plan
+        are sprayed over the paths that suit them at the time."""
         self.write("all.toml", "version = 1\n" + "".join(
             f'[[flow]]\nfrom = "h{a}"\nto = "h{b}"\nbytes = "{size}B"\n' for a, b, size in flows))
         words = ("--paths", self.paths)
@@ -57,22 +61,21 @@ class Fabrics:
             words = ("--plan", "all.json")
         done = heddle(self.folder, "sim", "--topology", "fabric.toml", "--workload", "all.toml", *words,
                       "--convergence", "0s", "--json")
-        slowest = max(flow["fct_us"] for flow in done["flows"][:count])
-        return self.bytes * 8e-3 / slowest
+        return [self.bytes * 8e-3 / flow["fct_us"] for flow in done["flows"]]
 
 
-def _on_one_path(plan):
+def on_one_path(plan):
     """The plan's flows on their first path each, as ECMP has them."""
     return {**plan, "flows": [{**flow, "paths": [{"path": 0, "share_per_million": _WHOLE}]} for flow in plan["flows"]]}
 
 
-def _jobs(fabric, seed):
+def jobs_of(fabric, seed):
     """Flows by ring."""
     flows = eight_rings(Fabric(fabric.spines, 1, seed), seed)
     return [flows[i:i + LEAVES] for i in range(0, len(flows), LEAVES)]
 
 
-def _leased(fabric, jobs):
+def leased(fabric, jobs):
     """Each job starts while those before it run: its command starts the next one."""
     words = ["true"]
     for i in reversed(range(len(jobs))):
@@ -93,14 +96,14 @@ def _beside(fabric, jobs):
 
 
 def _compare_jobs(fabric, seed):
-    jobs = _jobs(fabric, seed)
+    jobs = jobs_of(fabric, seed)
     flows = [(a, b, fabric.bytes) for job in jobs for a, b in job]
     whole = fabric.plan("whole", [flow for job in jobs for flow in job])
     alone = [fabric.plan(f"alone{i}", job) for i, job in enumerate(jobs)]
-    return {"ecmp": fabric.simulate([_on_one_path(whole)], flows),
+    return {"ecmp": fabric.simulate([on_one_path(whole)], flows),
             "spraying": fabric.simulate([], flows),
             "alone": fabric.simulate(alone, flows), "beside": fabric.simulate(_beside(fabric, jobs), flows),
-            "leases": fabric.simulate(_leased(fabric, jobs), flows), "together": fabric.simulate([whole], flows),
+            "leases": fabric.simulate(leased(fabric, jobs), flows), "together": fabric.simulate([whole], flows),
             "bound": fabric.bytes * 8e-3 / whole["bound_us"]}
 
 
@@ -144,7 +147,7 @@ def _write_counters(fabric, loads, rate_bytes, error, seed):
 def _compare_background(fabric, seed, count, size):
     """Gains over the plan without a background, by the error of the counters; and the forecasts' own errors."""
     rings = [(a // HOSTS * fabric.hosts + a % HOSTS, b // HOSTS * fabric.hosts + b % HOSTS)
-             for job in _jobs(fabric, seed) for a, b in job]
+             for job in jobs_of(fabric, seed) for a, b in job]
     others = _background_flows(fabric, count, seed)
     period_us = fabric.bytes * 8e-3 / RATE_GBITS
     plans, flows = [], [(a, b, fabric.bytes) for a, b in rings]
@@ -153,7 +156,7 @@ def _compare_background(fabric, seed, count, size):
         flows += [(a, b, round(size * fabric.bytes)) for a, b in others]
     without = fabric.plan("without", rings)
     rate = lambda plan: fabric.simulate([plan, *plans], flows, len(rings))
-    result = {"ecmp": rate(_on_one_path(without)), "spraying": fabric.simulate(plans, flows, len(rings)),
+    result = {"ecmp": rate(on_one_path(without)), "spraying": fabric.simulate(plans, flows, len(rings)),
               "without": rate(without), "errors": {}}
     for error in _ERRORS if others else ():
         loads = _link_loads(plans[0])
@@ -166,7 +169,7 @@ def _compare_background(fabric, seed, count, size):
     return result
 
 
-def _each_fabric(name, spines, arguments, progress, measure, more_hosts=0):
+def each_fabric(name, spines, arguments, progress, measure, more_hosts=0):
     results = []
     for seed in range(1, arguments.fabrics + 1):
         progress.say(seed - 1, arguments.fabrics, name)
@@ -184,12 +187,12 @@ def _medians(results):
 def run(arguments, progress):
     jobs = []
     for name, spines in (("eight jobs, 1:1", 8), ("eight jobs, 2:1", 4)):
-        results = _each_fabric(name, spines, arguments, progress, _compare_jobs)
+        results = each_fabric(name, spines, arguments, progress, _compare_jobs)
         jobs.append({"case": name, "gbits_per_s": _medians(results), "fabrics": results})
     backgrounds = []
     for percent, count, size in _BACKGROUNDS:
         measure = lambda fabric, seed, of=(count, size): _compare_background(fabric, seed, *of)
-        results = _each_fabric(f"background {percent}%", 8, arguments, progress, measure, _MORE_HOSTS)
+        results = each_fabric(f"background {percent}%", 8, arguments, progress, measure, _MORE_HOSTS)
         backgrounds.append({"percent": percent, "medians": _medians(results), "fabrics": results})
     return {"tenants": jobs, "backgrounds": backgrounds, "bytes": arguments.bytes, "paths": arguments.paths,
             "machine": describe(), "exit_status": 0}

@@ -55,6 +55,55 @@ def _plan_tenants(document):
                    [f"{case['percent']}% of the uplinks" for case in loads], rows, 2, simulated=True)]
 
 
+_SHARED = (("ECMP, one path", "ecmp"), ("Crux's path selection, ties by chance", "crux"),
+           ("Crux's path selection, ties to the first", "crux_first"), ("heddle, spraying", "spraying"),
+           ("heddle, each job planned alone", "alone"), ("heddle, leases", "leases"),
+           ("heddle, all planned at once", "together"))
+
+
+def _plan_shares(document):
+    """Of the rates of jobs that share a fabric."""
+    columns = [(case, key) for case in document["shares"] for key in ("worst", "mean", "jain")]
+    of = lambda case, key, name: spread([fabric[name][key] for fabric in case["fabrics"]])
+    return [figure("plan_shares_simulated", "Rates of eight jobs, simulated: worst and mean to the bound, Jain's index",
+                   "share", [f"{case['case']}, {key.replace('jain', 'Jain')}" for case, key in columns],
+                   [(label, [of(case, key, name) for case, key in columns]) for label, name in _SHARED], 3,
+                   simulated=True)]
+
+
+_RECOVERY = (("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"), ("heddle, plan from before", "stale_plan"),
+             ("heddle, planned again", "replan"))
+_RECOVERED = (("before, Gb/s", "before"), ("before, worst flow", "before_worst"), ("after, Gb/s", "after"),
+              ("after, worst flow", "after_worst"), ("recovered after, ms", "recovered_ms"))
+
+
+def _plan_recovery(document):
+    fabrics = document["recovery"]
+
+    def of(name, key):
+        values = [fabric[name][key] for fabric in fabrics]
+        return None if None in values else spread(values)
+
+    return [figure("plan_recovery_simulated",
+                   "An uplink of eight fails, simulated: a flow's rate, and the time to recover", "see the columns",
+                   [label for label, _ in _RECOVERED],
+                   [(label, [of(name, key) for _, key in _RECOVERED]) for label, name in _RECOVERY], 1, simulated=True)]
+
+
+def _plan_lab(document):
+    columns = (("before", "before"), ("before, worst flow", "before_worst"), ("after", "after"),
+               ("after, worst flow", "after_worst"))
+    made = [figure("plan_lab", "An uplink of four is pulled in a lab: goodput", "to what the links carry",
+                   [label for label, _ in columns],
+                   [(each["program"], [each[key] for _, key in columns]) for each in document["lab"]], 2)]
+    times = [each for each in document["lab"] if each.get("followed_ms")]
+    if times:
+        made.append(figure("plan_lab_times", "Planning again in a lab", "ms", ["plan made", "replaced until followed"],
+                           [(each["program"], [each["planned_ms"], each["followed_ms"]]) for each in times], 0,
+                           all_ours=True))
+    return made
+
+
 def _of_steps(cases, key):
     return [spread([fabric[key] for fabric in case["fabrics"]]) for case in cases]
 
@@ -78,8 +127,10 @@ def _plan_steps(document):
 def plan(document):
     if "tenants" in document:
         return _plan_tenants(document)
-    if "steps" in document:
-        return _plan_steps(document)
+    for kind, made in (("shares", _plan_shares), ("steps", _plan_steps), ("recovery", _plan_recovery),
+                       ("lab", _plan_lab)):
+        if kind in document:
+            return made(document)
     if "speed" in document:
         return [figure("plan_speed", "Planning for hosts of 8 NICs: CPU time", "ms", ["CPU time"],
                        [(each["plan"], [one(each["cpu_ms"])]) for each in document["speed"]], 0, all_ours=True)]

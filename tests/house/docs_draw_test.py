@@ -184,6 +184,30 @@ class ExtractTest(unittest.TestCase):
         self.assertIn("| **heddle, plan, counters exact** | 1.50 (0.75 to 1.50) |", table)
         self.assertNotIn("| 0% of", table)
 
+    def test_jobs_that_share_a_fabric_show_the_worst_the_mean_and_how_even_they_are(self):
+        fabric = dict.fromkeys(("ecmp", "crux", "crux_first", "spraying", "alone", "leases", "together"),
+                               {"worst": 0.5, "mean": 0.75, "jain": 0.9})
+        found = self.figures("plan", {"shares": [{"case": over, "fabrics": [fabric]} for over in ("1:1", "2:1")]})
+        table = pages.table(found["plan_shares_simulated"])
+        self.assertIn("| 1:1, worst | 1:1, mean | 1:1, Jain | 2:1, worst |", table)
+        self.assertIn("| **heddle, leases** | 0.500 | 0.750 | 0.900 | 0.500 |", table)
+
+    def test_a_flow_that_does_not_recover_has_no_time(self):
+        of = {"before": 90.0, "before_worst": 80.0, "after": 70.0, "after_worst": 60.0, "recovered_ms": 5.0}
+        fabric = dict.fromkeys(("ecmp", "spraying", "stale_plan", "replan"), of)
+        never = fabric | {"ecmp": of | {"recovered_ms": None}}
+        table = pages.table(self.figures("plan", {"recovery": [fabric, never]})["plan_recovery_simulated"])
+        self.assertIn("| **heddle, planned again** | 90.0 | 80.0 | 70.0 | 60.0 | 5.0 |", table)
+        self.assertIn("| ECMP, one path | 90.0 | 80.0 | 70.0 | 60.0 | - |", table)
+
+    def test_a_lab_shows_rates_and_how_soon_a_plan_is_followed(self):
+        rates = dict.fromkeys(("before", "after", "before_worst", "after_worst"), spread(0.9))
+        found = self.figures("plan", {"lab": [
+            {"program": "ECMP, 1 path"} | rates,
+            {"program": "heddle, planned again", "planned_ms": spread(30.0), "followed_ms": spread(15.0)} | rates]})
+        self.assertIn("| ECMP, 1 path | 0.90 | 0.90 | 0.90 | 0.90 |", pages.table(found["plan_lab"]))
+        self.assertIn("| 30 | 15 |", pages.table(found["plan_lab_times"]))
+
     def test_steps_that_follow_a_plan_show_what_it_saves(self):
         fabrics = [{"ecmp_us": 4000, "spraying_us": 3000, "plan_us": plan_us, "exposed_share": 0.3,
                     "over_ecmp": 1 - plan_us / 4000, "over_spraying": 1 - plan_us / 3000, "no_gain": "none"}
