@@ -56,7 +56,7 @@ struct SimOptions {
   TransportOptions transport;
   FabricOptions fabric;
   std::string plan;
-  std::vector<std::string> replans;  // TIME:FILE
+  std::vector<std::string> replans;  // TIME:PLAN
   std::string until_text;
   std::string convergence_text;
   Nanos until = Nanos::never();
@@ -341,7 +341,7 @@ void add_sim_command(CLI::App& root, Invocation& invocation) {
   sim->add_option("--replan", options->replans,
                   "with --plan: follow this plan from this simulated time on, like "
                   "2ms:plan2.json; may be repeated")
-      ->type_name("TIME:FILE")
+      ->type_name("TIME:PLAN")
       ->allow_extra_args(false);
   add_result_options(*sim, *options);
   add_fabric_options(*sim, options->fabric);

@@ -13,7 +13,7 @@ namespace heddle::cli {
 
 struct FollowedPlans {
   std::string first;               // a file
-  std::vector<std::string> later;  // TIME:FILE
+  std::vector<std::string> later;  // TIME:PLAN
 };
 
 // Reads them into `run`, for the selector `plan`; warns of flows and jobs that they lack.
