@@ -1,5 +1,6 @@
 // Planned: the selector `plan`. It gives each path the share of the payload that a plan sets, as
-// far as these paths are usable. Without shares, and while no path with a share works, it is REPS.
+// far as these paths are usable, and less while more of it stays in flight than on the others.
+// Without shares, and while no path with a share works, it is REPS.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@ class Planned final : public Selector {
     uint32_t share_per_million = 0;
     // Bytes sent, divided by the share: the path with the least is next.
     double sent = 0;
+
+    double of_share(double bytes) const { return bytes * 1e6 / share_per_million; }
   };
 
   std::vector<Turn> turns_;

@@ -34,6 +34,20 @@ TEST(Planned, PathsGetTheirShares) {
   EXPECT_EQ(bursts(selector, paths_of({0, 1, 2, 3, 4, 5}), 400), (Sent{{2, 300}, {5, 100}}));
 }
 
+TEST(Planned, APathWhoseQueueIsLongGetsLess) {
+  Planned selector;
+  selector.set_shares(std::vector<PlannedShare>{{0, 500'000}, {1, 500'000}});
+  std::vector<PathSample> paths = paths_of({0, 1});
+  paths[0].in_flight = {400'000};
+  paths[1].in_flight = {100'000};
+  const Sent queued = bursts(selector, paths, 100);
+  EXPECT_GE(queued.at(1), queued.at(0) + 10);
+  EXPECT_LE(queued.at(1), queued.at(0) + 20);
+  // Nothing is lost of a share: it is made up for once the queue is gone.
+  const Sent after = bursts(selector, paths_of({0, 1}), 100);
+  EXPECT_EQ(queued.at(0) + after.at(0), 100);
+}
+
 TEST(Planned, APathThatReturnsMakesUpForLittle) {
   Planned selector;
   selector.set_shares(std::vector<PlannedShare>{{0, 500'000}, {1, 500'000}});
