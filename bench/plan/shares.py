@@ -1,8 +1,9 @@
 """Eight jobs at once on one simulated fabric, 1:1 and 2:1: how much the worst one gets, and how even they are.
 
-The jobs are those of tenants.py: rings of one host a leaf. A job's rate is that of its last flow. Of the eight rates the
-worst and the mean are given to the bound of one plan for all flows, and Jain's index (Jain, Chiu and Hawe 1984): 1 where
-all are equal, an eighth where one job has everything. Leases and single plans are heddle's; Crux is the rule of crux.py.
+The jobs are those of tenants.py: rings of one host a leaf. A job's rate is that of its last flow. Of the eight rates
+the worst and the mean are given to the bound of one plan for all flows, and Jain's index (Jain, Chiu and Hawe 1984):
+1 where all are equal, an eighth where one job has everything. Leases and single plans are heddle's; Crux is the rule of
+crux.py.
 """
 
 import statistics
