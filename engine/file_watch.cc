@@ -13,6 +13,8 @@ namespace heddle::engine {
 namespace {
 
 constexpr size_t kEventsBytes = 4096;
+// Of one look, since the caller may drive payload: more are left for the next one. Range: 1 to 64.
+constexpr int kMostReads = 8;
 
 }  // namespace
 
@@ -22,7 +24,8 @@ FileWatch::FileWatch(const std::string& file) {
   name_ = slash == std::string::npos ? file : file.substr(slash + 1);
   Descriptor opened(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   if (!opened.valid()) return;
-  if (inotify_add_watch(opened.number(), folder.c_str(), IN_CLOSE_WRITE | IN_MOVED_TO) >= 0) {
+  if (inotify_add_watch(opened.number(), folder.c_str(),
+                        IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVE_SELF) >= 0) {
     opened_ = std::move(opened);
   }
 }
@@ -30,19 +33,23 @@ FileWatch::FileWatch(const std::string& file) {
 bool FileWatch::take_change() {
   if (!opened_.valid()) return false;
   bool changed = false;
+  bool lost = false;
   alignas(inotify_event) std::array<char, kEventsBytes> events;
-  for (;;) {
+  for (int reads = 0; reads < kMostReads; ++reads) {
     const ssize_t bytes = ::read(opened_.number(), events.data(), events.size());
-    if (bytes <= 0) return changed;
+    if (bytes <= 0) break;
     for (size_t at = 0; at < static_cast<size_t>(bytes);) {
       inotify_event event{};
       std::memcpy(&event, events.data() + at, sizeof(event));
+      lost |= (event.mask & (IN_IGNORED | IN_MOVE_SELF)) != 0;
       // Where events were lost, this file's may be among them.
       changed |= (event.mask & IN_Q_OVERFLOW) != 0 ||
                  (event.len > 0 && name_ == events.data() + at + sizeof(event));
       at += sizeof(event) + event.len;
     }
   }
+  if (lost) opened_ = Descriptor();
+  return changed || lost;
 }
 
 }  // namespace heddle::engine

@@ -1,6 +1,7 @@
 // FileWatch: notices that a file was written or replaced, through inotify on its folder. A look
-// costs one system call that neither waits nor asks the file system, so a driving thread may make
-// it. Changes that other hosts make on a file server are not noticed. PlanFollower drives it.
+// costs one system call, a few where something changed; they neither wait nor ask the file system,
+// so a driving thread may make it. Not noticed: what other hosts change on a file server, and what
+// is behind a symbolic link. PlanReader drives it.
 #pragma once
 
 #include <string>
@@ -18,7 +19,7 @@ class FileWatch {
   explicit FileWatch(const std::string& file);
 
   // Whether a file was put in place under this name, or one that was open for writing was closed,
-  // since the last call.
+  // since the last call; or the folder was removed or moved: then it watches no more.
   bool take_change();
   bool watches() const { return opened_.valid(); }
 

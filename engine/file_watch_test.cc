@@ -70,6 +70,23 @@ TEST_F(FileWatchTest, AFolderThatIsMissingIsNotWatched) {
   EXPECT_FALSE(none.take_change());
 }
 
+TEST_F(FileWatchTest, AFolderThatIsRemovedOrMovedIsReportedOnceAndWatchedNoMore) {
+  for (const bool moved : {false, true}) {
+    const std::string folder = file("plans");
+    std::filesystem::create_directory(folder);
+    FileWatch watch(folder + "/plan.json");
+    ASSERT_TRUE(watch.watches());
+    if (moved) {
+      std::filesystem::rename(folder, file("old"));
+    } else {
+      std::filesystem::remove_all(folder);
+    }
+    EXPECT_TRUE(watch.take_change());
+    EXPECT_FALSE(watch.watches());
+    EXPECT_FALSE(watch.take_change());
+  }
+}
+
 TEST_F(FileWatchTest, ANameWithoutAFolderIsInTheWorkingFolder) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(folder_.path());

@@ -15,7 +15,7 @@ constexpr std::string_view kPrefix = "plan:";
 // of automatic discovery. Range: 5 to 600 s.
 constexpr Nanos kLookInterval = seconds(60);
 // A look at routes that are being discovered copies all that was found. Chosen: a discovery takes
-// hundreds of milliseconds. Range: 1 to 100 ms.
+// tens of milliseconds at least. Range: 1 to 100 ms.
 constexpr Nanos kFoundInterval = millis(10);
 // Between two looks at what the watch of the file's folder has noticed, each of about a
 // microsecond; at most by this a replaced plan is read later. Range: 1 to 100 ms.
@@ -26,9 +26,8 @@ constexpr Nanos kWatchInterval = millis(10);
 constexpr Nanos kFirstInterval = seconds(1);
 constexpr int64_t kIntervalGrows = 4;
 // A new plan may replace the file then, perhaps on a file server, where no watch notices it: it is
-// looked at this often, for this long. Range: 100 ms to 5 s; 2 to 60 s.
+// looked at this often. Range: 100 ms to 5 s.
 constexpr Nanos kFailedLook = millis(500);
-constexpr Nanos kSettles = seconds(5);
 
 }  // namespace
 
@@ -37,13 +36,15 @@ PlanFollower::PlanFollower(const std::string& selector, const KnownRoutes* known
   if (known_ != nullptr) changes_seen_ = known_->changes();
   if (!selector.starts_with(kPrefix)) return;
   file_ = selector.substr(kPrefix.size());
-  file_watch_ = FileWatch(file_);  // before it is read: no change is missed
   reader_ = std::make_unique<PlanReader>(file_);
   Result<RoutePlan> plan = reader_->read();
   if (plan) {
     plan_ = std::move(*plan);
   } else {
     log_warn("{}; paths are chosen adaptively", plan.error().message());
+  }
+  if (!reader_->watches()) {
+    log_info("plan {}: its folder cannot be watched; it is looked at once a minute", file_);
   }
 }
 
@@ -98,6 +99,7 @@ void PlanFollower::fit_known(Nanos now, transport::ConnectionId id, Followed& fo
 
 void PlanFollower::discover(Nanos now, transport::ConnectionId id, Followed& followed,
                             transport::Endpoint& endpoint) {
+  followed.discovers_again = followed.discovering;
   if (followed.discovering || !endpoint.post_discovery(now, id)) return;
   followed.discovering = true;
   ++discovering_;
@@ -118,15 +120,13 @@ void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
 
 void PlanFollower::watch(Nanos now, transport::Endpoint& endpoint) {
   next_watch_ = connections_.empty() ? Nanos::never() : now + kWatchInterval;
-  replaced_ |= file_watch_.take_change();
+  replaced_ |= reader_->take_change();
   if (replaced_ && !reader_->reading()) {
     reader_->start();
     replaced_ = !reader_->reading();
   }
   constexpr auto kFailed = static_cast<size_t>(events::RecoveryStep::kPathSetAside);
-  const uint64_t failures = endpoint.statistics().recovery_by_step[kFailed];
-  if (std::exchange(failures_seen_, failures) == failures || now < settled_at_) return;
-  settled_at_ = now + kSettles;
+  if (!failures_.begin(now, endpoint.statistics().recovery_by_step[kFailed])) return;
   next_look_ = next_discovery_ = now;
   discovery_interval_ = kFirstInterval;
 }
@@ -144,7 +144,8 @@ void PlanFollower::look(Nanos now, transport::Endpoint& endpoint) {
       if (followed.routes != nullptr) discover(now, id, followed, endpoint);
     }
   }
-  next_look_ = now < settled_at_ ? std::min(now + kFailedLook, next_discovery_) : next_discovery_;
+  next_look_ =
+      failures_.settling(now) ? std::min(now + kFailedLook, next_discovery_) : next_discovery_;
 }
 
 void PlanFollower::take_found(Nanos now, transport::Endpoint& endpoint) {
@@ -154,6 +155,7 @@ void PlanFollower::take_found(Nanos now, transport::Endpoint& endpoint) {
     if (!followed.discovering || !endpoint.routes(id, found) || found.under_way) continue;
     followed.discovering = false;
     --discovering_;
+    if (followed.discovers_again) discover(now, id, followed, endpoint);
     const bool silent = found.verdict == events::RoutesVerdict::kSilentRouter;
     const bool known = silent && followed.found && is_part_of(found, *followed.found);
     if (!known) followed.found = std::move(found);

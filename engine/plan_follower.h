@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/nanos.h"
-#include "engine/file_watch.h"
+#include "engine/failure_looks.h"
 #include "engine/known_routes.h"
 #include "engine/plan_reader.h"
 #include "engine/route_plan.h"
@@ -51,6 +51,7 @@ class PlanFollower {
     transport::Address address;
     std::string peer;  // as text
     bool discovering = false;
+    bool discovers_again = false;  // routes may have changed since it began
     bool following = false;
     std::vector<transport::PlannedShare> shares;   // that were posted last
     std::optional<transport::FabricRoutes> found;  // the latest routes
@@ -78,7 +79,6 @@ class PlanFollower {
 
   const KnownRoutes* known_;
   std::string file_;
-  FileWatch file_watch_;
   bool replaced_ = false;               // and not read since
   std::unique_ptr<PlanReader> reader_;  // none: there is nothing to follow
   std::optional<RoutePlan> plan_;
@@ -90,8 +90,7 @@ class PlanFollower {
   Nanos next_look_ = Nanos::never();
   Nanos next_discovery_;        // of all routes
   Nanos discovery_interval_;    // until the one behind it
-  uint64_t failures_seen_ = 0;  // of paths, of all connections
-  Nanos settled_at_;            // no path failed shortly before
+  FailureLooks failures_;       // of paths, of all connections
 };
 
 }  // namespace heddle::engine

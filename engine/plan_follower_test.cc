@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/document.h"
 #include "base/log.h"
 #include "base/temporary_folder.h"
@@ -85,6 +87,26 @@ TEST_F(PlanFollowerTest, AFileReplacedWhileItIsReadIsReadOnceMore) {
   std::string log = look(follower, millis(20));
   log += look(follower, millis(30));
   EXPECT_THAT(log, HasSubstr("no flow to 192.0.2.1:4791 any more"));
+}
+
+// As by a program that makes a folder's content anew.
+TEST_F(PlanFollowerTest, AFolderThatIsMadeAnewIsWatchedAgain) {
+  const std::string folder = folder_.path() + "/plans";
+  const std::string plan = folder + "/plan.json";
+  const auto put = [&](const std::string& peer) {
+    ASSERT_TRUE(mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST);
+    ASSERT_TRUE(replace_text_file(plan, plan_to(peer)).has_value());
+  };
+  put("h1");
+  PlanFollower follower(PlanFollower::selector_with(plan));
+  follower.on_notice(seconds(0), opened(), endpoint_);
+  look(follower, seconds(0));
+  ASSERT_EQ(unlink(plan.c_str()), 0);
+  ASSERT_EQ(rmdir(folder.c_str()), 0);
+  put("h1");
+  look(follower, millis(10));  // the folder is another one, which is watched from now on
+  put("h2");
+  EXPECT_THAT(look(follower, millis(20)), HasSubstr("no flow to 192.0.2.1:4791 any more"));
 }
 
 // As a file that another host replaces: no watch reports it.

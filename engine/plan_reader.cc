@@ -80,12 +80,15 @@ Result<RoutePlan> plan_of(const Result<std::string>& text, const std::string& fi
 struct PlanReader::Job {
   std::string file;
   FileMark known;
+  bool watched = false;
   // Written before `done`.
+  FileWatch watch;  // if it was not watched
   FileMark mark;
   std::optional<Result<RoutePlan>> plan;  // none: the file is the same
   std::atomic<bool> done{false};
 
   void run() {
+    if (!watched) watch = FileWatch(file);  // before it is read: no change is missed
     Content content = read_content(file, known);
     mark = content.mark;
     if (!content.same) plan = plan_of(content.text, file);
@@ -105,6 +108,7 @@ PlanReader::~PlanReader() {
 }
 
 Result<RoutePlan> PlanReader::read() {
+  watch_ = FileWatch(file_);  // before it is read: no change is missed
   Content content = read_content(file_, {.bytes = UINT64_MAX});
   Result<RoutePlan> plan = plan_of(content.text, file_);
   has_failed_ = !plan.has_value();
@@ -117,6 +121,7 @@ void PlanReader::start() {
   job_ = std::make_shared<Job>();
   job_->file = file_;
   job_->known = read_;
+  job_->watched = watch_.watches();
   Result<Thread> started = start_thread("heddle-plan", [job = job_] { job->run(); });
   if (!started) return;  // the next look tries again
   thread_ = std::move(*started);
@@ -128,6 +133,7 @@ std::optional<Result<RoutePlan>> PlanReader::take() {
   thread_.join();
   thread_ = Thread();
   reading_ = false;
+  if (job_->watch.watches()) watch_ = std::move(job_->watch);
   if (!job_->plan) return std::nullopt;
   if (*job_->plan) {
     read_ = job_->mark;

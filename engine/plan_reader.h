@@ -1,5 +1,5 @@
-// PlanReader: reads a plan's file, again where it was replaced, on a thread of its own: a file
-// server that hangs must not hold up an endpoint. PlanFollower drives it.
+// PlanReader: watches and reads a plan's file, again where it was replaced, on a thread of its own:
+// a file server that hangs must not hold up an endpoint. PlanFollower drives it.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "base/thread.h"
+#include "engine/file_watch.h"
 #include "engine/route_plan.h"
 
 namespace heddle::engine {
@@ -35,6 +36,10 @@ class PlanReader {
   const std::string& file() const { return file_; }
   // Reads it now. Errors: those of RoutePlan::parse(); kUnavailable, kInvalid (no regular file).
   Result<RoutePlan> read();
+  // Whether its replacement is noticed by now. If not, each start() tries to watch it again.
+  bool watches() const { return watch_.watches(); }
+  // FileWatch::take_change().
+  bool take_change() { return watch_.take_change(); }
   // Begins to read it, if it is not what was read last; while that goes on: does nothing.
   void start();
   bool reading() const { return reading_; }
@@ -45,6 +50,7 @@ class PlanReader {
   struct Job;  // shared with the thread
 
   std::string file_;
+  FileWatch watch_;
   FileMark read_;    // what was read last
   FileMark failed_;  // what could not be read last
   bool has_failed_ = false;

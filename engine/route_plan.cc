@@ -19,6 +19,7 @@ constexpr uint32_t kWhole = 1'000'000;
 // Of the payload: more than this on routes that no path takes, and other links would carry what the
 // plan keeps off them. Range: 0 to 300,000.
 constexpr uint32_t kMostMissing = 100'000;
+constexpr size_t kMostPaths = 4096;  // of a flow, several NICs at each end included
 
 Unexpected bad(const std::string& file, const std::string& why) {
   return fail(ErrorCode::kInvalid, "cannot follow the plan " + file, why,
@@ -44,23 +45,28 @@ std::string text_at(const json& object, const char* name) {
 std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
   const auto paths = flow.find("paths");
   if (paths == flow.end() || !paths->is_array()) return "a flow without a list of paths";
+  if (paths->size() > kMostPaths) return "a flow of more than 4096 paths";
+  uint64_t sum = 0;
   for (const json& each : *paths) {
     const auto via = each.find("via");
     if (via == each.end() || !via->is_array()) return "a path without the switches of its route";
     const auto share = each.find("share_per_million");
-    if (share == each.end() || !share->is_number_unsigned()) return "a path without a share";
+    if (share == each.end() || !share->is_number_unsigned() || *share == 0U) {
+      return "a path without a share";
+    }
+    const auto million = static_cast<uint32_t>(std::min<uint64_t>(share->get<uint64_t>(), kWhole));
+    sum += million;
     std::vector<std::string> names;
     for (const json& name : *via) names.push_back(name.is_string() ? name.get<std::string>() : "");
     const auto same = std::find_if(routes.begin(), routes.end(),
                                    [&names](const PlannedRoute& it) { return it.via == names; });
-    const auto million = static_cast<uint32_t>(std::min<uint64_t>(share->get<uint64_t>(), kWhole));
     if (same != routes.end()) {
       same->share_per_million = std::min(same->share_per_million + million, kWhole);
     } else {
       routes.push_back({std::move(names), million});
     }
   }
-  return "";
+  return sum == kWhole || paths->empty() ? "" : "shares whose sum is not 1000000";
 }
 
 }  // namespace

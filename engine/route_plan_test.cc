@@ -101,6 +101,19 @@ TEST(RoutePlan, OtherPlansAreRefused) {
             ErrorCode::kInvalid);
 }
 
+TEST(RoutePlan, SharesHaveTheSumThatPlansHave) {
+  const auto error_of = [](const std::string& shares) {
+    std::string text = kPlan;
+    text.replace(text.find("700000"), 6, shares);
+    const Result<RoutePlan> plan = parsed(text);
+    return plan ? std::string() : plan.error().message();
+  };
+  EXPECT_EQ(error_of("700000"), "");
+  EXPECT_NE(error_of("700001").find("sum is not 1000000"), std::string::npos);
+  EXPECT_NE(error_of("0").find("a path without a share"), std::string::npos);
+  EXPECT_NE(error_of("4294967295000").find("sum is not 1000000"), std::string::npos);
+}
+
 TEST(RoutePlan, FlowsOfSomethingElseThanTextAreNotThisHosts) {
   const auto plan = parsed(R"({"version": 2, "addresses": {"h0": ["10.0.0.1"]},
       "flows": [{"from": 7, "to": null, "paths": []}, {"from": "h0", "to": [], "paths": []}]})");

@@ -96,7 +96,7 @@ void SimulatedJobs::place(size_t index, std::vector<uint16_t>& ports) {
     simulator::EngineProcessOptions options;
     options.process = run_.process_options(host);
     options.process.datapath.port = ports[host]++;
-    if (!run_.options().plan.empty()) {
+    if (run_.options().selector == "plan") {
       options.process.datapath.shares_of = [this, index, rank](const transport::Address& peer) {
         return shares(index, rank, peer);
       };

@@ -87,7 +87,10 @@ void TransportHost::take(const Notice& notice) {
 void TransportHost::follow_plan(uint32_t to) {
   const Peer& peer = sends_.at(to);
   if (!peer.open) return;
-  CHECK(process_.endpoint().post_plan(process_.now(), peer.connection, planned_shares(to)));
+  // One that has just ended needs none.
+  const Result<void> posted =
+      process_.endpoint().post_plan(process_.now(), peer.connection, planned_shares(to));
+  CHECK(posted || posted.error().code == ErrorCode::kClosed);
   process_.poke();
 }
 

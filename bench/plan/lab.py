@@ -48,11 +48,12 @@ class _Logged(Heddle):
         return [*super().client(address, seconds), "--set", "log=info"]
 
     def read_log(self, log):
-        today = datetime.datetime.now()
+        now = datetime.datetime.now()
         times = []
         for clock in re.findall(r"^(\d\d:\d\d:\d\d\.\d+) info plan .*: followed to ", log, re.MULTILINE):
             at = datetime.datetime.strptime(clock, "%H:%M:%S.%f").time()
-            times.append(datetime.datetime.combine(today, at).timestamp())
+            said = datetime.datetime.combine(now, at)  # yesterday, if that is to come
+            times.append((said if said <= now else said - datetime.timedelta(days=1)).timestamp())
         return {"followed_at": times}
 
 
@@ -152,7 +153,9 @@ def run(arguments, progress):
         programs = [_Failure(lab, Heddle("ECMP, 1 path", 1)), _Failure(lab, Heddle("heddle, spraying", 32)),
                     _Failure(lab, _Logged("heddle, planned again", 32, words=planned), replans=True)]
         samples = interleave(programs, arguments.runs, progress, Spare(_SPARE_S))
-    return {"lab": [_program(name, of) for name, of in samples.items()], "machine": describe(), "exit_status": 0}
+    measured = [_program(name, of) for name, of in samples.items()]
+    followed = not any(each.get("not_followed") for each in measured)
+    return {"lab": measured, "machine": describe(), "exit_status": 0 if followed else 1}
 
 
 def show(document):

@@ -69,6 +69,7 @@ struct Basin {
 
 // The time up to which the links are filled when `amount` is poured into them, ns.
 double filled_to(std::vector<Basin>& links, double amount) {
+  if (amount <= 0) return 0;
   std::sort(links.begin(), links.end(),
             [](const Basin& a, const Basin& b) { return a.level < b.level; });
   double slopes = 0;

@@ -1,6 +1,6 @@
 // Planned: the selector `plan`. It gives each path the share of the payload that a plan sets, as
-// far as these paths are usable, and less while more of it stays in flight than on the others.
-// Without shares, and while no path with a share works, it is REPS.
+// far as these paths are usable, and less while its queue is longer than the others'. Without
+// shares, and while no path with a share works, it is REPS.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,9 @@ class Planned final : public Selector {
     uint32_t share_per_million = 0;
     // Bytes sent, divided by the share: the path with the least is next.
     double sent = 0;
+    Nanos shortest_rtt = Nanos::never();  // since the shares were set
 
+    double queued_bytes(const PathSample& sample) const;
     double of_share(double bytes) const { return bytes * 1e6 / share_per_million; }
   };
 

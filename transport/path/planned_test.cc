@@ -38,14 +38,32 @@ TEST(Planned, APathWhoseQueueIsLongGetsLess) {
   Planned selector;
   selector.set_shares(std::vector<PlannedShare>{{0, 500'000}, {1, 500'000}});
   std::vector<PathSample> paths = paths_of({0, 1});
-  paths[0].in_flight = {400'000};
-  paths[1].in_flight = {100'000};
+  for (PathSample& path : paths) {
+    path.latest_rtt = micros(10);
+    selector.on_ack(path.path, path, {0});
+  }
+  paths[0].latest_rtt = micros(40);
+  paths[0].in_flight = {200'000};
+  paths[1].in_flight = {50'000};
   const Sent queued = bursts(selector, paths, 100);
   EXPECT_GE(queued.at(1), queued.at(0) + 10);
   EXPECT_LE(queued.at(1), queued.at(0) + 20);
-  // Nothing is lost of a share: it is made up for once the queue is gone.
-  const Sent after = bursts(selector, paths_of({0, 1}), 100);
+  // What it lacks of its share follows once the queue is gone.
+  paths[0].latest_rtt = micros(10);
+  const Sent after = bursts(selector, paths, 100);
   EXPECT_EQ(queued.at(0) + after.at(0), 100);
+}
+
+TEST(Planned, ALongPathWithoutAQueueGetsItsShare) {
+  Planned selector;
+  selector.set_shares(std::vector<PlannedShare>{{0, 500'000}, {1, 500'000}});
+  std::vector<PathSample> paths = paths_of({0, 1});
+  paths[0].latest_rtt = millis(3);
+  paths[0].in_flight = {18'000'000};
+  paths[1].latest_rtt = micros(10);
+  paths[1].in_flight = {60'000};
+  for (const PathSample& path : paths) selector.on_ack(path.path, path, {0});
+  EXPECT_EQ(bursts(selector, paths, 400), (Sent{{0, 200}, {1, 200}}));
 }
 
 TEST(Planned, APathThatReturnsMakesUpForLittle) {
