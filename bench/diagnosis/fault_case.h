@@ -114,10 +114,11 @@ class Computation {
   double ns(uint32_t rank, uint32_t step, uint32_t slice) const;
   // Tokens of a rank's experts over the mean, in this step.
   double load(uint32_t rank, uint32_t step) const;
+  // By which a fault makes the rank slower in this step; 1: by nothing.
+  double fault_factor(uint32_t rank, uint32_t step) const;
 
  private:
   double interruptions_ns(uint32_t rank, uint32_t step) const;
-  double fault_factor(uint32_t rank, uint32_t step) const;
   double crowding(uint32_t rank, uint32_t step) const;
 
   const FaultCase& job_;

@@ -5,7 +5,7 @@
 
 #include "bench/diagnosis/simulation.h"
 #include "bench/diagnosis/stream.h"
-#include "monitor/live_diagnosis.h"
+#include "bench/diagnosis/watched_job.h"
 
 namespace heddle::bench {
 namespace {
@@ -18,8 +18,6 @@ using insight::VerdictClass;
 // A live diagnosis looks again and again; this is the number of looks at a healthy job.
 constexpr int kLooks = 8;
 constexpr int64_t kDelayStepNs = 50'000'000;
-constexpr int64_t kLookNs = 1'000'000'000;  // of Looks::kEachSecond
-constexpr int kLastLooks = 2;               // at a job that is over
 
 bool of_family(Fault fault, const Verdict& verdict) {
   switch (fault) {
@@ -147,28 +145,12 @@ class Judge {
   Judgement live(double effect) {
     const bool faulty = result_.job.truth.fault != Fault::kNone;
     result_.effect = effect;
-    monitor::LiveDiagnosis diagnosis;
-    for (size_t i = 0; i < observed_.processes.size(); ++i) {
-      insight::FileEnd end = observed_.ends[i];
-      end.closed = false;
-      diagnosis.builder().add_process(observed_.processes[i], end);
-    }
-    size_t next = 0;
-    const auto look = [&](int64_t at) {
-      for (; next < observed_.events.size() && observed_.events[next].at_ns <= at; ++next) {
-        const TimedEvent& each = observed_.events[next];
-        diagnosis.builder().add(each.process, each.event, each.at_ns);
+    look_each_second(observed_, 0, [&](const LiveLook& look) {
+      for (const monitor::AlarmChange& change : look.changes) {
+        if (change.raised) take(change.alarm, look.at_ns, faulty);
       }
-      for (const monitor::AlarmChange& change : diagnosis.look(at)) {
-        if (change.raised) take(change.alarm, at, faulty);
-      }
-      result_.judged = result_.judged || !diagnosis.recent().too_little();
-    };
-    for (int64_t at = kLookNs; at <= observed_.until_ns; at += kLookNs) look(at);
-    for (size_t i = 0; i < observed_.processes.size(); ++i) {
-      diagnosis.builder().set_end(static_cast<uint32_t>(i), observed_.ends[i]);
-    }
-    for (int i = 0; i < kLastLooks; ++i) look(observed_.until_ns);
+      result_.judged = result_.judged || !look.diagnosis.recent().too_little();
+    });
     return result_;
   }
 
@@ -239,6 +221,10 @@ Result<ObservedJob> observe(const FaultCase& job, Source source, const ObservedJ
 }
 
 }  // namespace
+
+bool names_place(const FaultCase& job, Source source, const Verdict& verdict) {
+  return place_right(job, source, verdict);
+}
 
 Result<Judgement> judge(const FaultCase& job, Source source, Looks looks) {
   const Fault fault = job.truth.fault;

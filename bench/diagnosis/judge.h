@@ -36,6 +36,9 @@ enum class Looks : uint8_t {
   kEachSecond,  // as `heddle monitor` does, while it runs
 };
 
+// Whether a verdict names the place of the job's fault.
+bool names_place(const FaultCase& job, Source source, const insight::Verdict& verdict);
+
 // Makes the job's events and its diagnosis. Errors: those of simulate().
 Result<Judgement> judge(const FaultCase& job, Source source, Looks looks = Looks::kSome);
 

@@ -4,7 +4,7 @@ heddle-bench-diagnosis draws jobs from seeds: shapes, noise of healthy hosts and
 events come from simulated packets, or are synthesised (streams), for volume. A fault's *effect* is the share of the
 job's time since its onset that it costs, beside the same job without it. Seeds for development and those that are held
 back are apart: nothing was tuned on the latter. cost: what such faults cost a job of thirty days (cost.py). scale: what
-a monitor does with many ranks (scale.py).
+a monitor does with many ranks (scale.py). steering: what a policy does about true and false verdicts (steering.py).
 """
 
 import concurrent.futures
@@ -13,7 +13,7 @@ import os
 import statistics
 import subprocess
 
-from diagnosis import cost, scale
+from diagnosis import cost, scale, steering
 from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.pair import built
@@ -34,15 +34,17 @@ _VISIBLE = 0.05  # insight/diagnosis/params.h: kLeastLate
 _JOBS_AT_ONCE = {"stream": 50, "simulation": 2}
 _MISSED_SHOWN = 40
 
+_OTHERS = {"cost": cost, "scale": scale, "steering": steering}
+
 # Checks of the exit status.
 _LEAST_RECALL = 0.99
 _LEAST_PLACE = 0.98
 
 
 def add_arguments(parser):
-    parser.add_argument("question", nargs="?", choices=("accuracy", "cost", "scale"), default="accuracy",
-                        help="how well faults are found, what they cost a long job, or what watching many ranks takes "
-                             "[accuracy]")
+    parser.add_argument("question", nargs="?", choices=("accuracy", *_OTHERS), default="accuracy",
+                        help="how well faults are found, what they cost a long job, what watching many ranks takes, or "
+                             "what a policy does about them [accuracy]")
     parser.add_argument("--histories", type=int, default=200, metavar="N",
                         help="of cost: seeds of a job's faults [200]")
     parser.add_argument("--faults", type=int, default=200, metavar="N", help="streams of each class of fault [200]")
@@ -53,6 +55,7 @@ def add_arguments(parser):
     parser.add_argument("--algorithm", choices=ALGORITHMS, help="simulations alone, of all-reduces by this one")
     parser.add_argument("--held-back", action="store_true", help="seeds that nothing was tuned on")
     scale.add_arguments(parser)
+    steering.add_arguments(parser)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="programs at once [a core each]")
 
 
@@ -178,10 +181,8 @@ def _check(document):
 
 
 def run(arguments, progress):
-    if arguments.question == "scale":
-        return {"question": "scale", **scale.run(arguments, progress)}
-    if arguments.question == "cost":
-        return {"question": "cost", **cost.run(arguments, progress)}
+    if arguments.question in _OTHERS:
+        return {"question": arguments.question, **_OTHERS[arguments.question].run(arguments, progress)}
     cases = _measure(arguments, progress)
     groups = [[case for case in cases if case["source"] == source and case["fault"] == fault]
               for source in SOURCES for fault in (*FAULTS, "none")]
@@ -220,10 +221,8 @@ _HEAD = ("jobs", "recall", "place right", "class right", "delay s (p95)", "also 
 
 
 def show(document):
-    if document["question"] == "scale":
-        return scale.show(document)
-    if document["question"] == "cost":
-        return cost.show(document)
+    if document["question"] in _OTHERS:
+        return _OTHERS[document["question"]].show(document)
     return _show_accuracy(document)
 
 

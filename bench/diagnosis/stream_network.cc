@@ -34,6 +34,8 @@ double StreamNetwork::fault_factor(const Arrival& message) const {
   return truth.fault == Fault::kSlowLink && link ? 1 / truth.severity : 1;
 }
 
+double StreamNetwork::quiet_message_ns(double ns) { return ns + kLatencyNs; }
+
 double StreamNetwork::on_link_ns(uint64_t call, uint32_t round, const Arrival& message,
                                  double ns) const {
   const Noise& noise = job_.noise;

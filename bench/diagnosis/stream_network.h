@@ -43,6 +43,12 @@ class StreamNetwork {
   // In round s rank r sends to r + s and receives from r - s. `load` by rank scales its messages.
   Transfer exchange(uint64_t call, const std::vector<double>& started,
                     const std::vector<double>& load);
+  // The time of one message at `at`, beside those of calls.
+  double message_ns(uint64_t call, uint32_t from, uint32_t to, double at, double ns) const {
+    return on_link_ns(call, 0, {from, to, at, 1}, ns);
+  }
+  // The same between hosts without noise and faults.
+  static double quiet_message_ns(double ns);
 
  private:
   // A message's time on its link, from `at` on.

@@ -1,7 +1,8 @@
 """From the JSON document of a scenario of bench/run to the figures (figure.py) that the pages show. One function a
-scenario; those of NCCL are in extract_nccl.py, those of plans in extract_plan.py.
+scenario; those of NCCL are in extract_nccl.py, of plans in extract_plan.py, of diagnosis in extract_diagnosis.py.
 """
 
+from extract_diagnosis import diagnosis
 from extract_nccl import gpu, nccl
 from extract_plan import plan
 from figure import by_program, figure, one, percent, size_name
@@ -304,19 +305,6 @@ def _messages(document):
 def size(document):
     questions = {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic, "messages": _messages}
     return questions[document["question"]](document)
-
-
-def diagnosis(document):
-    if document["question"] != "cost":
-        return []
-    cases = document["cases"]
-    rows = [(name, [{"median": 100 * share["median"], "min": 100 * share["p5"], "max": 100 * share["p95"]}
-                    for share in (case["ways"][name]["share_of_job"] for case in cases)])
-            for name in cases[0]["ways"]]
-    ranks, days = (document["assumed"][key] for key in ("ranks", "days"))
-    return [figure("diagnosis_cost_simulated", f"What faults cost a job of {ranks:,} ranks in {days} days, simulated",
-                   "% of its rank-hours, 5% to 95%",
-                   [f"people look {case['search_s'] / 60:g} min" for case in cases], rows, 2, simulated=True)]
 
 
 def _acceptance_rates(document, what, name):

@@ -14,7 +14,7 @@ using ForeignJson = nlohmann::json;
 // Values in values; dumps that are sound need fewer than ten.
 inline constexpr int kMostJsonDepth = 32;
 
-// Errors: kInvalid (no JSON), kExhausted (deeper than kMostJsonDepth).
+// Errors, with the byte: kInvalid (no JSON), kExhausted (deeper than kMostJsonDepth).
 Result<ForeignJson> read_json(std::string_view text);
 
 // The member of an object, without a copy; an empty array where it has none. What is no object

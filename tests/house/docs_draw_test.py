@@ -72,6 +72,15 @@ def rdma_document():
                            {"condition": "1% lost", "programs": programs_with(ended)}]}
 
 
+def steering_document():
+    right = {"jobs": 8, "right": 6, "delay_s_median": 12.5, "delay_s_p95": 40.0}
+    none = {"jobs": 8, "right": 0, "delay_s_median": None, "delay_s_p95": None}
+    way = {"name": "each alarm", "invented": {"jobs": 40, "jobs_acted_on": 10}, "faults": right,
+           "faults_with_false_verdicts": right | {"right": 4}}
+    return {"question": "steering", "false_verdicts_an_hour": 30,
+            "ways": [way, way | {"name": "never", "faults": none, "faults_with_false_verdicts": none}]}
+
+
 def documents():
     """What each scenario of bench/run prints, as far as figures are made of it."""
     one = spread(1.0)
@@ -169,6 +178,13 @@ class ExtractTest(unittest.TestCase):
         for question, case in (("headroom", headroom), ("traffic", traffic), ("messages", messages)):
             for each in self.figures("size", {"question": question, "cases": [case]}).values():
                 self.assertIn("|---|", pages.table(each))
+
+    def test_what_policies_do_is_shown_as_shares_and_delays(self):
+        found = self.figures("diagnosis", steering_document())
+        self.assertIn("| each alarm | 25.0 | 75.0 | 50.0 |", pages.table(found["diagnosis_steering_simulated"]))
+        delays = pages.table(found["diagnosis_steering_delays_simulated"])
+        self.assertIn("| each alarm | 12.5 | 40.0 |", delays)
+        self.assertIn("| never | - | - |", delays)
 
     def test_rates_beside_a_background_are_shares_of_spraying_on_the_same_fabric(self):
         of = {"ecmp": 10.0, "spraying": 40.0, "without": 20.0, "errors": {"0": {"gbits_per_s": 60.0}}}
