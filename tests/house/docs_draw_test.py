@@ -219,11 +219,13 @@ class ExtractTest(unittest.TestCase):
 
     def test_a_lab_shows_rates_and_how_soon_a_plan_is_followed(self):
         rates = dict.fromkeys(("before", "after", "before_worst", "after_worst"), spread(0.9))
-        found = self.figures("plan", {"lab": [
-            {"program": "ECMP, 1 path"} | rates,
-            {"program": "heddle, planned again", "planned_ms": spread(30.0), "followed_ms": spread(15.0)} | rates]})
+        planned = {"program": "heddle, planned again", "planned_ms": spread(30.0), "followed_ms": spread(15.0),
+                   "not_followed": 0} | rates
+        found = self.figures("plan", {"lab": [{"program": "ECMP, 1 path"} | rates, planned]})
         self.assertIn("| ECMP, 1 path | 0.90 | 0.90 | 0.90 | 0.90 |", pages.table(found["plan_lab"]))
         self.assertIn("| 30 | 15 |", pages.table(found["plan_lab_times"]))
+        with self.assertRaises(ValueError):  # a time of the runs that were followed alone would flatter
+            self.figures("plan", {"lab": [planned | {"not_followed": 1}]})
 
     def test_steps_that_follow_a_plan_show_what_it_saves(self):
         fabrics = [{"ecmp_us": 4000, "spraying_us": 3000, "plan_us": plan_us, "exposed_share": 0.3,
