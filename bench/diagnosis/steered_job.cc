@@ -17,7 +17,6 @@ using steering::Outcome;
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kBegan = 1'700'000'000 * kSecond;  // the job, since 1970
 constexpr int64_t kQuestionNs = 200'000'000;         // scontrol answers
-constexpr uint64_t kFirstInvented = 1'000'000;       // watched_job.cc: numbers of alarms
 
 // What a scheduler says of a node that runs a job.
 std::string scheduler_answer(const std::string& host) {
@@ -114,7 +113,7 @@ void SteeredJob::start(int64_t at_ns) {
   if (decision.outcome != Outcome::kStarted) return;
   outcome_.actions.push_back({decision.rule, decision.target, is_right(task), 1e-9 * at_ns,
                               1e-9 * static_cast<double>(at_ns - observed_.onset_ns),
-                              task.alarm.number >= kFirstInvented});
+                              task.alarm.number >= kNumbersEach});
   count(steering_.ended({}, kBegan + at_ns));
 }
 
@@ -138,7 +137,7 @@ void SteeredJob::count(const Decision& decision) {
 bool SteeredJob::is_right(const steering::Task& task) const {
   const insight::Verdict& verdict = task.alarm.verdict;
   if (verdict.place.kind == insight::PlaceKind::kLink) {
-    return task.alarm.number < kFirstInvented && job_.truth.fault != Fault::kNone &&
+    return task.alarm.number < kNumbersEach && job_.truth.fault != Fault::kNone &&
            names_place(job_, Source::kStream, verdict);
   }
   const std::optional<uint32_t> host = faulty_host(job_);

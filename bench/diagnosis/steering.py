@@ -65,7 +65,7 @@ def add_arguments(parser):
     parser.add_argument("--false-verdicts", type=float, default=60, metavar="RATE",
                         help="of steering: false verdicts that are added in an hour of a job [60]")
     parser.add_argument("--after", type=float, default=120, metavar="SECONDS",
-                        help="of steering: each job goes on for so long after its fault [120]")
+                        help="of steering: each job goes on for at least this after its fault [120]")
 
 
 def _judge(portion, ways, arguments):

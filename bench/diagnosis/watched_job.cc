@@ -20,7 +20,6 @@ using insight::VerdictClass;
 
 constexpr uint64_t kFalseVerdicts = 301;  // purpose of draws
 constexpr int64_t kLookNs = 1'000'000'000;
-constexpr uint64_t kNumbersEach = 1'000'000;  // of alarms, for each false verdict
 
 monitor::Alarm alarm_of(const Diagnosis& diagnosis, const Verdict& verdict) {
   monitor::Alarm alarm;

@@ -36,6 +36,9 @@ struct WatchedJob {
 
 WatchedJob watch(const ObservedJob& job);
 
+// Alarms of the job itself have smaller numbers; each false verdict's have this many of their own.
+constexpr uint64_t kNumbersEach = 1'000'000;
+
 // Verdicts about what has no fault: a rank that hangs or is slow, a NIC or a link that is slow.
 struct FalseVerdicts {
   double an_hour = 0;  // of the job, at random times
