@@ -70,6 +70,11 @@ def heddle(*words, check=True, **options):
     return done
 
 
+def planned(lab, matrix):
+    """A plan for this file's matrix, with the lab's addresses."""
+    return json.loads(heddle("plan", "--topology", lab.file, "--matrix", matrix, "--lab-addresses", "--json").stdout)
+
+
 class Lab:
     """A lab that is up until close()."""
 

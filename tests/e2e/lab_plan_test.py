@@ -24,9 +24,7 @@ class Plan(unittest.TestCase):
         self.addCleanup(self.lab.close)
         self.file = os.path.join(self.folder, "plan.json")
         self.write("matrix.csv", MATRIX)
-        self.plan = json.loads(lab_fabric.heddle(
-            "plan", "--topology", self.lab.file, "--matrix", os.path.join(self.folder, "matrix.csv"), "--lab-addresses",
-            "--json").stdout)
+        self.plan = lab_fabric.planned(self.lab, os.path.join(self.folder, "matrix.csv"))
 
     def write(self, name, text):
         with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:

@@ -68,9 +68,7 @@ class Replan(unittest.TestCase):
         self.lab = Lab(self.folder, LEAF_SPINE, "replan")
         self.addCleanup(self.lab.close)
         self.write("matrix.csv", MATRIX)
-        self.plan = json.loads(lab_fabric.heddle(
-            "plan", "--topology", self.lab.file, "--matrix", self.path("matrix.csv"), "--lab-addresses",
-            "--json").stdout)
+        self.plan = lab_fabric.planned(self.lab, self.path("matrix.csv"))
         self.counters = Counters(self.lab)
         self.addCleanup(self.counters.close)
 
