@@ -45,7 +45,9 @@ std::string text_at(const json& object, const char* name) {
 std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
   const auto paths = flow.find("paths");
   if (paths == flow.end() || !paths->is_array()) return "a flow without a list of paths";
-  if (paths->size() > kMostPaths) return "a flow of more than 4096 paths";
+  if (paths->size() > kMostPaths) {
+    return "a flow of more than " + std::to_string(kMostPaths) + " paths";
+  }
   uint64_t sum = 0;
   for (const json& each : *paths) {
     const auto via = each.find("via");
