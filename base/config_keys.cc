@@ -68,6 +68,11 @@ constexpr std::array kKeys = {
               .doc = "DSCP of all packets, by which switches choose a queue (RFC 2474)",
               .min = 0,
               .max = 63},
+    ConfigKey{.name = "fec",
+              .fallback = "off",
+              .doc = "forward error correction towards peers that use it too: DATA:PARITY, any "
+                     "PARITY of DATA + PARITY datagrams may be lost without a retransmission; "
+                     "or off"},
     ConfigKey{.name = "receive_buffer_bytes",
               .type = ConfigType::kInteger,
               .fallback = "0",

@@ -67,6 +67,10 @@ struct DatapathStatistics {
   uint64_t transmit_refused = 0;    // bursts that the network did not accept at once
   uint64_t payload_copied_bytes = 0;
   uint64_t payload_placed_bytes = 0;  // received in place, without a copy in user space
+  // Of datapath/fec.h.
+  uint64_t parity_sent = 0;
+  uint64_t parity_received = 0;
+  uint64_t rebuilt = 0;  // datagrams that were lost, or late
 };
 
 class Datapath {

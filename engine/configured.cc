@@ -112,6 +112,9 @@ Result<Options> configured_options(const Config& config) {
   transport.keys = std::move(*keys);
   transport.protection =
       transport::protection_of(config.text("protection")).value_or(transport::Protection::kFull);
+  Result<datapath::FecOptions> fec = datapath::parse_fec(config.text("fec"));
+  if (!fec) return fail(fec.error());
+  options.fec = *fec;
   options.recording.directory = config.text("record");
   options.recording.most = mebibytes(static_cast<uint64_t>(config.integer("record_mebibytes")));
   options.recording.durable = seconds(config.integer("record_durable_seconds"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "datapath/fec.h"
 #include "datapath/resolve.h"
 #include "datapath/udp.h"
 #include "datapath/verbs.h"
@@ -42,6 +43,10 @@ Opened open_verbs(const NetworkOptions& network, const Options& options, bool ha
     return fail(ErrorCode::kInvalid, "cannot use RDMA verbs with a cluster key",
                 "what a NIC writes remotely is neither encrypted nor authenticated",
                 "set datapath to udp, or unsealed_chunks to true on a network that you trust");
+  }
+  if (options.fec.on()) {
+    return fail(ErrorCode::kInvalid, "cannot use RDMA verbs with fec",
+                "what a NIC writes remotely has no parity", "set datapath to udp, or fec to off");
   }
   auto verbs = attachment<datapath::VerbsOptions>(network, options);
   verbs.mode = network.rdma_mode;
@@ -83,6 +88,10 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(const NetworkOptions& network,
                                                  const Options& options) {
   Result<std::unique_ptr<datapath::Datapath>> opened = open_datapath(network, options);
   if (!opened) return fail(opened.error());
+  if (options.fec.on()) {
+    opened = datapath::with_fec(std::move(*opened), options.fec);
+    if (!opened) return fail(opened.error());
+  }
   Options timed = options;
   timed.recording.clock = &recording_clock;
   return create(std::move(*opened), timed);

@@ -6,6 +6,7 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "datapath/fec.h"
 #include "datapath/verbs.h"
 #include "datapath/xdp.h"
 #include "events/recording.h"
@@ -31,6 +32,7 @@ struct Options {
   // The endpoint sets receive_capacity, max_datagram_bytes and eager_region from the datapath, and
   // lowers max_paths to the datapath's maximum.
   transport::EndpointOptions transport;
+  datapath::FecOptions fec;  // of Endpoint::open(); with verbs an error
   Drive drive = Drive::kInline;
   Spin spin = Spin::kAuto;
   Nanos spin_limit = micros(200);  // kAuto: spins at most this long (spin_budget.h)

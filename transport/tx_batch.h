@@ -30,6 +30,7 @@ struct TxBurst {
   uint16_t header_bytes = 0;           // of each segment
   bool may_fragment = false;           // false: the packet must not be fragmented (IP's DF)
   bool ecn_capable = false;            // mark ECT(0)
+  bool tests_path = false;             // its arrival says something of the path: never rebuild it
   uint8_t hop_limit = 0;               // the hop where it ends; 0: far away
   const std::byte* headers = nullptr;  // segments x header_bytes, valid until the batch is cleared
   uint32_t payload_bytes = 0;          // of each segment but the last

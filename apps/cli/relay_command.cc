@@ -113,6 +113,18 @@ Json session_record(const relaying::SessionReport& report) {
   return record;
 }
 
+FecCounts fec_counts(const engine::Endpoint& near, const engine::Endpoint& far) {
+  FecCounts counts;
+  for (const engine::Endpoint* each : {&near, &far}) {
+    if (each == &far && &far == &near) break;
+    const datapath::DatapathStatistics statistics = each->datapath_statistics();
+    counts.parity_sent += statistics.parity_sent;
+    counts.parity_received += statistics.parity_received;
+    counts.rebuilt += statistics.rebuilt;
+  }
+  return counts;
+}
+
 // Drives the endpoint of the next hops, where it is another one, in a thread, which wakes the one
 // that forwards.
 class FarDriver {
@@ -195,15 +207,16 @@ class RelayCommand {
       relay.step();
       if (const Nanos now = near.now(); now - shown >= kSlice) {
         shown = now;
-        metrics_.set(relay.counts(), relay.sessions());
+        metrics_.set(relay.counts(), fec_counts(near, far), relay.sessions());
       }
     }
     const relaying::RelayCounts counts = relay.counts();
+    const FecCounts fec = fec_counts(near, far);
     if (options_.json) {
-      print_document(counts, near.now() - began);
+      print_document(counts, fec, near.now() - began);
     } else {
-      print(fmt::format("stopped; {} relayed, {}\n", counted_text(counts.sessions, "session"),
-                        size_text(counts.bytes)));
+      print(fmt::format("stopped; {} relayed, {}{}\n", counted_text(counts.sessions, "session"),
+                        size_text(counts.bytes), fec_text(fec)));
     }
     return interrupted_exit_status();
   }
@@ -214,7 +227,14 @@ class RelayCommand {
     records_.push_back(session_record(report));
   }
 
-  void print_document(const relaying::RelayCounts& counts, Nanos ran) const {
+  std::string fec_text(const FecCounts& fec) const {
+    if (config_.text("fec") == "off") return "";
+    return fmt::format("; fec {}: {} of parity sent, {} received, {} rebuilt", config_.text("fec"),
+                       fec.parity_sent, fec.parity_received,
+                       counted_text(fec.rebuilt, "datagram"));
+  }
+
+  void print_document(const relaying::RelayCounts& counts, const FecCounts& fec, Nanos ran) const {
     const Json document = {{"heddle", std::string(kVersion)},
                            {"address", address_},
                            {"destinations", options_.to},
@@ -225,6 +245,10 @@ class RelayCommand {
                            {"frames", counts.frames},
                            {"bytes", counts.bytes},
                            {"most_held_bytes", counts.most_held_bytes},
+                           {"fec", config_.text("fec")},
+                           {"parity_sent", fec.parity_sent},
+                           {"parity_received", fec.parity_received},
+                           {"rebuilt", fec.rebuilt},
                            {"interrupted", interrupted() != 0},
                            {"records", records_}};
     print(document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -295,6 +319,7 @@ void add_relay_command(CLI::App& root, Invocation& invocation) {
   settings->offer("--bind", "bind", kAddressListType);
   settings->offer("--paths", "paths", "N");
   settings->offer("--cc", "congestion", "NAME");
+  settings->offer("--fec", "fec", "DATA:PARITY");
   relay->callback([options, settings, &invocation] {
     invocation.run = [options, settings] { return run_relay(*settings, *options); };
   });

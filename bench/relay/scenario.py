@@ -8,6 +8,8 @@ one-way latency (RTT/2) of single messages. No program is required to win: the e
 import contextlib
 import json
 import pathlib
+import re
+import subprocess
 import sys
 import time
 
@@ -32,9 +34,15 @@ _WARM_UP_S = 0.3
 _BUFFER = "receive_buffer_bytes=212992"  # of an unprivileged process on Debian
 _SIZES = {"64K": 65536, "1M": 1 << 20}
 _IPERF, _MESSAGES = 5201, 18762
+_PLAIN_RELAYS, _FEC_RELAYS = 18704, 18705
+_METRICS = 18780
+# name: (port of the relays, forward error correction)
+_HEDDLE = {"heddle": (None, False), "heddle, relays": (_PLAIN_RELAYS, False)}
+_WITH_FEC = {"heddle, FEC": (None, True), "heddle, relays, FEC": (_FEC_RELAYS, True)}
 # name: (through relays)
-_HEDDLE = {"heddle": False, "heddle, relays": True}
 _TCP = {"TCP": False, "TCP, relays": True}
+_PAGE = ("import urllib.request; "
+         f"print(urllib.request.urlopen('http://127.0.0.1:{_METRICS}/metrics').read().decode())")
 
 
 def add_arguments(parser):
@@ -49,12 +57,19 @@ def add_arguments(parser):
     parser.add_argument("--mbits", type=int, default=100, metavar="N", help="rate of all cables [100]")
     parser.add_argument("--paths", type=int, default=8, metavar="N", help="paths of heddle's connections [8]")
     parser.add_argument("--cc", default="cubic", help="heddle's congestion control [cubic]")
+    parser.add_argument("--fec", metavar="DATA:PARITY",
+                        help="heddle with forward error correction beside heddle without it")
+    parser.add_argument("--size", action="append", choices=sorted(_SIZES), help="messages of this size only")
+    parser.add_argument("--without", choices=["tcp"], help="no TCP")
 
 
 class _HeddleBandwidth(Heddle):
     def __init__(self, name, fabric, arguments):
-        super().__init__(name, arguments.paths, arguments.cc, words=["--set", _BUFFER])
-        self._route = _route(fabric) if _HEDDLE[name] else []
+        port, fec = {**_HEDDLE, **_WITH_FEC}[name]
+        # Hosts beside a relay have a short leg: they need none.
+        words = ["--set", f"fec={arguments.fec}"] if fec and not port else []
+        super().__init__(name, arguments.paths, arguments.cc, words=["--set", _BUFFER, *words])
+        self._route = _route(fabric, port) if port else []
 
     def server(self):
         words, sign = super().server()
@@ -105,8 +120,8 @@ class _TcpMessages:
         return _times(json.loads(output))
 
 
-def _route(fabric):
-    return ["--relay", ",".join(fabric.address(relay) for relay in ("r0", "r1"))]
+def _route(fabric, port):
+    return ["--relay", ",".join(f"{fabric.address(relay)}:{port}" for relay in ("r0", "r1"))]
 
 
 def _times(test):
@@ -132,16 +147,21 @@ def _sites(km, loss, arguments):
 
 @contextlib.contextmanager
 def _relays(fabric, arguments):
-    """Both kinds of relays on r0 and r1; idle ones cost nothing."""
+    """All kinds of relays on r0 and r1; idle ones cost nothing."""
     after = {"r0": "r1", "r1": "h1"}
+    kinds = {_PLAIN_RELAYS: []}
+    if arguments.fec:
+        kinds[_FEC_RELAYS] = ["--fec", arguments.fec, "--metrics", str(_METRICS)]
     processes = []
     try:
         for host, to in after.items():
-            relay = start(fabric.inside(host, [
-                built("heddle"), "relay", "--to", fabric.address(to), "--without-keys", "--set", _BUFFER, "--set",
-                "spin=never", "--cc", arguments.cc, "--paths", str(arguments.paths)]), stdout=-1, stderr=-2)
-            processes.append(relay)
-            wait_until_listening(relay, "heddle relay", "relays on")
+            for port, more in kinds.items():
+                relay = start(fabric.inside(host, [
+                    built("heddle"), "relay", "--to", fabric.address(to), "--without-keys", "--set", _BUFFER, "--set",
+                    "spin=never", "--cc", arguments.cc, "--paths", str(arguments.paths), "-p", str(port), *more]),
+                    stdout=-1, stderr=-2)
+                processes.append(relay)
+                wait_until_listening(relay, "heddle relay", "relays on")
             for port in (_IPERF, _MESSAGES):
                 processes.append(start(fabric.inside(host, [
                     installed("socat", "socat"), f"TCP-LISTEN:{port},fork,reuseaddr,nodelay",
@@ -161,29 +181,46 @@ def _relays(fabric, arguments):
 def _case(km, loss, arguments, progress):
     capacity = arguments.mbits * payload_share(_MTU)
     with Fabric(_sites(km, loss, arguments)) as fabric, _relays(fabric, arguments):
-        programs = [*(_HeddleBandwidth(name, fabric, arguments) for name in _HEDDLE),
-                    *(_TcpBandwidth(name, fabric) for name in _TCP)]
-        for size in _SIZES:
-            programs += [_HeddleMessages(name, fabric, arguments, size) for name in _HEDDLE]
-            programs += [_TcpMessages(name, fabric, size) for name in _TCP]
+        heddles = [*_HEDDLE, *(_WITH_FEC if arguments.fec else ())]
+        tcps = [] if arguments.without else [*_TCP]
+        programs = [*(_HeddleBandwidth(name, fabric, arguments) for name in heddles),
+                    *(_TcpBandwidth(name, fabric) for name in tcps)]
+        for size in _sizes(arguments):
+            programs += [_HeddleMessages(name, fabric, arguments, size) for name in heddles]
+            programs += [_TcpMessages(name, fabric, size) for name in tcps]
         contests = [Contest(fabric, program, _FLOWS, arguments.seconds) for program in programs]
         samples = interleave(contests, arguments.pairs, progress, Spare(arguments.again))
-    names = [*_HEDDLE, *_TCP]
+        parity = {relay: _parity(fabric, relay) for relay in ("r0", "r1")} if arguments.fec else None
+    names = heddles + tcps
+    sizes = _sizes(arguments)
     mine = _parts(samples["heddle, relays"], "goodput_mbits_per_s")
     return {"km": km, "one_way_us": km * _NS_A_KM / 1e3, "loss": loss, "payload_capacity_mbits_per_s": capacity,
-            "programs": [_program(name, samples, capacity) for name in names],
+            "programs": [_program(name, samples, capacity, sizes) for name in names], "parity": parity,
             "relays_to": {name: ratio(mine, _parts(samples[name], "goodput_mbits_per_s")) for name in names
                           if name != "heddle, relays"}}
+
+
+def _sizes(arguments):
+    return [size for size in _SIZES if size in (arguments.size or _SIZES)]
+
+
+def _parity(fabric, relay):
+    """Counters of the relay with parity, over all its legs and runs."""
+    page = subprocess.run(fabric.inside(relay, [sys.executable, "-c", _PAGE]), check=True, capture_output=True,
+                          text=True).stdout
+    values = dict(re.findall(r"^heddle_relay_(\w+)_total (\S+)$", page, re.MULTILINE))
+    names = ("bytes", "parity_sent", "parity_received", "rebuilt")
+    return {name: int(float(values[name])) for name in names}
 
 
 def _parts(runs, key):
     return [run.flows[0][key] for run in runs]
 
 
-def _program(name, samples, capacity):
+def _program(name, samples, capacity, sizes):
     runs = samples[name]
     goodput = _parts(runs, "goodput_mbits_per_s")
-    messages = {size: samples[f"{name}, {size}"] for size in _SIZES}
+    messages = {size: samples[f"{name}, {size}"] for size in sizes}
     return {"program": name, "goodput_mbits_per_s": spread(goodput),
             "to_capacity": spread([one / capacity for one in goodput]),
             "messages": {size: {f"{part}_us": spread(_parts(of, part)) for part in ("p50", "p99")}
@@ -198,7 +235,7 @@ def run(arguments, progress):
              for loss in arguments.loss or ("0%", "0.01%")]
     return {"scenario": "relay", "machine": describe(), "rounds": arguments.pairs, "seconds": arguments.seconds,
             "mbits": arguments.mbits, "mtu_bytes": _MTU, "paths": arguments.paths, "cc": arguments.cc,
-            "local_loss": arguments.local_loss, "cases": cases, "exit_status": 0}
+            "local_loss": arguments.local_loss, "fec": arguments.fec, "sizes": _sizes(arguments), "cases": cases, "exit_status": 0}
 
 
 def show(document):
@@ -208,10 +245,15 @@ def show(document):
     for case in document["cases"]:
         print(f"\n{case['km']} km ({case['one_way_us']:.0f} us one way), loss {case['loss']}; payload capacity "
               f"{case['payload_capacity_mbits_per_s']:.0f} Mb/s")
-        row("", "Mb/s", *(f"{size} {part} us" for size in _SIZES for part in ("p50", "p99")))
+        row("", "Mb/s", *(f"{size} {part} us" for size in document["sizes"] for part in ("p50", "p99")))
         for program in case["programs"]:
-            times = [text(program["messages"][size][f"{part}_us"], 0) for size in _SIZES for part in ("p50", "p99")]
+            times = [text(program["messages"][size][f"{part}_us"], 0) for size in document["sizes"]
+                     for part in ("p50", "p99")]
             row(program["program"], text(program["goodput_mbits_per_s"], 0), *times)
         for name, values in case["relays_to"].items():
             row(f"relays to {name}", text(values, 2))
+        for relay, counts in (case["parity"] or {}).items():
+            print(f"{relay} with FEC {document['fec']}: {counts['parity_sent']} datagrams of parity for "
+                  f"{counts['bytes'] / 1e6:.1f} MB forwarded, {counts['parity_received']} received, "
+                  f"{counts['rebuilt']} rebuilt")
         cpu_note(case["programs"])

@@ -208,6 +208,10 @@ class Relay(unittest.TestCase):
     def test_wrong_words(self):
         for words, why in (((), "--to"), (("--to", "no.such.host.invalid"), "no.such.host.invalid"),
                            (("--to", "127.0.0.1", "--memory", "4M", "--sessions", "100"), "they need at least"),
+                           (("--to", "127.0.0.1", "--fec", "10"), "it is neither off nor DATA:PARITY"),
+                           (("--to", "127.0.0.1", "--fec", "2:3"), "no more than data"),
+                           (("--to", "127.0.0.1", "--fec", "10:2", "--set", "datapath=verbs"),
+                            "what a NIC writes remotely has no parity"),
                            (("--to", "127.0.0.1:0"), "a port is a number from 1 to 65535")):
             done = program.run("relay", "--without-keys", *words)
             self.assertEqual(done.returncode, 2, words)
@@ -227,20 +231,58 @@ class Relay(unittest.TestCase):
         listed = re.findall(r"\| `(heddle_relay_\w+)` \| (\w+) \|", reference)
         self.assertEqual(set(re.findall(r"^# TYPE (heddle_relay_\w+) (\w+)$", page, re.MULTILINE)), set(listed))
 
+    def fec_counts(self, settings):
+        with program.started("perf", "--listen", "--relayed", "-p", self.port, settings=settings) as server:
+            server.wait_for("listens on")
+            with self.relay(f"127.0.0.1:{self.port}", "--fec", "4:1", "--json") as (relay, port):
+                self.expect_measured(self.perf((port,), "bw", "-t", "0.5", "-s", "64K", "--check", "--json"), ("bw",))
+                relay.signal(signal.SIGINT)
+                self.assertEqual(relay.wait(), 130, relay.said())
+                return json.loads("\n".join(relay.lines))
+
+    def test_parity_goes_to_peers_that_read_it(self):
+        without = self.fec_counts(self.settings)
+        self.assertEqual((without["fec"], without["parity_sent"], without["parity_received"]), ("4:1", 0, 0))
+        both = self.fec_counts({**self.settings, "HEDDLE_FEC": "8:2"})
+        self.assertGreater(both["parity_sent"], 0)
+        self.assertGreater(both["parity_received"], 0)
+
     @unittest.skipIf(lab_fabric.missing(), str(lab_fabric.missing()))
-    def test_a_far_host(self):
-        lab = lab_fabric.Lab(self.folder, SITES, "rl")
+    def test_losses_on_the_way_to_a_far_host_are_repaired(self):
+        lab, addresses = self.lab(SITES + 'loss = "1%"\n')
+        self.start_in(lab, "receiver", "perf", "--listen", "--relayed", "--set", "fec=10:2")
+        relay = self.start_in(lab, "relay", "relay", "--to", addresses["receiver"], "--without-keys", "--fec", "10:2")
+        output = lab.exec("sender", program.HEDDLE, "perf", addresses["receiver"], "bw", "-t", "1", "-s", "64K",
+                          "--check", "--bidirectional", "--relay", addresses["relay"], "--json")
+        bandwidth, = json.loads(output)["tests"]
+        self.assertEqual(bandwidth["server"]["received"]["wrong_messages"], 0)
+        relay.send_signal(signal.SIGINT)
+        said = relay.stdout.read()
+        sent, received, rebuilt = re.search(r"fec 10:2: (\d+) of parity sent, (\d+) received, (\d+) datagram",
+                                            said).groups()
+        self.assertGreater(min(int(sent), int(received), int(rebuilt)), 0, said)
+
+    def lab(self, sites):
+        lab = lab_fabric.Lab(self.folder, sites, "rl")
         self.addCleanup(lab.close)
         addresses = {host["name"]: host["nics"][0]["ipv4"]
                      for one in json.loads(lab_fabric.heddle("lab", "list", "--json").stdout)["labs"]
                      if one["name"] == lab.name for host in one["hosts"]}
-        server = lab.start("receiver", program.HEDDLE, "perf", "--listen", "--relayed")
-        relay = lab.start("relay", program.HEDDLE, "relay", "--to", addresses["receiver"], "--without-keys")
-        for process in (server, relay):
-            self.addCleanup(process.wait)
-            self.addCleanup(process.kill)
-            self.addCleanup(process.stdout.close)
-            self.assertIn("on", process.stdout.readline())
+        return lab, addresses
+
+    def start_in(self, lab, host, *words):
+        process = lab.start(host, program.HEDDLE, *words)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdout.close)
+        self.assertIn("on", process.stdout.readline())
+        return process
+
+    @unittest.skipIf(lab_fabric.missing(), str(lab_fabric.missing()))
+    def test_a_far_host(self):
+        lab, addresses = self.lab(SITES)
+        self.start_in(lab, "receiver", "perf", "--listen", "--relayed")
+        self.start_in(lab, "relay", "relay", "--to", addresses["receiver"], "--without-keys")
         output = lab.exec("sender", program.HEDDLE, "perf", addresses["receiver"], "bw", "lat", "-t", "1", "-s", "64K",
                           "--check", "--relay", addresses["relay"], "--json")
         bandwidth, latency = json.loads(output)["tests"]

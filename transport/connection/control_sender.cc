@@ -78,6 +78,7 @@ SendResult ControlSender::write_packet(Nanos now, TxBatch& batch, const Purpose&
   TxBurst burst = single_packet(parts_, room - writer.left(), purpose.path, space);
   burst.key = key;
   burst.ecn_capable = numbered;
+  burst.tests_path = purpose.ping || sizes;
   batch.add(burst);
   if (!wants_number || numbered) return SendResult::kSent;
   parts_.control.retry_at(now + millis(1));

@@ -25,6 +25,7 @@ enum class PacketType : uint8_t {
   kData = 8,             // a segment of a message
   kControl = 9,          // frames: acknowledgements, grants, probes, closes
   kRetransmission = 10,  // a segment of a remotely written chunk that was declared lost
+  kParity = 11,          // of datapath/fec/: no endpoint reads it
 };
 
 // The first byte of every packet: version in the high half, type in the low half.

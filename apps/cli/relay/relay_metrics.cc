@@ -12,10 +12,12 @@ Result<void> RelayMetrics::open(const std::string& at) {
   return server_->serve([this] { return families(); });
 }
 
-void RelayMetrics::set(const relaying::RelayCounts& counts, size_t sessions) {
+void RelayMetrics::set(const relaying::RelayCounts& counts, const FecCounts& fec,
+                       size_t sessions) {
   if (!server_) return;
   const std::scoped_lock lock(mutex_);
   counts_ = counts;
+  fec_ = fec;
   sessions_ = sessions;
 }
 
@@ -37,6 +39,12 @@ std::vector<metrics::Family> RelayMetrics::families() const {
              Type::kCounter, counts_.bytes),
       family("heddle_relay_most_held_bytes", "Most bytes that a direction of a session held.",
              Type::kGauge, counts_.most_held_bytes),
+      family("heddle_relay_parity_sent_total", "Datagrams of parity that were sent.",
+             Type::kCounter, fec_.parity_sent),
+      family("heddle_relay_parity_received_total", "Datagrams of parity that arrived.",
+             Type::kCounter, fec_.parity_received),
+      family("heddle_relay_rebuilt_total", "Datagrams that were rebuilt from parity.",
+             Type::kCounter, fec_.rebuilt),
   };
 }
 

@@ -1,0 +1,286 @@
+// FecDatapath: see fec_datapath.h.
+#include "datapath/fec/fec_datapath.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "transport/packet_identity.h"
+
+namespace heddle::datapath {
+
+using transport::NetworkError;
+using transport::PayloadAt;
+using transport::RegionId;
+using transport::RxRun;
+using transport::TxBurst;
+
+namespace {
+
+constexpr size_t kErrorsKept = 64;
+
+size_t most_bytes(const Datapath& inner) {
+  return inner.capabilities().max_datagram_bytes - kMostParityOverhead;
+}
+
+bool is_parity(std::byte first) { return first == transport::kParityFirstByte; }
+
+// Frames are lent for reading and, to the transport and to this class, for changing in place.
+std::byte* segment_of(const RxRun& run, uint32_t index) {
+  return const_cast<std::byte*>(run.frame) + size_t{index} * run.step();
+}
+
+uint32_t bytes_of(const RxRun& run, uint32_t index) {
+  return index + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
+}
+
+// Removes a segment; those behind it move up.
+void remove(RxRun& run, uint32_t index) {
+  for (uint32_t i = index + 1; i < run.segments; ++i) {
+    std::memmove(segment_of(run, i - 1), segment_of(run, i), bytes_of(run, i));
+  }
+  run.frame_step = run.step();
+  if (index + 1 == run.segments) run.last_segment_bytes = run.segment_bytes;
+  --run.segments;
+  if (run.segments == 1) run.segment_bytes = run.last_segment_bytes;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Datapath>> with_fec(std::unique_ptr<Datapath> inner,
+                                           const FecOptions& options) {
+  return FecDatapath::make(std::move(inner), options);
+}
+
+Result<std::unique_ptr<Datapath>> FecDatapath::make(std::unique_ptr<Datapath> inner,
+                                                    const FecOptions& options) {
+  CHECK(options.on() && options.data <= kMostFecData && options.parity >= 1 &&
+        options.parity <= std::min<uint32_t>(options.data, kMostFecParity));
+  CHECK(inner->capabilities().chunk_paths == 0);
+  auto encrypted = EncryptedBurst::make(*inner);
+  if (!encrypted) return fail(encrypted.error());
+  return std::unique_ptr<Datapath>(
+      new FecDatapath(std::move(inner), options, std::move(*encrypted)));
+}
+
+FecDatapath::FecDatapath(std::unique_ptr<Datapath> inner, const FecOptions& options,
+                         std::unique_ptr<EncryptedBurst> encrypted)
+    : inner_(std::move(inner)),
+      capabilities_(inner_->capabilities()),
+      encoder_(options, most_bytes(*inner_), [this](const TxBurst& burst) { send_parity(burst); }),
+      // A peer's datagrams may be longer than this side's.
+      rebuilder_(inner_->capabilities().max_datagram_bytes),
+      encrypted_(std::move(encrypted)) {
+  capabilities_.max_datagram_bytes = static_cast<uint32_t>(most_bytes(*inner_));
+  // What arrives must be seen before it is placed.
+  capabilities_.predicts = false;
+  errors_.reserve(kErrorsKept);
+}
+
+// --- sending ---
+
+size_t FecDatapath::transmit(std::span<const TxBurst> bursts) {
+  refused_ = false;
+  unsent_.assign(bursts.size(), 0);
+  const Nanos now = inner_->now();
+  for (size_t i = 0; i < bursts.size(); ++i) {
+    const TxBurst& burst = bursts[i];
+    if (is_too_large(burst)) {
+      unsent_[i] = burst.segments;
+      continue;
+    }
+    const FecPeers::Sending sending =
+        burst.connection != 0 ? peers_.on_send(now, burst.to) : FecPeers::Sending{};
+    const bool covered = sending.reads_parity && may_be_covered(burst);
+    const bool taken = covered ? send_covered(now, burst, unsent_[i]) : send(burst, unsent_[i]);
+    if (!taken) {
+      refused_ = true;
+      return i;
+    }
+    if (sending.announce) announce(burst);
+  }
+  send_due();
+  return bursts.size();
+}
+
+// As the inner datapath reports it: what is longer leaves no space for parity.
+bool FecDatapath::is_too_large(const TxBurst& burst) {
+  const uint32_t most = capabilities_.max_datagram_bytes;
+  if (burst.may_fragment || burst.datagram_bytes() <= most) return false;
+  if (errors_.size() == kErrorsKept) errors_.pop_front();
+  errors_.push_back({.kind = transport::NetworkErrorKind::kTooLarge,
+                     .to = burst.to,
+                     .path = burst.path,
+                     .limit_bytes = most,
+                     .local = true});
+  return true;
+}
+
+bool FecDatapath::may_be_covered(const TxBurst& burst) const {
+  if (burst.tests_path || burst.hop_limit != 0) return false;
+  if (burst.total_payload() > 0 && payload_of(burst) == nullptr) return false;
+  return transport::identify_packet({burst.headers, burst.header_bytes}).has_value();
+}
+
+const std::byte* FecDatapath::payload_of(const TxBurst& burst) const {
+  if (burst.region >= memory_.size()) return nullptr;
+  const Memory& memory = memory_[burst.region];
+  if (memory.start == nullptr || burst.offset > memory.bytes) return nullptr;
+  CHECK(burst.total_payload() <= memory.bytes - burst.offset);
+  return memory.start + burst.offset;
+}
+
+bool FecDatapath::send(const TxBurst& burst, uint32_t& unsent) {
+  if (inner_->transmit({&burst, 1}) == 0) return false;
+  unsent = inner_->unsent(0);
+  return true;
+}
+
+bool FecDatapath::send_covered(Nanos now, const TxBurst& burst, uint32_t& unsent) {
+  const std::byte* payload = burst.total_payload() > 0 ? payload_of(burst) : nullptr;
+  const bool keyed = burst.key != nullptr;
+  const TxBurst& sent = keyed ? encrypted_->encrypt(burst, payload) : burst;
+  if (!send(sent, unsent)) return false;
+  if (keyed) encrypted_->end();
+  for (uint32_t i = 0; i + unsent < burst.segments; ++i) {
+    std::span<const std::byte> first(burst.headers + size_t{i} * burst.header_bytes,
+                                     burst.header_bytes);
+    std::span<const std::byte> second;
+    if (keyed) {
+      first = encrypted_->first(i);
+      if (sent.payload_bytes > 0) second = encrypted_->second(i);
+    } else if (payload != nullptr) {
+      const bool last = i + 1u == burst.segments;
+      second = {payload + size_t{i} * burst.payload_bytes,
+                last ? burst.last_payload_bytes : burst.payload_bytes};
+    }
+    const auto packet = transport::identify_packet(first);
+    if (packet) encoder_.add(now, burst, *packet, first, second);
+  }
+  return true;
+}
+
+void FecDatapath::announce(const TxBurst& burst) {
+  const auto bytes = write_announcement(inner_->local_address().port);
+  TxBurst announcement;
+  announcement.to = burst.to;
+  announcement.path = burst.path;
+  announcement.nic = burst.nic;
+  announcement.peer_nic = burst.peer_nic;
+  announcement.segments = 1;
+  announcement.header_bytes = static_cast<uint16_t>(bytes.size());
+  announcement.headers = bytes.data();
+  inner_->transmit({&announcement, 1});
+}
+
+// What the network does not accept is dropped: parity is only worth something soon.
+void FecDatapath::send_parity(const TxBurst& burst) {
+  if (inner_->transmit({&burst, 1}) == 1) parity_sent_ += burst.segments - inner_->unsent(0);
+}
+
+// Not while a burst is to be offered again: the inner datapath knows how much of it has left.
+void FecDatapath::send_due() {
+  if (!refused_ && encoder_.due_at() != Nanos::never()) encoder_.send_due(inner_->now());
+}
+
+void FecDatapath::wait(Nanos until) {
+  send_due();
+  if (rebuilder_.any()) return;
+  inner_->wait(refused_ ? until : std::min(until, encoder_.due_at()));
+  send_due();
+}
+
+// --- receiving ---
+
+size_t FecDatapath::receive(RxBatch& batch, const transport::Prediction* /*prediction*/) {
+  send_due();
+  inner_->receive(batch, nullptr);
+  inner_lent_ = batch.count + batch.event_count > 0;
+  const Nanos now = inner_->now();
+  size_t kept = 0;
+  for (size_t i = 0; i < batch.count; ++i) {
+    if (!take_run(now, batch.runs[i])) continue;
+    if (kept != i) batch.runs[kept] = batch.runs[i];
+    ++kept;
+  }
+  batch.count = kept;
+  while (batch.count < batch.runs.size() && rebuilder_.take(batch.runs[batch.count])) ++batch.count;
+  // A batch of parity alone holds nothing for the caller, who then does not release it.
+  if (inner_lent_ && batch.count + batch.event_count == 0) release(batch);
+  return batch.count;
+}
+
+// False: nothing is left of the run.
+bool FecDatapath::take_run(Nanos now, RxRun& run) {
+  if (run.payload_at != PayloadAt::kFrame || run.trimmed) return true;
+  const bool takes_part = peers_.takes_part(now, run.from);
+  for (uint32_t i = 0; i < run.segments;) {
+    const uint32_t bytes = bytes_of(run, i);
+    const std::span<const std::byte> datagram(segment_of(run, i), bytes);
+    if (bytes > 0 && is_parity(datagram[0])) {
+      take_parity(now, run, datagram, takes_part);
+      remove(run, i);
+      continue;
+    }
+    const auto packet = takes_part ? transport::identify_packet(datagram) : std::nullopt;
+    if (packet) rebuilder_.remember(now, *packet, datagram);
+    ++i;
+  }
+  return run.segments > 0;
+}
+
+void FecDatapath::take_parity(Nanos now, const RxRun& run, std::span<const std::byte> datagram,
+                              bool takes_part) {
+  if (const auto port = read_announcement(datagram)) {
+    return peers_.on_announcement(now, run.from, *port);
+  }
+  if (!takes_part) return;
+  const auto parity = read_parity(datagram);
+  if (!parity) return;
+  ++parity_received_;
+  rebuilder_.handle(now, *parity, run);
+}
+
+void FecDatapath::release(RxBatch& batch) {
+  rebuilder_.release();
+  if (std::exchange(inner_lent_, false)) inner_->release(batch);
+  batch.count = batch.event_count = 0;
+}
+
+// --- memory, errors and counters ---
+
+Result<RegionId> FecDatapath::register_memory(void* start, size_t bytes) {
+  Result<RegionId> region = inner_->register_memory(start, bytes);
+  if (!region) return region;
+  if (*region >= memory_.size()) memory_.resize(*region + size_t{1});
+  memory_[*region] = {static_cast<std::byte*>(start), bytes};
+  return region;
+}
+
+void FecDatapath::unregister_memory(RegionId region) {
+  if (region < memory_.size()) memory_[region] = {};
+  inner_->unregister_memory(region);
+}
+
+bool FecDatapath::poll_error(NetworkError& error) {
+  if (!errors_.empty()) {
+    error = errors_.pop_front();
+    return true;
+  }
+  while (inner_->poll_error(error)) {
+    // The transport knows nothing of parity and announcements.
+    if (error.quoted_bytes == 0 || !is_parity(error.quoted[0])) return true;
+  }
+  return false;
+}
+
+const DatapathStatistics& FecDatapath::statistics() const {
+  statistics_ = inner_->statistics();
+  statistics_.parity_sent = parity_sent_;
+  statistics_.parity_received = parity_received_;
+  statistics_.rebuilt = rebuilder_.rebuilt();
+  return statistics_;
+}
+
+}  // namespace heddle::datapath

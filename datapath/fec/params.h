@@ -1,0 +1,43 @@
+// Constants of judgement of forward error correction: unit, reason, reasonable range.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/nanos.h"
+
+namespace heddle::datapath::fec_params {
+
+// A group that is not full ends when nothing was added for kIdle, or kAge after it began. The
+// transport retransmits after about half a round trip (transport/params.h, kStaleSlack), so parity
+// of longer waits would come too late over 1,000 km. Chosen. Range: 200 us to 5 ms; 1 to 10 ms.
+inline constexpr Nanos kIdle = millis(1);
+inline constexpr Nanos kAge = millis(4);
+
+// Groups that are open at a time, one a connection; beyond it the oldest ends. Range: 4 to 64.
+inline constexpr size_t kMostGroups = 16;
+// Bursts on different paths that a group may have: each costs kRunBytes of a datagram. Range: 4 to
+// 16.
+inline constexpr size_t kMostRuns = 8;
+
+// Peers of which it is known whether they read parity; beyond it the one that was sent to least
+// recently is forgotten. Range: 8 to 256.
+inline constexpr size_t kMostPeers = 64;
+// A peer is sent an announcement this often, while something is sent to it: at first until it has
+// announced itself (at most kFirstAnnouncements times), then later. Range: 20 ms to 1 s; 1 to 10 s.
+inline constexpr Nanos kAnnounceAtFirst = millis(50);
+inline constexpr Nanos kAnnounceLater = seconds(1);
+inline constexpr uint32_t kFirstAnnouncements = 10;
+// A peer reads parity for this time after its announcement. Range: 10 s to 10 min.
+inline constexpr Nanos kAnnouncedFor = seconds(60);
+
+// Bytes of received datagrams that are kept for the parity behind them, of all peers together: 3 ms
+// of 10 Gb/s. Range: 1 to 64 MiB.
+inline constexpr size_t kRememberedBytes = size_t{4} << 20;
+// Groups that wait for more parity or for datagrams on slower paths. Range: 4 to 64.
+inline constexpr size_t kMostPending = 16;
+inline constexpr Nanos kPendingFor = millis(100);
+// Rebuilt datagrams that the transport has not taken yet; further ones are dropped.
+inline constexpr size_t kMostRebuilt = 64;
+
+}  // namespace heddle::datapath::fec_params
