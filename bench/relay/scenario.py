@@ -162,7 +162,7 @@ def _relays(fabric, arguments):
                     stdout=-1, stderr=-2)
                 processes.append(relay)
                 wait_until_listening(relay, "heddle relay", "relays on")
-            for port in (_IPERF, _MESSAGES):
+            for port in () if arguments.without else (_IPERF, _MESSAGES):
                 processes.append(start(fabric.inside(host, [
                     installed("socat", "socat"), f"TCP-LISTEN:{port},fork,reuseaddr,nodelay",
                     f"TCP:{fabric.address(to)}:{port},nodelay"]), stdout=-3, stderr=-3))
@@ -235,7 +235,8 @@ def run(arguments, progress):
              for loss in arguments.loss or ("0%", "0.01%")]
     return {"scenario": "relay", "machine": describe(), "rounds": arguments.pairs, "seconds": arguments.seconds,
             "mbits": arguments.mbits, "mtu_bytes": _MTU, "paths": arguments.paths, "cc": arguments.cc,
-            "local_loss": arguments.local_loss, "fec": arguments.fec, "sizes": _sizes(arguments), "cases": cases, "exit_status": 0}
+            "local_loss": arguments.local_loss, "fec": arguments.fec, "sizes": _sizes(arguments),
+            "cases": cases, "exit_status": 0}
 
 
 def show(document):

@@ -9,8 +9,8 @@
 namespace heddle::datapath::fec_params {
 
 // A group that is not full ends when nothing was added for kIdle, or kAge after it began. The
-// transport retransmits after about half a round trip (transport/params.h, kStaleSlack), so parity
-// of longer waits would come too late over 1,000 km. Chosen. Range: 200 us to 5 ms; 1 to 10 ms.
+// transport retransmits what was overtaken for more than RTT/2 (transport/params.h, kStaleSlack):
+// over 1,000 km later parity is useless. Chosen. Range: 200 us to 5 ms; 1 to 10 ms.
 inline constexpr Nanos kIdle = millis(1);
 inline constexpr Nanos kAge = millis(4);
 

@@ -1,5 +1,5 @@
-// ParityEncoder: the groups of numbered datagrams that are on their way, one a connection, and
-// their parity. It keeps the sums only, no datagrams. Driven by FecDatapath, to which it hands
+// ParityEncoder: the groups of numbered datagrams that leave, one a connection, and their parity.
+// It keeps the sums only, no datagrams. Driven by FecDatapath, to which it hands
 // finished parity as bursts.
 #pragma once
 

@@ -187,8 +187,8 @@ TEST_F(RebuilderTest, PathsBeyondTheRunsOfAGroupBeginAnother) {
   EXPECT_EQ(parity_of(packets, {32, 1}).size(), 2u);
 }
 
-// Whoever knows a connection can do no more than to have datagrams dropped later: what is rebuilt
-// of a forgery is no packet of the connection, or fails the transport's check.
+// An attacker who knows a connection can only have datagrams dropped later: what is rebuilt of a
+// forgery is no packet of the connection, or fails the transport's check.
 TEST_F(RebuilderTest, ForgedParityRebuildsNothingThatLooksGenuine) {
   const auto group = packets(4);
   const auto parity = parity_of(group, {4, 2});
