@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Simulator, FecTest,
                                          Case{"one_in_five", {5, 1}, {5, 1}},
                                          Case{"different", {8, 2}, {32, 8}},
                                          Case{"keyed", {10, 2}, {10, 2}, true}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& each) { return std::string(each.param.name); });
 
 TEST(FecInterop, APeerWithoutItIsServedAsBefore) {
   for (const bool keys : {false, true}) {

@@ -230,8 +230,7 @@ class RelayCommand {
   std::string fec_text(const FecCounts& fec) const {
     if (config_.text("fec") == "off") return "";
     return fmt::format("; fec {}: {} of parity sent, {} received, {} rebuilt", config_.text("fec"),
-                       fec.parity_sent, fec.parity_received,
-                       counted_text(fec.rebuilt, "datagram"));
+                       fec.parity_sent, fec.parity_received, counted_text(fec.rebuilt, "datagram"));
   }
 
   void print_document(const relaying::RelayCounts& counts, const FecCounts& fec, Nanos ran) const {

@@ -12,8 +12,7 @@ Result<void> RelayMetrics::open(const std::string& at) {
   return server_->serve([this] { return families(); });
 }
 
-void RelayMetrics::set(const relaying::RelayCounts& counts, const FecCounts& fec,
-                       size_t sessions) {
+void RelayMetrics::set(const relaying::RelayCounts& counts, const FecCounts& fec, size_t sessions) {
   if (!server_) return;
   const std::scoped_lock lock(mutex_);
   counts_ = counts;
