@@ -136,6 +136,21 @@ void Contract::send(Datapath& from, Datapath& to, std::span<const Row> rows) {
   std::fill(headers.begin(), headers.end(), std::byte{0xdd});
 }
 
+void Contract::send_headers(Datapath& from, Datapath& to, std::span<const std::byte> headers,
+                            uint16_t bytes, uint32_t connection) {
+  TxBurst burst;
+  burst.to = to.local_address();
+  burst.connection = connection;
+  burst.segments = static_cast<uint16_t>(headers.size() / bytes);
+  burst.header_bytes = bytes;
+  burst.headers = headers.data();
+  const Nanos give_up = from.now() + kPatience;
+  while (from.transmit({&burst, 1}) == 0) {
+    ASSERT_LT(from.now(), give_up) << "the network takes nothing";
+    pair().wait_for(from, millis(10));
+  }
+}
+
 bool Contract::receive_some(Datapath& at, RxBatch& batch, const Prediction* prediction) {
   const Nanos give_up = at.now() + kPatience;
   while (at.receive(batch, prediction) == 0) {

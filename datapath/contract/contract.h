@@ -64,6 +64,7 @@ size_t bytes_of(const Row& row);
 // Requirements beyond datapath.h:
 // - transmit() takes bursts of up to kMaxBurstSegments, whatever max_burst_segments is (that value
 //   only describes cost), and headers shorter than kDataHeaderBytes where there is no payload;
+// - receive() sets every field of the runs that it returns, whatever the batch held before;
 // - on a quiet network each path keeps its order, and nothing is lost while less than half of
 //   receive_capacity is in flight;
 // - runs of one path share one `from`, whose host is the sender's; different paths have different
@@ -95,6 +96,9 @@ class Contract : public testing::TestWithParam<Variant> {
   static void check_run(Datapath& at, const transport::RxRun& run);
 
   transport::RegionId source_at(Datapath& datapath);
+  // Sends headers of `bytes` each without payload, as a burst of a connection, or of a stranger.
+  void send_headers(Datapath& from, Datapath& to, std::span<const std::byte> headers,
+                    uint16_t bytes, uint32_t connection);
 
  private:
   Bytestring source_;  // outlives the pair

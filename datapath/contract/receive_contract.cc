@@ -26,7 +26,93 @@ std::vector<Bytestring> whole_datagrams(const RxBatch& batch) {
   return out;
 }
 
+// Runs as no datapath leaves them.
+void spoil(RxBatch& batch) {
+  for (RxRun& run : batch.runs) {
+    run = {};
+    run.from.host.fill(0xee);
+    run.payload_at = transport::PayloadAt::kPlaced;
+    run.nic = 7;
+    run.segments = run.segment_bytes = run.last_segment_bytes = 9;
+    run.frame_step = 1;
+    run.trimmed = run.opened = true;
+    run.header_bytes = 3;
+    run.place = {5, 6, 7};
+  }
+}
+
+// Like those of forward error correction, which a datapath with it may take out of runs.
+constexpr std::byte kOddType{0x2b};
+constexpr uint16_t kOddBytes = 37;
+
+// Received datagrams that are not odd, each as it is, until `count` of them are here.
+std::vector<Bytestring> all_but_odd(Contract& test, RxBatch& batch, size_t count) {
+  std::vector<Bytestring> seen;
+  while (seen.size() < count && test.receive_some(test.b(), batch)) {
+    for (Bytestring& each : whole_datagrams(batch)) {
+      if (each[0] != kOddType) seen.push_back(std::move(each));
+    }
+    test.b().release(batch);
+  }
+  return seen;
+}
+
 }  // namespace
+
+TEST_P(Contract, ReceiveSetsEveryFieldOfARunWhateverTheBatchHeld) {
+  if (!open()) return;
+  for (const uint16_t segments : {1, 4}) {
+    const Row row = row_of(segments, segments, 800, 300);
+    send(row);
+    RxBatch batch;
+    std::vector<Bytestring> seen;
+    while (seen.size() < segments) {
+      spoil(batch);
+      ASSERT_TRUE(receive_some(b(), batch));
+      for (size_t i = 0; i < batch.count; ++i) {
+        const RxRun& run = batch.runs[i];
+        EXPECT_EQ(run.from.host, a().local_address().host);
+        EXPECT_EQ(run.payload_at, transport::PayloadAt::kFrame);
+        EXPECT_EQ(run.nic, 0);
+        EXPECT_TRUE(run.frame_step == 0 || run.frame_step >= run.segment_bytes) << run.frame_step;
+        EXPECT_FALSE(run.trimmed || run.opened);
+        EXPECT_EQ(run.header_bytes, transport::kDataHeaderBytes);
+        EXPECT_EQ(run.place.length, 0u);
+      }
+      for (Bytestring& each : whole_datagrams(batch)) seen.push_back(std::move(each));
+      b().release(batch);
+    }
+    EXPECT_EQ(seen, datagrams_of(row));
+  }
+}
+
+// A stranger's datagrams must not change how later runs in the same batch are read.
+TEST_P(Contract, OddDatagramsLeaveNothingInTheBatchForTheNextRow) {
+  if (!open()) return;
+  // Both have sent something of a connection: forward error correction takes part.
+  const Bytestring hello(kOddBytes, std::byte{0x29});
+  RxBatch batch;
+  for (int times = 0; times < 2; ++times) {
+    send_headers(a(), b(), hello, kOddBytes, 1);
+    send_headers(b(), a(), hello, kOddBytes, 1);
+    for (Datapath* each : {&a(), &b()}) {
+      ASSERT_TRUE(receive_some(*each, batch));
+      each->release(batch);
+    }
+  }
+  for (uint16_t odd = 1; odd < 6; ++odd) {
+    Bytestring headers(size_t{6} * kOddBytes, std::byte{0x29});
+    for (uint32_t i = 0; i < odd; ++i) headers[size_t{i} * kOddBytes] = kOddType;
+    send_headers(a(), b(), headers, kOddBytes, 0);
+    const auto few = all_but_odd(*this, batch, 6u - odd);
+    EXPECT_EQ(few, std::vector<Bytestring>(6u - odd, hello));
+    const Row row = row_of(odd, 40, 1'000, 1'000);
+    send(row);
+    const auto seen = all_but_odd(*this, batch, 40);
+    ASSERT_EQ(seen.size(), 40u);
+    for (size_t i = 0; i < 40; ++i) ASSERT_EQ(seen[i], datagrams_of(row)[i]) << i << ' ' << odd;
+  }
+}
 
 TEST_P(Contract, ReceiveWithoutInputReturnsAnEmptyBatch) {
   if (!open()) return;

@@ -269,17 +269,15 @@ bool Receiver::describe(size_t index, size_t bytes, Arrival& arrival) {
 
 RxRun& Receiver::add_run(RxBatch& batch, const Arrival& arrival, const std::byte* frame, Nanos at) {
   RxRun& run = batch.runs[batch.count++];
+  run = {};  // the caller's batch may hold anything
   run.from = arrival.from;
   run.nic = options_.nic;
   run.received_at = at;
   run.ecn = arrival.ecn;
-  run.payload_at = PayloadAt::kFrame;
   run.segments = (arrival.bytes + arrival.segment_bytes - 1) / arrival.segment_bytes;
   run.last_segment_bytes = arrival.bytes - (run.segments - 1) * arrival.segment_bytes;
   run.segment_bytes = run.segments == 1 ? run.last_segment_bytes : arrival.segment_bytes;
   run.frame = frame;
-  run.header_bytes = kDataHeaderBytes;
-  run.place = {};
   statistics_.datagrams_received += run.segments;
   batch_bytes_ += arrival.bytes;
   return run;
