@@ -31,9 +31,10 @@ inline constexpr uint32_t kFirstAnnouncements = 10;
 // A peer reads parity for this time after its announcement. Range: 10 s to 10 min.
 inline constexpr Nanos kAnnouncedFor = seconds(60);
 
-// Bytes of received datagrams that are kept for the parity behind them, of all peers together: 3 ms
-// of 10 Gb/s. Range: 1 to 64 MiB.
+// Received datagrams that are kept for the parity behind them, of all peers together: 3 ms of
+// 10 Gb/s, in datagrams of 1,024 bytes and more. Range: 1 to 64 MiB; 1,024 to 65,536.
 inline constexpr size_t kRememberedBytes = size_t{4} << 20;
+inline constexpr size_t kMostRemembered = 4096;
 // Groups that wait for more parity or for datagrams on slower paths. Range: 4 to 64.
 inline constexpr size_t kMostPending = 16;
 inline constexpr Nanos kPendingFor = millis(100);

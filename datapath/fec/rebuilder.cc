@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "datapath/fec/field.h"
 
@@ -15,9 +14,8 @@ using transport::RxRun;
 Rebuilder::Rebuilder(size_t most_bytes)
     : most_bytes_(most_bytes),
       most_symbol_(symbol_bytes(most_bytes)),
-      kept_(std::max<size_t>(fec_params::kRememberedBytes / most_bytes, 2 * size_t{kMostFecData})),
-      bytes_(std::make_unique_for_overwrite<std::byte[]>(kept_.size() * most_bytes)),
-      pending_(fec_params::kMostPending),
+      kept_(fec_params::kRememberedBytes, fec_params::kMostRemembered),
+      pending_(fec_params::kMostPending + 1),
       frames_(std::make_unique_for_overwrite<std::byte[]>(fec_params::kMostRebuilt * most_bytes)) {
   for (Pending& pending : pending_) {
     pending.sums = std::make_unique_for_overwrite<std::byte[]>(kMostFecParity * most_symbol_);
@@ -27,14 +25,8 @@ Rebuilder::Rebuilder(size_t most_bytes)
 void Rebuilder::remember(Nanos now, const PacketIdentity& packet,
                          std::span<const std::byte> datagram) {
   if (datagram.size() > most_bytes_) return;
-  keep(packet, datagram);
+  kept_.keep(packet, datagram);
   if (live_ > 0) subtract(now, packet, datagram);
-}
-
-void Rebuilder::keep(const PacketIdentity& packet, std::span<const std::byte> datagram) {
-  std::memcpy(slot(next_).data(), datagram.data(), datagram.size());
-  kept_[next_] = {packet, static_cast<uint32_t>(datagram.size())};
-  next_ = next_ + 1 < kept_.size() ? next_ + 1 : 0;
 }
 
 void Rebuilder::handle(Nanos now, const Parity& parity, const RxRun& origin) {
@@ -44,38 +36,21 @@ void Rebuilder::handle(Nanos now, const Parity& parity, const RxRun& origin) {
     const auto rows = std::span(pending->rows).first(pending->row_count);
     if (std::ranges::find(rows, parity.row) != rows.end()) return;
   }
-  Places places;
-  const uint32_t missing = find_members(parity.list, places);
+  RememberedPackets::Found found;
+  const uint32_t missing = kept_.find(parity.list, found);
   if (pending == nullptr) {
     if (missing == 0 || std::popcount(missing) > int{kMostFecParity}) return;
-    pending = &pending_of(now, parity, origin, missing);
+    pending = open(now, parity, origin, missing);
+    if (pending == nullptr) return;
   } else if (missing != pending->missing) {
     return end(*pending);  // a member is no longer kept
   }
-  for (uint32_t i = 0; i < parity.list.members; ++i) {
-    const bool fits =
-        places[i] == kNowhere || symbol_bytes(kept_[places[i]].bytes) <= pending->symbol_bytes;
+  for (const std::span<const std::byte> member : found) {
+    const bool fits = member.empty() || symbol_bytes(member.size()) <= pending->symbol_bytes;
     if (!fits) return end(*pending);
   }
-  add_row(*pending, parity, places);
+  add_row(*pending, parity, found);
   try_solve(*pending);
-}
-
-// Where the members of a group are kept, and which are not, as bits. The newest are looked at
-// first: mostly the group has just arrived.
-uint32_t Rebuilder::find_members(const MemberList& list, Places& places) const {
-  places.fill(kNowhere);
-  uint32_t missing = static_cast<uint32_t>((uint64_t{1} << list.members) - 1);
-  for (size_t i = 0, place = next_; i < kept_.size() && missing != 0; ++i) {
-    place = (place > 0 ? place : kept_.size()) - 1;
-    if (kept_[place].bytes == 0) break;
-    if (kept_[place].packet.connection != list.connection) continue;
-    const auto member = list.find(kept_[place].packet);
-    if (!member || (missing >> *member & 1) == 0) continue;
-    missing &= ~(1u << *member);
-    places[*member] = static_cast<uint32_t>(place);
-  }
-  return missing;
 }
 
 Rebuilder::Pending* Rebuilder::find_pending(Nanos now, const Parity& parity) {
@@ -92,12 +67,12 @@ Rebuilder::Pending* Rebuilder::find_pending(Nanos now, const Parity& parity) {
   return found;
 }
 
-Rebuilder::Pending& Rebuilder::pending_of(Nanos now, const Parity& parity, const RxRun& origin,
-                                          uint32_t missing) {
-  Pending* chosen = &pending_.front();
-  for (Pending& each : pending_) {
-    if (chosen->live && (!each.live || each.began < chosen->began)) chosen = &each;
-  }
+// Null: there is no place for it.
+Rebuilder::Pending* Rebuilder::open(Nanos now, const Parity& parity, const RxRun& origin,
+                                    uint32_t missing) {
+  const auto lost = static_cast<uint32_t>(std::popcount(missing));
+  Pending* const chosen = lost == 1 ? &pending_.back() : place_for(lost < parity.list.members);
+  if (chosen == nullptr) return nullptr;
   if (chosen->live) end(*chosen);
   chosen->live = true;
   ++live_;
@@ -108,7 +83,22 @@ Rebuilder::Pending& Rebuilder::pending_of(Nanos now, const Parity& parity, const
   chosen->missing = missing;
   chosen->symbol_bytes = parity.body.size();
   chosen->row_count = 0;
-  return *chosen;
+  return chosen;
+}
+
+// A free place, or else that of the oldest group of which no member is here: anyone who can write
+// a peer's address invents such groups. Of others it is taken only for a group that is `known` to
+// have a member here.
+Rebuilder::Pending* Rebuilder::place_for(bool known) {
+  Pending* chosen = nullptr;
+  for (Pending& each : std::span(pending_).first(fec_params::kMostPending)) {
+    if (!each.live) return &each;
+    if (each.known() && !known) continue;
+    const bool better = chosen == nullptr || (chosen->known() && !each.known()) ||
+                        (chosen->known() == each.known() && each.began < chosen->began);
+    if (better) chosen = &each;
+  }
+  return chosen;
 }
 
 void Rebuilder::end(Pending& pending) {
@@ -116,12 +106,12 @@ void Rebuilder::end(Pending& pending) {
   --live_;
 }
 
-void Rebuilder::add_row(Pending& pending, const Parity& parity, const Places& places) {
+void Rebuilder::add_row(Pending& pending, const Parity& parity,
+                        const RememberedPackets::Found& found) {
   const std::span<std::byte> to = sum(pending, pending.row_count);
   std::ranges::copy(parity.body, to.begin());
   for (uint32_t i = 0; i < parity.list.members; ++i) {
-    if (places[i] == kNowhere) continue;
-    add_symbol(to, coefficient(parity.row, i), slot(places[i]).first(kept_[places[i]].bytes));
+    if (!found[i].empty()) add_symbol(to, coefficient(parity.row, i), found[i]);
   }
   pending.rows[pending.row_count++] = parity.row;
 }
@@ -194,7 +184,7 @@ void Rebuilder::emit(const Pending& pending, uint32_t member, std::span<const st
   run.segments = 1;
   run.segment_bytes = run.last_segment_bytes = static_cast<uint32_t>(bytes);
   run.frame = to.data();
-  keep(*transport::identify_packet(to.first(bytes)), to.first(bytes));
+  kept_.keep(*transport::identify_packet(to.first(bytes)), to.first(bytes));
   ++rebuilt_total_;
 }
 

@@ -1,20 +1,21 @@
-// Rebuilder: rebuilds lost datagrams from parity. It keeps copies of the latest numbered datagrams
-// and the groups that lack some; all its memory is there from the start, so no packet makes it
-// grow. Driven by FecDatapath. What it rebuilds is as trustworthy as any datagram from the network:
-// the transport opens and checks it.
+// Rebuilder: rebuilds lost datagrams from parity. It keeps the latest numbered datagrams and the
+// groups that lack some; all its memory is there from the start, so no packet makes it grow. Driven
+// by FecDatapath. What it rebuilds is as trustworthy as any datagram from the network: the
+// transport opens and checks it.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/nanos.h"
 #include "datapath/fec.h"
 #include "datapath/fec/parity_packet.h"
+#include "datapath/fec/remembered_packets.h"
 #include "transport/packet_identity.h"
 #include "transport/rx_run.h"
 
@@ -41,10 +42,6 @@ class Rebuilder {
   uint64_t rebuilt() const { return rebuilt_total_; }
 
  private:
-  struct Kept {
-    transport::PacketIdentity packet;
-    uint32_t bytes = 0;  // 0: nothing here
-  };
   // A group of which datagrams are missing. What has arrived is subtracted from its rows.
   struct Pending {
     bool live = false;
@@ -57,36 +54,30 @@ class Rebuilder {
     uint32_t row_count = 0;
     std::array<uint8_t, kMostFecParity> rows{};
     std::unique_ptr<std::byte[]> sums;
-  };
-  using Places = std::array<uint32_t, kMostFecData>;  // in the memory of datagrams
-  static constexpr uint32_t kNowhere = UINT32_MAX;
 
-  uint32_t find_members(const MemberList& list, Places& places) const;
-  Pending& pending_of(Nanos now, const Parity& parity, const transport::RxRun& origin,
-                      uint32_t missing);
+    // Whether a member has arrived.
+    bool known() const { return std::popcount(missing) < int{list.members}; }
+  };
+
   Pending* find_pending(Nanos now, const Parity& parity);
-  void add_row(Pending& pending, const Parity& parity, const Places& places);
+  Pending* open(Nanos now, const Parity& parity, const transport::RxRun& origin, uint32_t missing);
+  Pending* place_for(bool known);
+  void add_row(Pending& pending, const Parity& parity, const RememberedPackets::Found& found);
   void subtract(Nanos now, const transport::PacketIdentity& packet,
                 std::span<const std::byte> datagram);
   void try_solve(Pending& pending);
   void solve(Pending& pending, std::span<const uint32_t> members);
   void emit(const Pending& pending, uint32_t member, std::span<const std::byte> symbol);
-  void keep(const transport::PacketIdentity& packet, std::span<const std::byte> datagram);
   void end(Pending& pending);
   std::span<std::byte> sum(const Pending& pending, uint32_t row) const {
     return {pending.sums.get() + row * most_symbol_, pending.symbol_bytes};
   }
-  std::span<std::byte> slot(uint32_t place) const {
-    return {bytes_.get() + size_t{place} * most_bytes_, most_bytes_};
-  }
 
   const size_t most_bytes_;
   const size_t most_symbol_;
-  std::vector<Kept> kept_;              // a ring
-  std::unique_ptr<std::byte[]> bytes_;  // of kept_
-  uint32_t next_ = 0;                   // place of the next datagram
-  std::vector<Pending> pending_;
-  uint32_t live_ = 0;  // of pending_
+  RememberedPackets kept_;
+  std::vector<Pending> pending_;  // the last one: for a group that its first row solves
+  uint32_t live_ = 0;             // of pending_
   std::unique_ptr<std::byte[]> frames_;
   std::array<transport::RxRun, fec_params::kMostRebuilt> rebuilt_;
   size_t rebuilt_count_ = 0;

@@ -230,6 +230,40 @@ TEST_F(RebuilderTest, GroupsWithoutEndPushEachOtherOut) {
   EXPECT_EQ(taken(rebuilder), (std::vector<Packet>{group[2]}));
 }
 
+// Once 16 forged rows of groups that do not exist ended all that waited.
+TEST_F(RebuilderTest, InventedGroupsPushNoneWithAMemberOut) {
+  const auto group = packets(5);
+  const auto parity = parity_of(group, {5, 2});
+  Rebuilder rebuilder(kMost);
+  for (const size_t i : {0, 1, 2}) arrive(rebuilder, group[i]);
+  arrive(rebuilder, parity[0]);  // two are missing, one row is here
+  for (uint32_t i = 0; i < 10 * fec_params::kMostPending; ++i) {
+    std::vector<Packet> invented;
+    const uint32_t members = 1 + i % 8;
+    for (uint64_t n = 0; n < members; ++n) {
+      invented.push_back(data_packet(0, 100 * i + n, 80, 0xbad0000 + i));
+    }
+    arrive(rebuilder, parity_of(invented, {static_cast<uint8_t>(members), 1})[0]);
+  }
+  taken(rebuilder);
+  arrive(rebuilder, parity[1]);
+  EXPECT_EQ(taken(rebuilder), (std::vector<Packet>{group[3], group[4]}));
+}
+
+// As small messages have them: each is a group of its own.
+TEST_F(RebuilderTest, ALonePacketIsRebuiltWhileAllPlacesWait) {
+  Rebuilder rebuilder(kMost);
+  for (uint32_t i = 0; i < fec_params::kMostPending; ++i) {
+    std::vector<Packet> group;
+    for (uint64_t n = 0; n < 4; ++n) group.push_back(data_packet(0, 100 * i + n, 80));
+    arrive(rebuilder, group[0]);
+    arrive(rebuilder, parity_of(group, {4, 1})[0]);
+  }
+  const Packet lone = data_packet(5, 7, 90);
+  arrive(rebuilder, parity_of({lone}, {8, 2})[0]);
+  EXPECT_EQ(taken(rebuilder), std::vector<Packet>{lone});
+}
+
 TEST_F(RebuilderTest, WhatIsNotTakenIsDroppedBeyondItsSpace) {
   Rebuilder rebuilder(kMost);
   for (uint32_t i = 0; i < 2 * fec_params::kMostRebuilt; ++i) {
