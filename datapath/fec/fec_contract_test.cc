@@ -52,6 +52,7 @@ Variant variant(const char* name, const char* bind, uint32_t mtu_bytes, Offload 
 INSTANTIATE_TEST_SUITE_P(Fec, Contract,
                          testing::Values(variant("ipv4", "127.0.0.1", 0, Offload::kAuto),
                                          variant("ipv6_mtu_1500", "::1", 1500, Offload::kAuto),
+                                         variant("ipv6_mtu_1280", "::1", 1280, Offload::kAuto),
                                          variant("single_datagrams", "127.0.0.1", 1500,
                                                  Offload::kOff)),
                          variant_name);

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "transport/packet_identity.h"
+#include "transport/params.h"
 
 namespace heddle::datapath {
 
@@ -20,8 +21,11 @@ namespace {
 
 constexpr size_t kErrorsKept = 64;
 
-size_t most_bytes(const Datapath& inner) {
-  return inner.capabilities().max_datagram_bytes - kMostParityOverhead;
+// Datagrams leave space for parity, but all networks pass those of kBaseDatagram.
+uint32_t most_bytes(const Capabilities& inner) {
+  const auto overhead = static_cast<uint32_t>(kMostParityOverhead);
+  return std::min(inner.max_datagram_bytes,
+                  std::max(inner.max_datagram_bytes - overhead, transport::params::kBaseDatagram));
 }
 
 bool is_parity(std::byte first) { return first == transport::kParityFirstByte; }
@@ -68,11 +72,12 @@ FecDatapath::FecDatapath(std::unique_ptr<Datapath> inner, const FecOptions& opti
                          std::unique_ptr<EncryptedBurst> encrypted)
     : inner_(std::move(inner)),
       capabilities_(inner_->capabilities()),
-      encoder_(options, most_bytes(*inner_), [this](const TxBurst& burst) { send_parity(burst); }),
+      encoder_(options, most_bytes(capabilities_), capabilities_.max_datagram_bytes,
+               [this](const TxBurst& burst) { send_parity(burst); }),
       // A peer's datagrams may be longer than this side's.
       rebuilder_(inner_->capabilities().max_datagram_bytes),
       encrypted_(std::move(encrypted)) {
-  capabilities_.max_datagram_bytes = static_cast<uint32_t>(most_bytes(*inner_));
+  capabilities_.max_datagram_bytes = most_bytes(capabilities_);
   // What arrives must be seen before it is placed.
   capabilities_.predicts = false;
   errors_.reserve(kErrorsKept);
@@ -119,6 +124,7 @@ bool FecDatapath::is_too_large(const TxBurst& burst) {
 
 bool FecDatapath::may_be_covered(const TxBurst& burst) const {
   if (burst.tests_path || burst.hop_limit != 0) return false;
+  if (burst.datagram_bytes() > capabilities_.max_datagram_bytes) return false;
   if (burst.total_payload() > 0 && payload_of(burst) == nullptr) return false;
   return transport::identify_packet({burst.headers, burst.header_bytes}).has_value();
 }

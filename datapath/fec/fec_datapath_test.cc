@@ -34,14 +34,14 @@ class FecDatapathTest : public testing::Test {
     uint64_t next = 1;
   };
 
-  void open(FecOptions a, FecOptions b) {
-    open(a_, 1, a);
-    open(b_, 2, b);
+  void open(FecOptions a, FecOptions b, uint32_t max_datagram_bytes = 1472) {
+    open(a_, 1, a, max_datagram_bytes);
+    open(b_, 2, b, max_datagram_bytes);
     a_.wire->set_peer(*b_.wire);
     b_.wire->set_peer(*a_.wire);
   }
-  void open(Side& side, uint8_t host, FecOptions options) {
-    auto wire = std::make_unique<FakeDatapath>(host);
+  void open(Side& side, uint8_t host, FecOptions options, uint32_t max_datagram_bytes) {
+    auto wire = std::make_unique<FakeDatapath>(host, max_datagram_bytes);
     side.wire = wire.get();
     if (options.on()) {
       side.datapath = *with_fec(std::move(wire), options);
@@ -290,6 +290,27 @@ TEST_F(FecDatapathTest, StrangersChangeNothing) {
   EXPECT_EQ(b_.datapath->statistics().parity_received, 0u);
   send(b_, 4);
   EXPECT_EQ(std::ranges::count_if(b_.wire->sent, is_row), 0);
+}
+
+// Every network passes 1,200 bytes, and the transport relies on it.
+TEST_F(FecDatapathTest, TheLeastDatagramOfANetworkPassesWithItsParity) {
+  open({4, 1}, {4, 1}, 1'232);
+  ASSERT_EQ(a_.datapath->capabilities().max_datagram_bytes, 1'200u);
+  meet();
+  TxBurst burst = burst_of(a_, 4);
+  burst.payload_bytes = burst.last_payload_bytes = 1'200 - kDataHeaderBytes;
+  std::vector<Packet> wanted;
+  a_.wire->drops = [&](const Packet& packet) {
+    if (is_data(packet)) wanted.push_back(packet);
+    EXPECT_LE(packet.size(), 1'232u);
+    return is_data(packet) && wanted.size() == 2;
+  };
+  ASSERT_EQ(a_.datapath->transmit({&burst, 1}), 1u);
+  EXPECT_EQ(a_.datapath->unsent(0), 0u);
+  std::vector<Packet> seen = receive(b_);
+  std::ranges::sort(seen);
+  std::ranges::sort(wanted);
+  EXPECT_EQ(seen, wanted);
 }
 
 TEST_F(FecDatapathTest, DatagramsLeaveSpaceForParity) {

@@ -14,8 +14,10 @@ namespace heddle::datapath::fec_params {
 inline constexpr Nanos kIdle = millis(1);
 inline constexpr Nanos kAge = millis(4);
 
-// Groups that are open at a time, one a connection; beyond it the oldest ends. Range: 4 to 64.
-inline constexpr size_t kMostGroups = 16;
+// Groups that are open at a time, one a connection; packets of further ones have no parity until a
+// group has ended. Memory of a group: its parity, allocated when it is first used. Range: 16 to
+// 256.
+inline constexpr size_t kMostGroups = 64;
 // Bursts on different paths that a group may have: each costs kRunBytes of a datagram. Range: 4 to
 // 16.
 inline constexpr size_t kMostRuns = 8;

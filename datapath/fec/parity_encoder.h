@@ -3,6 +3,7 @@
 // finished parity as bursts.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -23,11 +24,12 @@ class ParityEncoder {
   // Takes a burst of all rows of a group, which is valid during the call.
   using Send = std::function<void(const transport::TxBurst&)>;
 
-  // `most_bytes`: of a datagram that is added.
-  ParityEncoder(const FecOptions& options, size_t most_bytes, Send send);
+  // `most_bytes`: of a datagram that is added; `most_parity`: of one of parity.
+  ParityEncoder(const FecOptions& options, size_t most_bytes, size_t most_parity, Send send);
 
   // A datagram has left, as part of `burst`: both parts together; the first has the connection
-  // header. A group that it completes is sent.
+  // header. A group that it completes is sent. It is not covered where its parity would be too
+  // long, nor while all groups are open and none is due.
   void add(Nanos now, const transport::TxBurst& burst, const transport::PacketIdentity& packet,
            std::span<const std::byte> first, std::span<const std::byte> second);
   // Sends groups to which nothing more comes soon.
@@ -40,17 +42,18 @@ class ParityEncoder {
     bool open = false;
     transport::TxBurst way;  // to where; nothing else of it is used
     MemberList list;
-    size_t symbol_bytes = 0;
+    size_t symbol_bytes = 0;  // the longest member's
     Nanos began;
     Nanos added;
-    std::unique_ptr<std::byte[]> rows;
+    std::unique_ptr<std::byte[]> rows;  // from the first use on
 
     Nanos due_at() const { return std::min(began + fec_params::kAge, added + fec_params::kIdle); }
   };
 
-  Group& group_of(Nanos now, const transport::TxBurst& burst,
-                  const transport::PacketIdentity& packet);
-  static bool take_name(MemberList& list, const transport::PacketIdentity& packet);
+  Group* group_of(Nanos now, const transport::TxBurst& burst,
+                  const transport::PacketIdentity& packet, size_t bytes);
+  Group* free_group(Nanos now);
+  bool take_name(Group& group, const transport::PacketIdentity& packet, size_t bytes) const;
   std::span<std::byte> row(Group& group, uint32_t number) const {
     return {group.rows.get() + number * most_symbol_, most_symbol_};
   }
@@ -58,6 +61,7 @@ class ParityEncoder {
 
   const FecOptions options_;
   const size_t most_symbol_;
+  const size_t most_parity_;
   const Send send_;
   std::vector<Group> groups_;
   std::unique_ptr<std::byte[]> datagrams_;  // of the group that is being sent

@@ -23,12 +23,13 @@ class RebuilderTest : public testing::Test {
   // The parity of a group of these packets.
   std::vector<Packet> parity_of(const std::vector<Packet>& packets, FecOptions options) {
     std::vector<Packet> made;
-    ParityEncoder encoder(options, kMost, [&](const transport::TxBurst& burst) {
-      for (size_t i = 0; i < burst.segments; ++i) {
-        const std::byte* from = burst.headers + i * burst.header_bytes;
-        made.emplace_back(from, from + burst.header_bytes);
-      }
-    });
+    ParityEncoder encoder(options, kMost, kMost + kMostParityOverhead,
+                          [&](const transport::TxBurst& burst) {
+                            for (size_t i = 0; i < burst.segments; ++i) {
+                              const std::byte* from = burst.headers + i * burst.header_bytes;
+                              made.emplace_back(from, from + burst.header_bytes);
+                            }
+                          });
     for (const Packet& packet : packets) {
       encoder.add(kNow, {}, *transport::identify_packet(packet), packet, {});
     }

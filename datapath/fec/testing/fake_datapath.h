@@ -20,12 +20,13 @@ namespace heddle::datapath {
 
 class FakeDatapath final : public Datapath {
  public:
-  explicit FakeDatapath(uint8_t host) {
+  explicit FakeDatapath(uint8_t host, uint32_t max_datagram_bytes = 1472) {
     address_.host[15] = host;
     address_.port = 4791;
-    capabilities_.max_datagram_bytes = 1472;
+    capabilities_.max_datagram_bytes = max_datagram_bytes;
     capabilities_.max_paths = 8;
     capabilities_.predicts = true;
+    capabilities_.receive_capacity = mebibytes(4);
   }
 
   void set_peer(FakeDatapath& peer) { peer_ = &peer; }
@@ -33,9 +34,11 @@ class FakeDatapath final : public Datapath {
   // --- what a test changes and looks at ---
   Nanos clock = seconds(1);
   bool coalesces = false;  // receive() joins datagrams of one size
+  uint8_t from_host = 0;   // receive() says that they come from; 0: from the peer
   uint32_t refuses = 0;    // this many further bursts
   std::function<bool(const Packet&)> drops;
   std::vector<Packet> sent;  // and not dropped
+  size_t transmit_calls = 0;
   Nanos waited_until;
 
   const Capabilities& capabilities() const override { return capabilities_; }
@@ -43,6 +46,7 @@ class FakeDatapath final : public Datapath {
   Nanos now() override { return clock; }
 
   size_t transmit(std::span<const transport::TxBurst> bursts) override {
+    ++transmit_calls;
     for (size_t i = 0; i < bursts.size(); ++i) {
       if (refuses > 0) {
         --refuses;
@@ -57,21 +61,7 @@ class FakeDatapath final : public Datapath {
     CHECK(prediction == nullptr && !lent_);
     batch.count = batch.event_count = 0;
     frames_.clear();
-    frames_.reserve(size_t{1} << 20);
-    while (!inbox.empty() && batch.count < batch.runs.size()) {
-      transport::RxRun& run = batch.runs[batch.count++];
-      run = {};
-      run.from = peer_->address_;
-      run.frame = frames_.data() + frames_.size();
-      run.segment_bytes = run.last_segment_bytes = static_cast<uint32_t>(inbox.front().size());
-      do {
-        run.last_segment_bytes = static_cast<uint32_t>(inbox.front().size());
-        frames_.insert(frames_.end(), inbox.front().begin(), inbox.front().end());
-        ++run.segments;
-        inbox.pop_front();
-      } while (coalesces && !inbox.empty() && run.last_segment_bytes == run.segment_bytes &&
-               inbox.front().size() <= run.segment_bytes);
-    }
+    while (!inbox.empty() && batch.count < batch.runs.size()) take_run(batch.runs[batch.count++]);
     lent_ = batch.count > 0;
     return batch.count;
   }
@@ -121,6 +111,27 @@ class FakeDatapath final : public Datapath {
     return packet;
   }
 
+  // Its frame is no longer than its datagrams, so that a sanitizer sees who leaves it.
+  void take_run(transport::RxRun& run) {
+    run = {};
+    run.from = peer_->address_;
+    if (from_host != 0) run.from.host[15] = from_host;
+    run.received_at = clock;
+    run.segment_bytes = static_cast<uint32_t>(inbox.front().size());
+    Packet joined;
+    do {
+      run.last_segment_bytes = static_cast<uint32_t>(inbox.front().size());
+      joined.insert(joined.end(), inbox.front().begin(), inbox.front().end());
+      ++run.segments;
+      inbox.pop_front();
+    } while (coalesces && !inbox.empty() && run.segments < transport::kMaxBurstSegments &&
+             run.last_segment_bytes == run.segment_bytes &&
+             inbox.front().size() <= run.segment_bytes);
+    frames_.push_back(std::make_unique_for_overwrite<std::byte[]>(joined.size()));
+    std::ranges::copy(joined, frames_.back().get());
+    run.frame = frames_.back().get();
+  }
+
   void put(Packet packet) {
     if (drops && drops(packet)) return;
     sent.push_back(packet);
@@ -131,7 +142,7 @@ class FakeDatapath final : public Datapath {
   transport::Address address_;
   FakeDatapath* peer_ = nullptr;
   RegionTable regions_;
-  std::vector<std::byte> frames_;
+  std::vector<std::unique_ptr<std::byte[]>> frames_;
   bool lent_ = false;
   DatapathStatistics statistics_;
 };
