@@ -85,41 +85,63 @@ FecDatapath::FecDatapath(std::unique_ptr<Datapath> inner, const FecOptions& opti
 
 // --- sending ---
 
+// Stretches of bursts that need nothing here go down together.
 size_t FecDatapath::transmit(std::span<const TxBurst> bursts) {
   refused_ = false;
   unsent_.assign(bursts.size(), 0);
   const Nanos now = inner_->now();
-  for (size_t i = 0; i < bursts.size(); ++i) {
-    const TxBurst& burst = bursts[i];
-    if (is_too_large(burst)) {
-      unsent_[i] = burst.segments;
-      continue;
+  for (size_t i = 0; i < bursts.size();) {
+    size_t end = i;
+    while (end < bursts.size() && is_plain(now, bursts[end])) ++end;
+    if (end > i) {
+      const size_t taken = inner_->transmit(bursts.subspan(i, end - i));
+      for (size_t each = 0; each < taken; ++each) unsent_[i + each] = inner_->unsent(each);
+      i += taken;
+      refused_ = i < end;
+    } else {
+      refused_ = !send_alone(now, bursts[i], unsent_[i]);
+      if (!refused_) ++i;
     }
-    const FecPeers::Sending sending =
-        burst.connection != 0 ? peers_.on_send(now, burst.to) : FecPeers::Sending{};
-    const bool covered = sending.reads_parity && may_be_covered(burst);
-    const bool taken = covered ? send_covered(now, burst, unsent_[i]) : send(burst, unsent_[i]);
-    if (!taken) {
-      refused_ = true;
-      return i;
-    }
-    if (sending.announce) announce(burst);
+    if (refused_) return i;
   }
   send_due();
   return bursts.size();
 }
 
-// As the inner datapath reports it: what is longer leaves no space for parity.
-bool FecDatapath::is_too_large(const TxBurst& burst) {
-  const uint32_t most = capabilities_.max_datagram_bytes;
-  if (burst.may_fragment || burst.datagram_bytes() <= most) return false;
+bool FecDatapath::is_plain(Nanos now, const TxBurst& burst) {
+  if (is_too_large(burst)) return false;
+  if (burst.connection == 0) return true;
+  const FecPeers::Sending sending = peers_.on_send(now, burst.to);
+  return !sending.announce && !(sending.reads_parity && may_be_covered(burst));
+}
+
+// False: the network does not accept it.
+bool FecDatapath::send_alone(Nanos now, const TxBurst& burst, uint32_t& unsent) {
+  if (is_too_large(burst)) {
+    report_too_large(burst);
+    unsent = burst.segments;
+    return true;
+  }
+  const FecPeers::Sending sending = peers_.on_send(now, burst.to);
+  const bool covered = sending.reads_parity && may_be_covered(burst);
+  if (!(covered ? send_covered(now, burst, unsent) : send(burst, unsent))) return false;
+  if (sending.announce) announce(now, burst);
+  return true;
+}
+
+// What is longer leaves no space for parity.
+bool FecDatapath::is_too_large(const TxBurst& burst) const {
+  return !burst.may_fragment && burst.datagram_bytes() > capabilities_.max_datagram_bytes;
+}
+
+// As the inner datapath does.
+void FecDatapath::report_too_large(const TxBurst& burst) {
   if (errors_.size() == kErrorsKept) errors_.pop_front();
   errors_.push_back({.kind = transport::NetworkErrorKind::kTooLarge,
                      .to = burst.to,
                      .path = burst.path,
-                     .limit_bytes = most,
+                     .limit_bytes = capabilities_.max_datagram_bytes,
                      .local = true});
-  return true;
 }
 
 bool FecDatapath::may_be_covered(const TxBurst& burst) const {
@@ -167,7 +189,8 @@ bool FecDatapath::send_covered(Nanos now, const TxBurst& burst, uint32_t& unsent
   return true;
 }
 
-void FecDatapath::announce(const TxBurst& burst) {
+void FecDatapath::announce(Nanos now, const TxBurst& burst) {
+  peers_.on_announced(now, burst.to);
   const auto bytes = write_announcement(inner_->local_address().port);
   TxBurst announcement;
   announcement.to = burst.to;
@@ -239,7 +262,8 @@ bool FecDatapath::take_run(Nanos now, RxRun& run) {
 void FecDatapath::take_parity(Nanos now, const RxRun& run, std::span<const std::byte> datagram,
                               bool takes_part) {
   if (const auto port = read_announcement(datagram)) {
-    return peers_.on_announcement(now, run.from, *port);
+    peers_.on_announcement(now, run.from, *port);
+    return;
   }
   if (!takes_part) return;
   const auto parity = read_parity(datagram);

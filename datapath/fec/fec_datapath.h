@@ -56,12 +56,15 @@ class FecDatapath final : public Datapath {
 
   FecDatapath(std::unique_ptr<Datapath> inner, const FecOptions& options,
               std::unique_ptr<EncryptedBurst> encrypted);
-  bool is_too_large(const transport::TxBurst& burst);
+  bool is_plain(Nanos now, const transport::TxBurst& burst);
+  bool send_alone(Nanos now, const transport::TxBurst& burst, uint32_t& unsent);
+  bool is_too_large(const transport::TxBurst& burst) const;
+  void report_too_large(const transport::TxBurst& burst);
   bool may_be_covered(const transport::TxBurst& burst) const;
   const std::byte* payload_of(const transport::TxBurst& burst) const;
   bool send(const transport::TxBurst& burst, uint32_t& unsent);
   bool send_covered(Nanos now, const transport::TxBurst& burst, uint32_t& unsent);
-  void announce(const transport::TxBurst& burst);
+  void announce(Nanos now, const transport::TxBurst& burst);
   void send_parity(const transport::TxBurst& burst);
   void send_due();
   bool take_run(Nanos now, transport::RxRun& run);

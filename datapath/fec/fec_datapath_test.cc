@@ -313,6 +313,24 @@ TEST_F(FecDatapathTest, TheLeastDatagramOfANetworkPassesWithItsParity) {
   EXPECT_EQ(seen, wanted);
 }
 
+// Once each went down alone, as those of which parity is made must.
+TEST_F(FecDatapathTest, BurstsToPeersWithoutItGoDownTogether) {
+  open({4, 1}, {});
+  send(a_, 1);  // with the announcement
+  std::vector<TxBurst> bursts(7, burst_of(a_, 2));
+  bursts[4].payload_bytes = 1472;  // too large
+  a_.wire->transmit_calls = 0;
+  ASSERT_EQ(a_.datapath->transmit(bursts), bursts.size());
+  EXPECT_EQ(a_.wire->transmit_calls, 2u);
+  for (size_t i = 0; i < bursts.size(); ++i) EXPECT_EQ(a_.datapath->unsent(i), i == 4 ? 2u : 0u);
+  a_.wire->refuses = 1;
+  EXPECT_EQ(a_.datapath->transmit(bursts), 0u);
+  transport::NetworkError error;
+  ASSERT_TRUE(a_.datapath->poll_error(error));
+  EXPECT_EQ(error.kind, transport::NetworkErrorKind::kTooLarge);
+  EXPECT_FALSE(a_.datapath->poll_error(error));  // it was not reported before its turn
+}
+
 TEST_F(FecDatapathTest, DatagramsLeaveSpaceForParity) {
   open({4, 1}, {4, 1});
   const uint32_t most = a_.datapath->capabilities().max_datagram_bytes;

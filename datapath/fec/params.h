@@ -22,9 +22,11 @@ inline constexpr size_t kMostGroups = 64;
 // 16.
 inline constexpr size_t kMostRuns = 8;
 
-// Peers of which it is known whether they read parity; beyond it the one that was sent to least
-// recently is forgotten. Range: 8 to 256.
-inline constexpr size_t kMostPeers = 64;
+// Peers of which it is known whether they read parity, of 56 bytes; beyond it the one that was sent
+// to least recently is forgotten, but none that was sent to within kInUse: a further peer has no
+// part. Range: 64 to 16,384; 100 ms to 10 s.
+inline constexpr size_t kMostPeers = 1024;
+inline constexpr Nanos kInUse = seconds(1);
 // A peer is sent an announcement this often, while something is sent to it: at first until it has
 // announced itself (at most kFirstAnnouncements times), then later. Range: 20 ms to 1 s; 1 to 10 s.
 inline constexpr Nanos kAnnounceAtFirst = millis(50);

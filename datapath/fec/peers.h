@@ -1,5 +1,6 @@
 // FecPeers: the peers that something was sent to, and which of them read parity. Only sending adds
-// one, so packets of strangers change nothing. Driven by FecDatapath.
+// one, so packets of strangers change nothing. Its memory is there from the start. Driven by
+// FecDatapath.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,19 @@ namespace heddle::datapath {
 class FecPeers {
  public:
   struct Sending {
-    bool announce = false;      // an announcement is due, and is counted as sent
+    bool announce = false;      // an announcement is due
     bool reads_parity = false;  // the peer
   };
-  // Something of a connection leaves to this address.
+
+  FecPeers();
+
+  // Something of a connection leaves to this address, or is about to: it may be called again.
+  // Neither is set while all places are those of other peers in use.
   Sending on_send(Nanos now, const transport::Address& to);
-  // An announcement arrived from this host, whose sender receives on `port`.
-  void on_announcement(Nanos now, const transport::Address& from, uint16_t port);
+  // The announcement that was due has left.
+  void on_announced(Nanos now, const transport::Address& to);
+  // An announcement arrived from this host, whose sender receives on `port`. False: of a stranger.
+  bool on_announcement(Nanos now, const transport::Address& from, uint16_t port);
   // Whether a peer at this host reads parity, and so may send some.
   bool takes_part(Nanos now, const transport::Address& from) const;
 
@@ -37,10 +44,13 @@ class FecPeers {
       return announced && now - announced_at < fec_params::kAnnouncedFor;
     }
   };
-  Peer& peer_at(Nanos now, const transport::Address& to);
+  Peer* find(const transport::Address& to);
+  Peer* add(Nanos now, const transport::Address& to);
+  bool forget_one(Nanos now);
 
-  std::vector<Peer> peers_;
-  size_t latest_ = 0;
+  std::vector<Peer> peers_;  // sorted by address
+  size_t latest_ = 0;        // the one that was found
+  Nanos full_until_;         // no peer can be forgotten before
 };
 
 }  // namespace heddle::datapath
