@@ -20,6 +20,8 @@ using transport::TxBurst;
 namespace {
 
 constexpr size_t kErrorsKept = 64;
+// Of any datapath, in bytes.
+constexpr uint64_t kLeastCapacity = 64 << 10;
 
 // Datagrams leave space for parity, but all networks pass those of kBaseDatagram.
 uint32_t most_bytes(const Capabilities& inner) {
@@ -28,26 +30,22 @@ uint32_t most_bytes(const Capabilities& inner) {
                   std::max(inner.max_datagram_bytes - overhead, transport::params::kBaseDatagram));
 }
 
+// Parity comes in addition to what the transport lets be in flight, and a peer, whose numbers may
+// differ, sends as much of it as of data at most.
+Bytes receive_capacity(const Capabilities& inner) {
+  return {std::min(inner.receive_capacity.count,
+                   std::max(inner.receive_capacity.count / 2, kLeastCapacity))};
+}
+
 bool is_parity(std::byte first) { return first == transport::kParityFirstByte; }
 
 // Frames are lent for reading and, to the transport and to this class, for changing in place.
-std::byte* segment_of(const RxRun& run, uint32_t index) {
-  return const_cast<std::byte*>(run.frame) + size_t{index} * run.step();
+std::span<std::byte> segment_of(const RxRun& run, uint32_t index, uint32_t bytes) {
+  return {const_cast<std::byte*>(run.frame) + size_t{index} * run.step(), bytes};
 }
 
 uint32_t bytes_of(const RxRun& run, uint32_t index) {
   return index + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
-}
-
-// Removes a segment; those behind it move up.
-void remove(RxRun& run, uint32_t index) {
-  for (uint32_t i = index + 1; i < run.segments; ++i) {
-    std::memmove(segment_of(run, i - 1), segment_of(run, i), bytes_of(run, i));
-  }
-  run.frame_step = run.step();
-  if (index + 1 == run.segments) run.last_segment_bytes = run.segment_bytes;
-  --run.segments;
-  if (run.segments == 1) run.segment_bytes = run.last_segment_bytes;
 }
 
 }  // namespace
@@ -78,6 +76,7 @@ FecDatapath::FecDatapath(std::unique_ptr<Datapath> inner, const FecOptions& opti
       rebuilder_(inner_->capabilities().max_datagram_bytes),
       encrypted_(std::move(encrypted)) {
   capabilities_.max_datagram_bytes = most_bytes(capabilities_);
+  capabilities_.receive_capacity = receive_capacity(capabilities_);
   // What arrives must be seen before it is placed.
   capabilities_.predicts = false;
   errors_.reserve(kErrorsKept);
@@ -240,36 +239,46 @@ size_t FecDatapath::receive(RxBatch& batch, const transport::Prediction* /*predi
   return batch.count;
 }
 
-// False: nothing is left of the run.
+// Takes parity out of the run; what is behind it moves up. False: nothing is left.
 bool FecDatapath::take_run(Nanos now, RxRun& run) {
   if (run.payload_at != PayloadAt::kFrame || run.trimmed) return true;
   const bool takes_part = peers_.takes_part(now, run.from);
-  for (uint32_t i = 0; i < run.segments;) {
+  const uint32_t step = run.step();
+  uint32_t kept = 0;
+  uint32_t last_bytes = 0;
+  for (uint32_t i = 0; i < run.segments; ++i) {
     const uint32_t bytes = bytes_of(run, i);
-    const std::span<const std::byte> datagram(segment_of(run, i), bytes);
+    const std::span<std::byte> datagram = segment_of(run, i, bytes);
     if (bytes > 0 && is_parity(datagram[0])) {
-      take_parity(now, run, datagram, takes_part);
-      remove(run, i);
-      continue;
+      if (take_parity(now, run, datagram, takes_part)) continue;
+    } else if (takes_part) {
+      const auto packet = transport::identify_packet(datagram);
+      if (packet) rebuilder_.remember(now, *packet, datagram);
     }
-    const auto packet = takes_part ? transport::identify_packet(datagram) : std::nullopt;
-    if (packet) rebuilder_.remember(now, *packet, datagram);
-    ++i;
+    if (kept != i) std::memmove(segment_of(run, kept, bytes).data(), datagram.data(), bytes);
+    last_bytes = bytes;
+    ++kept;
   }
-  return run.segments > 0;
+  if (kept == run.segments) return true;
+  run.frame_step = step;
+  run.segments = kept;
+  run.last_segment_bytes = last_bytes;
+  if (kept == 1) run.segment_bytes = last_bytes;
+  return kept > 0;
 }
 
-void FecDatapath::take_parity(Nanos now, const RxRun& run, std::span<const std::byte> datagram,
+// False: it is of a stranger, and for the transport to drop and count.
+bool FecDatapath::take_parity(Nanos now, const RxRun& run, std::span<const std::byte> datagram,
                               bool takes_part) {
   if (const auto port = read_announcement(datagram)) {
-    peers_.on_announcement(now, run.from, *port);
-    return;
+    return peers_.on_announcement(now, run.from, *port);
   }
-  if (!takes_part) return;
-  const auto parity = read_parity(datagram);
-  if (!parity) return;
-  ++parity_received_;
-  rebuilder_.handle(now, *parity, run);
+  if (!takes_part) return false;
+  if (const auto parity = read_parity(datagram)) {
+    ++parity_received_;
+    rebuilder_.handle(now, *parity, run);
+  }
+  return true;
 }
 
 void FecDatapath::release(RxBatch& batch) {

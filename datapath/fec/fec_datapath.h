@@ -68,7 +68,7 @@ class FecDatapath final : public Datapath {
   void send_parity(const transport::TxBurst& burst);
   void send_due();
   bool take_run(Nanos now, transport::RxRun& run);
-  void take_parity(Nanos now, const transport::RxRun& run, std::span<const std::byte> datagram,
+  bool take_parity(Nanos now, const transport::RxRun& run, std::span<const std::byte> datagram,
                    bool takes_part);
 
   const std::unique_ptr<Datapath> inner_;

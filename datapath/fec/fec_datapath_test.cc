@@ -23,6 +23,19 @@ constexpr uint32_t kPayload = 1000;
 bool is_data(const Packet& packet) { return packet[0] == std::byte{0x28}; }
 bool is_row(const Packet& packet) { return read_parity(packet).has_value(); }
 
+Packet announcement_of(uint16_t port) {
+  const auto announcement = write_announcement(port);
+  return {announcement.begin(), announcement.end()};
+}
+
+// The row of one member that was never sent.
+Packet invented_row() {
+  Packet row(300);
+  write_parity_header(
+      {.list = {.connection = 5, .members = 1, .run_count = 1, .runs = {{{0, 1, 1}}}}}, row);
+  return row;
+}
+
 class FecDatapathTest : public testing::Test {
  protected:
   // One side; with parity or plain.
@@ -254,9 +267,7 @@ TEST_F(FecDatapathTest, ParityLeavesRunsWhereverItIsInThem) {
   meet();
   std::vector<Packet> wanted;
   for (uint64_t i = 0; i < 6; ++i) wanted.push_back(data_packet(1, 100 + i, 300));
-  Packet row(300);
-  write_parity_header(
-      {.list = {.connection = 5, .members = 1, .run_count = 1, .runs = {{{0, 1, 1}}}}}, row);
+  const Packet row = invented_row();
   for (const size_t place : {0, 1, 5, 6}) {
     for (const size_t second : {0, 3, 7}) {
       std::vector<Packet> arriving = wanted;
@@ -277,19 +288,85 @@ TEST_F(FecDatapathTest, ParityLeavesRunsWhereverItIsInThem) {
   }
 }
 
+// They reach the transport, which drops and counts them.
 TEST_F(FecDatapathTest, StrangersChangeNothing) {
   open({4, 1}, {4, 1});
   // b has sent nothing: a is a stranger to it.
-  const auto announcement = write_announcement(4791);
-  b_.wire->inbox.emplace_back(announcement.begin(), announcement.end());
-  Packet row(300);
-  write_parity_header(
-      {.list = {.connection = 5, .members = 1, .run_count = 1, .runs = {{{0, 1, 1}}}}}, row);
-  b_.wire->inbox.push_back(row);
-  EXPECT_TRUE(receive(b_).empty());
+  const std::vector<Packet> sent = {announcement_of(4791), invented_row(), data_packet(0, 1, 300),
+                                    Packet{transport::kParityFirstByte}};
+  for (const bool coalesces : {false, true}) {
+    b_.wire->coalesces = coalesces;
+    b_.wire->inbox.assign(sent.begin(), sent.end());
+    EXPECT_EQ(receive(b_), sent);
+  }
   EXPECT_EQ(b_.datapath->statistics().parity_received, 0u);
   send(b_, 4);
   EXPECT_EQ(std::ranges::count_if(b_.wire->sent, is_row), 0);
+  // So do those of other hosts when b has peers.
+  receive(a_);
+  send(a_, 1);
+  receive(b_);
+  b_.wire->from_host = 77;
+  b_.wire->inbox.assign(sent.begin(), sent.end());
+  EXPECT_EQ(receive(b_), sent);
+  b_.wire->from_host = 0;
+  b_.wire->inbox.assign(sent.begin(), sent.end());
+  const std::vector<Packet> seen = receive(b_);
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_EQ(seen[0], sent[2]);
+}
+
+// Once each removed datagram moved all that were behind it.
+TEST_F(FecDatapathTest, WhatIsRemovedLeavesTheOthersWherePlacesOfTheRunAre) {
+  open({4, 1}, {4, 1});
+  meet();
+  b_.wire->coalesces = true;
+  for (uint32_t pattern = 0; pattern < 256; ++pattern) {
+    std::vector<Packet> wanted;
+    for (uint32_t i = 0; i < 8; ++i) {
+      Packet packet = data_packet(1, 100 + i, i == 7 ? 200 : 300);
+      if ((pattern >> i & 1) != 0) packet[0] = transport::kParityFirstByte;
+      if ((pattern >> i & 1) == 0) wanted.push_back(packet);
+      b_.wire->inbox.push_back(packet);
+    }
+    ASSERT_EQ(b_.datapath->receive(batch_, nullptr), wanted.empty() ? 0u : 1u);
+    if (!wanted.empty()) {
+      const transport::RxRun& run = batch_.runs[0];
+      ASSERT_EQ(run.segments, wanted.size());
+      ASSERT_EQ(run.step(), 300u);
+      for (uint32_t i = 0; i < run.segments; ++i) {
+        const std::byte* from = run.frame + size_t{i} * 300;
+        ASSERT_TRUE(std::equal(wanted[i].begin(), wanted[i].end(), from)) << pattern;
+      }
+      ASSERT_EQ(run.last_segment_bytes, wanted.back().size());
+      b_.datapath->release(batch_);
+    }
+  }
+}
+
+// Once each went down alone, as those of which parity is made must.
+TEST_F(FecDatapathTest, BurstsToPeersWithoutItGoDownTogether) {
+  open({4, 1}, {});
+  send(a_, 1);  // with the announcement
+  std::vector<TxBurst> bursts(7, burst_of(a_, 2));
+  bursts[4].payload_bytes = 1472;  // too large
+  a_.wire->transmit_calls = 0;
+  ASSERT_EQ(a_.datapath->transmit(bursts), bursts.size());
+  EXPECT_EQ(a_.wire->transmit_calls, 2u);
+  for (size_t i = 0; i < bursts.size(); ++i) EXPECT_EQ(a_.datapath->unsent(i), i == 4 ? 2u : 0u);
+  a_.wire->refuses = 1;
+  EXPECT_EQ(a_.datapath->transmit(bursts), 0u);
+  transport::NetworkError error;
+  ASSERT_TRUE(a_.datapath->poll_error(error));
+  EXPECT_EQ(error.kind, transport::NetworkErrorKind::kTooLarge);
+  EXPECT_FALSE(a_.datapath->poll_error(error));  // it was not reported before its turn
+}
+
+// A peer may send as much parity as data, and the transport counts the data only.
+TEST_F(FecDatapathTest, TheReceiveCapacityLeavesSpaceForParity) {
+  open({32, 1}, {});
+  EXPECT_EQ(a_.wire->capabilities().receive_capacity, mebibytes(4));
+  EXPECT_EQ(a_.datapath->capabilities().receive_capacity, mebibytes(2));
 }
 
 // Every network passes 1,200 bytes, and the transport relies on it.
@@ -311,24 +388,6 @@ TEST_F(FecDatapathTest, TheLeastDatagramOfANetworkPassesWithItsParity) {
   std::ranges::sort(seen);
   std::ranges::sort(wanted);
   EXPECT_EQ(seen, wanted);
-}
-
-// Once each went down alone, as those of which parity is made must.
-TEST_F(FecDatapathTest, BurstsToPeersWithoutItGoDownTogether) {
-  open({4, 1}, {});
-  send(a_, 1);  // with the announcement
-  std::vector<TxBurst> bursts(7, burst_of(a_, 2));
-  bursts[4].payload_bytes = 1472;  // too large
-  a_.wire->transmit_calls = 0;
-  ASSERT_EQ(a_.datapath->transmit(bursts), bursts.size());
-  EXPECT_EQ(a_.wire->transmit_calls, 2u);
-  for (size_t i = 0; i < bursts.size(); ++i) EXPECT_EQ(a_.datapath->unsent(i), i == 4 ? 2u : 0u);
-  a_.wire->refuses = 1;
-  EXPECT_EQ(a_.datapath->transmit(bursts), 0u);
-  transport::NetworkError error;
-  ASSERT_TRUE(a_.datapath->poll_error(error));
-  EXPECT_EQ(error.kind, transport::NetworkErrorKind::kTooLarge);
-  EXPECT_FALSE(a_.datapath->poll_error(error));  // it was not reported before its turn
 }
 
 TEST_F(FecDatapathTest, DatagramsLeaveSpaceForParity) {
