@@ -113,15 +113,17 @@ Json session_record(const relaying::SessionReport& report) {
   return record;
 }
 
+void add_counts(FecCounts& counts, const datapath::DatapathStatistics& statistics) {
+  counts.parity_sent += statistics.parity_sent;
+  counts.parity_received += statistics.parity_received;
+  counts.rebuilt += statistics.rebuilt;
+}
+
+// Of both; they may be the same one.
 FecCounts fec_counts(const engine::Endpoint& near, const engine::Endpoint& far) {
   FecCounts counts;
-  for (const engine::Endpoint* each : {&near, &far}) {
-    if (each == &far && &far == &near) break;
-    const datapath::DatapathStatistics statistics = each->datapath_statistics();
-    counts.parity_sent += statistics.parity_sent;
-    counts.parity_received += statistics.parity_received;
-    counts.rebuilt += statistics.rebuilt;
-  }
+  add_counts(counts, near.datapath_statistics());
+  if (&far != &near) add_counts(counts, far.datapath_statistics());
   return counts;
 }
 
