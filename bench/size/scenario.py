@@ -2,16 +2,17 @@
 
 overlap: steps of two models of data parallel training, in three ways (computation alone, communication alone, both at
 once), by the formulas and in the simulator. traffic: bytes that a rank sends in a step, by the formulas and counted in
-a recording of real packets. headroom: the buffer that PFC needs, by the formula and in the simulator's lossless switch.
+a recording of real packets. patterns: calls and bytes for four ways to cut a model, by the formulas, simulated and
+counted. headroom: the buffer that PFC needs, by the formula and in the simulator's lossless switch.
 messages: messages and packets of RDMA writes, by the formulas and in a capture. Every row has its error; the exit
 status is 1 if one exceeds the question's bound.
 """
 
-from size import headroom, messages, overlap, traffic
+from size import headroom, messages, overlap, patterns, traffic
 
 SUMMARY = "heddle size's closed forms beside the simulator and real packets, with the error of each"
 
-_QUESTIONS = {"overlap": overlap, "traffic": traffic, "headroom": headroom, "messages": messages}
+_QUESTIONS = {"overlap": overlap, "traffic": traffic, "patterns": patterns, "headroom": headroom, "messages": messages}
 
 
 def add_arguments(parser):

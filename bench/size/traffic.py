@@ -4,35 +4,31 @@
 under `heddle record`. Counted: payload delivered, a rank, from the recording; and bytes of the interface, of all ranks
 together with headers, acknowledgements and opening, which are printed beside it and have no bound.
 
-Where PyTorch and heddle's backend are there, ResNet-18 trains under DistributedDataParallel as well.
+Where PyTorch and heddle's backend are there, four models of torchvision train under DistributedDataParallel as well;
+their interfaces carry the parameters that it broadcasts before the first step too.
 """
 
-import json
 import os
 import pathlib
-import re
-import shlex
 import subprocess
 import sys
 import tempfile
 
-from harness.failure import CannotMeasure
 from harness.machine import describe
-from harness.pair import ROOT, built
+from harness.pair import ROOT
 from harness.report import row
+from size import small_model
 from size.beside import error, figures, percent
+from size.counted import record, sent
 
 GPUS = (2, 4)
 BOUND = 0.001
-_STEPS = 2
+_BUCKET = 4_000_000  # bytes
 _PYTHON = "/usr/bin/python3"  # Debian's PyTorch is for Debian's Python
-_SEQUENCE = 1024
-_WIDTH = 4  # bytes of gradients, parameters and activations
-_LAYERS = 4
-_MODEL = (f'name = "small"\nlayers = {_LAYERS}\nhidden = 256\nheads = 4\nffn = 1024\nvocabulary = 512\n')
-_ACTIVATIONS = _SEQUENCE * 256 * _WIDTH
+_TORCH_MODELS = {"mobilenet_v2": "MobileNet v2", "resnet18": "ResNet-18", "resnet50": "ResNet-50", "vgg11": "VGG-11"}
+_TORCH_GPUS = (2, 3, 4)
 
-# Name, parallel ranks and keys of the workload, options of heddle size; {n} is the number of ranks, {half} half of it.
+# Name, keys of the workload, options of heddle size; {n} is the number of ranks, {half} half of it.
 _CASES = (
     ("data {n}", {}, ()),
     ("data {n}, sharded (ZeRO 3)", {"sharded": "true"}, ("--zero", 3)),
@@ -41,62 +37,29 @@ _CASES = (
 )
 
 
-def _workload(gpus, keys, parameters):
-    layer_bytes = round(parameters * _WIDTH / _LAYERS / keys.get("tensor", 1))
-    given = {"layers": _LAYERS, "layer_bytes": f'"{layer_bytes}B"', "activation_bytes": f'"{_ACTIVATIONS}B"',
-             "bucket": '"4MB"', "forward": '"1ms"', "algorithm": '"ring"', "steps": _STEPS,
-             "hosts": f'["h0..h{gpus - 1}"]', **keys}
-    lines = [f"{key} = {value}" for key, value in given.items()]
-    return "version = 1\n[[job]]\nkind = \"training\"\n" + "\n".join(lines) + "\n"
+def _counted(folder, command, by, part):
+    """Bytes that each rank delivered in a step, and bytes of the interface a rank and step."""
+    interface = record(folder, command)
+    delivered = [each / small_model.STEPS for each in sent(pathlib.Path(folder, "recorded"), by, part)]
+    return delivered, interface / small_model.STEPS / len(delivered)
 
 
-# Brings up the loopback of a network of its own, runs a command, and prints the bytes that the loopback sent.
-_IN_A_NETWORK = """
-ip link set lo up && "$@" >run.out 2>run.log; status=$?
-sed -n 's/^ *lo: *//p' /proc/net/dev | awk '{print $9}'
-exit $status
-"""
-
-
-def _recorded(folder, command, by, part, steps):
-    """Bytes that each rank delivered in a step, by `part` of the recording, and bytes of the interface a rank and step.
-    """
-    heddle = built("heddle")
-    whole = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", _IN_A_NETWORK, "sh",
-             heddle, "record", "-o", "recorded", "--", heddle, *command]
-    done = subprocess.run(whole, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0 or not re.fullmatch(r"\d+\n", done.stdout):
-        log = pathlib.Path(folder, "run.log")
-        why = log.read_text(encoding="utf-8") if log.is_file() else done.stderr
-        raise CannotMeasure(f"{shlex.join(whole[8:])} failed: {why.strip()[-300:]}", "run it by hand")
-    matrix = subprocess.run([heddle, "matrix", "recorded", "--by", by, "--json"], cwd=folder, capture_output=True,
-                            text=True, check=False)
-    if matrix.returncode != 0:
-        raise CannotMeasure(f"heddle matrix failed: {matrix.stderr.strip()[-300:]}", "run it by hand")
-    parts = {each["name"]: each["measured"] for each in json.loads(matrix.stdout)["parts"]}
-    sent = [sum(line) / steps for line in parts[part]]
-    return sent, int(done.stdout) / steps / len(sent)
-
-
-def _row(job, gpus, formula, sent, interface):
-    return {"job": job, "gpus": gpus, "formula_bytes": formula, "counted_bytes": max(sent),
-            "counted_least_bytes": min(sent), "interface_bytes": interface, "error": error(formula, max(sent)),
-            "interface_above": interface / (sum(sent) / gpus) - 1}
+def _row(job, gpus, formula, counted):
+    delivered, interface = counted
+    return {"job": job, "gpus": gpus, "formula_bytes": formula, "counted_bytes": max(delivered),
+            "counted_least_bytes": min(delivered), "interface_bytes": interface,
+            "error": error(formula, max(delivered)), "interface_above": interface / (sum(delivered) / gpus) - 1}
 
 
 def _case(folder, gpus, parts):
     name, keys, options = parts
     model = pathlib.Path(folder, "model.toml")
-    model.write_text(_MODEL, encoding="utf-8")
-    found = figures("traffic", "--model", model, "--gpus", gpus, "--gpus-per-node", 1, "--sequence", _SEQUENCE,
-                    *(word for kind in ("gradient", "parameter", "activation")
-                      for word in (f"--{kind}-bytes", _WIDTH)),
-                    "--batch", gpus // keys.get("tensor", 1) // keys.get("pipeline", 1) * keys.get("microbatches", 1),
-                    *options)
-    pathlib.Path(folder, "job.toml").write_text(_workload(gpus, keys, found["parameters"]), encoding="utf-8")
-    command = ["workload", "run", "job.toml", "-n", str(gpus), "--json"]
-    sent, interface = _recorded(folder, command, "phase", "step", _STEPS)
-    return _row(name.format(n=gpus, half=gpus // 2), gpus, found["nic_bytes"], sent, interface)
+    model.write_text(small_model.TEXT, encoding="utf-8")
+    found = figures("traffic", *small_model.options(model, gpus, keys), *options)
+    pathlib.Path(folder, "job.toml").write_text(small_model.workload(gpus, keys, found["parameters"], _BUCKET),
+                                                encoding="utf-8")
+    counted = _counted(folder, ["workload", "run", "job.toml", "-n", str(gpus), "--json"], "phase", "step")
+    return _row(name.format(n=gpus, half=gpus // 2), gpus, found["nic_bytes"], counted)
 
 
 def _with_torch():
@@ -107,34 +70,37 @@ def _with_torch():
     return done.returncode == 0
 
 
-def _torch_case(folder, gpus):
-    os.environ.update({"HEDDLE_ALGORITHM": "allreduce:ring", "HEDDLE_SHARED_MEMORY": "never"})
+def _torch_case(folder, gpus, model):
     command = ["run", "-n", str(gpus), "--", _PYTHON, str(pathlib.Path(__file__).with_name("torch_step.py")),
-               "resnet18", str(_STEPS)]
-    sent, interface = _recorded(folder, command, "op", "allreduce", _STEPS)
+               model, str(small_model.STEPS)]
+    counted = _counted(folder, command, "op", "allreduce")
     parameters = int(pathlib.Path(folder, "run.out").read_text(encoding="utf-8"))
     found = figures("traffic", "--parameters", parameters, "--gpus", gpus, "--gpus-per-node", 1)
-    return _row(f"PyTorch ResNet-18, data {gpus}", gpus, found["nic_bytes"], sent, interface)
+    return _row(f"PyTorch {_TORCH_MODELS[model]}, data {gpus}", gpus, found["nic_bytes"], counted)
+
+
+def _planned(arguments):
+    """Names of cases, and what counts each in a folder."""
+    chosen = arguments.gpus or GPUS
+    planned = [(case[0].format(n=gpus, half=gpus // 2), _case, gpus, case) for gpus in chosen for case in _CASES
+               if not gpus % 2 and gpus > 2 or not {"tensor", "pipeline"} & set(case[1])]
+    if _with_torch():
+        planned += [(f"PyTorch {name}, data {gpus}", _torch_case, gpus, model)
+                    for model, name in _TORCH_MODELS.items() for gpus in arguments.gpus or _TORCH_GPUS]
+    else:
+        print("bench/run: PyTorch is left out: scripts/setup --torch installs it", file=sys.stderr)
+    return planned
 
 
 def run(arguments, progress):
-    planned = [(gpus, case) for gpus in arguments.gpus or GPUS for case in _CASES
-               if gpus > 2 or not {"tensor", "pipeline"} & set(case[1])]
+    planned = _planned(arguments)
     cases = []
-    for number, (gpus, case) in enumerate(planned):
-        progress.say(number, len(planned), case[0].format(n=gpus, half=gpus // 2))
+    for number, (name, count, *of) in enumerate(planned):
+        progress.say(number, len(planned), name)
         with tempfile.TemporaryDirectory(prefix="heddle-bench-size-") as folder:
-            cases.append(_case(folder, gpus, case))
-    largest = max(case["gpus"] for case in cases)
-    if _with_torch():
-        progress.say(len(planned) - 1, len(planned), "PyTorch")
-        with tempfile.TemporaryDirectory(prefix="heddle-bench-size-") as folder:
-            cases.append(_torch_case(folder, largest))
-    else:
-        progress.clear()
-        print("bench/run: PyTorch is left out: scripts/setup --torch installs it", file=sys.stderr)
+            cases.append(count(folder, *of))
     worst = max(abs(case["error"]) for case in cases)
-    return {"steps": _STEPS, "machine": describe(), "cases": cases, "worst_error": worst, "bound": BOUND,
+    return {"steps": small_model.STEPS, "machine": describe(), "cases": cases, "worst_error": worst, "bound": BOUND,
             "exit_status": 0 if worst <= BOUND else 1}
 
 

@@ -283,11 +283,27 @@ def _headroom(document):
                    simulated=True)]
 
 
+_TRAFFIC_SHOWN = ["data 4", "data 4, sharded (ZeRO 3)", "tensor 2 x data 2", "pipeline 2 x data 2",
+                  "PyTorch ResNet-50, data 4", "PyTorch VGG-11, data 3"]
+
+
 def _traffic(document):
     keys = ("formula_bytes", "counted_bytes", "interface_bytes")
     rows = [(case["job"], [one(case[key]) for key in keys]) for case in document["cases"]]
     return [figure("size_traffic", "Bytes that a rank sends in a training step", "bytes",
-                   ["formula", "payload, counted", "interface, counted"], rows, 0)]
+                   ["formula", "payload, counted", "interface, counted"], rows, 0, page_rows=_TRAFFIC_SHOWN)]
+
+
+def _patterns(document):
+    sides = ("formula", "simulated", "counted")
+    rows = []
+    for case in document["cases"]:
+        name, layers = f"{case['way']}, {case['gpus']} ranks", case["layers"]
+        for operation, calls in case["calls"].items():
+            rows.append((f"{name}: {operation}s a layer", [one(calls[side] / layers) for side in sides]))
+        rows.append((f"{name}: bytes a layer", [one(case["bytes"][side] / layers) for side in sides]))
+    return [figure("size_patterns", f"Calls and bytes of a rank in a training step of {layers} layers",
+                   "calls and bytes", ["formula", "heddle sim", "counted"], rows, 0)]
 
 
 _OF_MESSAGES = (("DMA length", "message_bytes"), ("packets of a message", "packets"),
@@ -303,7 +319,8 @@ def _messages(document):
 
 
 def size(document):
-    questions = {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic, "messages": _messages}
+    questions = {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic, "patterns": _patterns,
+                 "messages": _messages}
     return questions[document["question"]](document)
 
 

@@ -175,7 +175,11 @@ class ExtractTest(unittest.TestCase):
         traffic = {"job": "data 2", "formula_bytes": 10, "counted_bytes": 10, "interface_bytes": 11}
         counts = {"message_bytes": 65536, "packets": 16, "wire_bytes": 66848.0}
         messages = {"write_bytes": 65536, "mtu_bytes": 4096, "formula": counts, "captured": counts}
-        for question, case in (("headroom", headroom), ("traffic", traffic), ("messages", messages)):
+        sides = ("formula", "simulated", "counted")
+        patterns = {"way": "tensor", "gpus": 4, "layers": 4, "calls": {"all_reduce": dict.fromkeys(sides, 16.0)},
+                    "bytes": dict.fromkeys(sides, 1e6)}
+        for question, case in (("headroom", headroom), ("traffic", traffic), ("patterns", patterns),
+                               ("messages", messages)):
             for each in self.figures("size", {"question": question, "cases": [case]}).values():
                 self.assertIn("|---|", pages.table(each))
 
