@@ -11,22 +11,9 @@ import subprocess
 import sys
 import time
 
-_WRITE = ("ib_write_bw", "-x", "1", "-F")
+import perftest
+
 _PATIENCE_S = 120
-
-
-def _client(words):
-    """perftest's client refuses at once where its server does not listen yet."""
-    end = time.monotonic() + _PATIENCE_S
-    while True:
-        done = subprocess.run([*_WRITE, "-d", "rxe0", *words, "h1"], capture_output=True, text=True, check=False,
-                              timeout=_PATIENCE_S)
-        # With 1 it mistrusts the clock of an emulated processor, and has measured.
-        if done.returncode == 0 or "BW average" in done.stdout and done.returncode == 1:
-            return
-        if time.monotonic() > end:
-            raise SystemExit(f"ib_write_bw: {done.stderr or done.stdout}")
-        time.sleep(0.2)
 
 
 def _capture(path, words):
@@ -34,9 +21,7 @@ def _capture(path, words):
                           stderr=subprocess.PIPE, text=True) as capture:
         if "listening" not in capture.stderr.readline():
             raise SystemExit("tcpdump does not listen")
-        with subprocess.Popen([*_WRITE, "-d", "rxe1", *words], stdout=subprocess.DEVNULL) as server:
-            _client(words)
-            server.wait(_PATIENCE_S)
+        perftest.write(*words)
         time.sleep(1)  # tcpdump reads its buffer once a second
         capture.send_signal(signal.SIGINT)
         capture.communicate(timeout=_PATIENCE_S)

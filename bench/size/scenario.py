@@ -4,15 +4,17 @@ overlap: steps of two models of data parallel training, in three ways (computati
 once), by the formulas and in the simulator. traffic: bytes that a rank sends in a step, by the formulas and counted in
 a recording of real packets. patterns: calls and bytes for four ways to cut a model, by the formulas, simulated and
 counted. headroom: the buffer that PFC needs, by the formula and in the simulator's lossless switch.
-messages: messages and packets of RDMA writes, by the formulas and in a capture. Every row has its error; the exit
+messages: messages and packets of RDMA writes, by the formulas and in a capture. distance: goodput over a long cable, by
+the formulas, simulated, and of RDMA writes. Every row has its error; the exit
 status is 1 if one exceeds the question's bound.
 """
 
-from size import headroom, messages, overlap, patterns, traffic
+from size import distance, headroom, messages, overlap, patterns, traffic
 
 SUMMARY = "heddle size's closed forms beside the simulator and real packets, with the error of each"
 
-_QUESTIONS = {"overlap": overlap, "traffic": traffic, "patterns": patterns, "headroom": headroom, "messages": messages}
+_QUESTIONS = {"overlap": overlap, "traffic": traffic, "patterns": patterns, "headroom": headroom,
+              "messages": messages, "distance": distance}
 
 
 def add_arguments(parser):

@@ -306,6 +306,30 @@ def _patterns(document):
                    "calls and bytes", ["formula", "heddle sim", "counted"], rows, 0)]
 
 
+def _distance(document):
+    def rows(cases):
+        return [(f"{case['km']} km, {case['name']}", [one(case["formula_gbits_per_s"]), one(case["seen_gbits_per_s"])])
+                for case in cases]
+    parts = document["parts"]
+    made = [figure("size_distance_windows_simulated", "Messages of which N are outstanding, 100 Gb/s, simulated",
+                   "Gb/s", ["formula", "heddle sim"], rows(parts["windows"]), 2, simulated=True,
+                   page_rows=_WINDOWS_SHOWN),
+            figure("size_distance_loss_simulated", "Packets lost on a long cable, 100 Gb/s, simulated", "Gb/s",
+                   ["formula", "heddle sim"], rows(parts["loss"]), 1, simulated=True, page_rows=_LOSS_SHOWN)]
+    if parts["writes"]:
+        made.append(figure("size_distance_writes", "RDMA writes in the virtual machine, delayed by netem", "Mb/s",
+                           ["formula", "ib_write_bw"],
+                           [(name, [one(1000 * each["median"]) for each in values])
+                            for name, values in rows(parts["writes"])], 1))
+    return made
+
+
+_WINDOWS_SHOWN = ["0 km, 1024 KiB x 1", "100 km, 1024 KiB x 1", "1000 km, 1024 KiB x 1", "300 km, 1024 KiB x 16",
+                  "1000 km, 1024 KiB x 16", "1000 km, 1024 KiB x 128"]
+_LOSS_SHOWN = [f"{km} km, 0.01% lost, {name}" for km in (100, 300, 1000)
+               for name in ("go-back-N, RoCE NIC", "selective, heddle")]
+
+
 _OF_MESSAGES = (("DMA length", "message_bytes"), ("packets of a message", "packets"),
                 ("bytes on the wire", "wire_bytes"))
 
@@ -320,7 +344,7 @@ def _messages(document):
 
 def size(document):
     questions = {"overlap": _overlap, "headroom": _headroom, "traffic": _traffic, "patterns": _patterns,
-                 "messages": _messages}
+                 "messages": _messages, "distance": _distance}
     return questions[document["question"]](document)
 
 

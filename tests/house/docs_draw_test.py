@@ -183,6 +183,17 @@ class ExtractTest(unittest.TestCase):
             for each in self.figures("size", {"question": question, "cases": [case]}).values():
                 self.assertIn("|---|", pages.table(each))
 
+    def test_goodput_over_a_distance_is_simulated_and_measured_apart(self):
+        def case(name):
+            return {"km": 100, "name": name, "formula_gbits_per_s": 0.02, "seen_gbits_per_s": 0.019}
+        parts = {"windows": [case("64 KiB x 16")], "loss": [case("0.01% lost, go-back-N, RoCE NIC")], "writes": []}
+        simulated = self.figures("size", {"question": "distance", "parts": parts})
+        self.assertTrue(all(figure["simulated"] for figure in simulated.values()))
+        both = self.figures("size", {"question": "distance", "parts": parts | {"writes": [case("4 KiB x 1")]}})
+        measured, = (figure for name, figure in both.items() if name not in simulated)
+        self.assertNotIn("simulated", measured)
+        self.assertIn("| 100 km, 4 KiB x 1 | 20.0 | 19.0 |", pages.table(measured))
+
     def test_what_policies_do_is_shown_as_shares_and_delays(self):
         found = self.figures("diagnosis", steering_document())
         self.assertIn("| each alarm | 25.0 | 75.0 | 50.0 |", pages.table(found["diagnosis_steering_simulated"]))
