@@ -295,8 +295,8 @@ inline constexpr uint64_t kEnough = 64u << 10;
 // Bytes of loss that may be forgiven at once. Chosen: a count that is due to chance. Range: 64 KiB
 // to 1 MiB.
 inline constexpr uint64_t kBucket = 256u << 10;
-// A queue that adds less than this to a round trip is indistinguishable from batching at hosts.
-// Chosen. Range: 200 us to 5 ms.
+// A queue that adds an eighth of the lowest round trip (slow_start::kMinRttDivisor), and at least
+// slow_start::kHostNoise, is felt, and any above this. Chosen. Range: 200 us to 5 ms.
 inline constexpr Nanos kFelt = millis(1);
 // Loss rate, in millionths, up to which losses are forgiven from the second one on: overflowing
 // queues lose more. With 125 MB in flight each false reduction costs CUBIC seconds. Range: 100 to

@@ -12,6 +12,14 @@ namespace {
 
 using namespace params::loss_noise;
 
+// What a queue must add to a round trip to differ from what hosts add: as in slow start, in
+// proportion to the lowest round trip. Flows that share a full queue below this estimate each
+// other's losses as noise, and the one that ignores more of them takes the link.
+Nanos felt_above(Nanos min_rtt) {
+  return std::clamp(min_rtt / params::slow_start::kMinRttDivisor, params::slow_start::kHostNoise,
+                    kFelt);
+}
+
 }  // namespace
 
 void LossNoise::Count::forget(Nanos sent_at) {
@@ -58,7 +66,7 @@ bool LossNoise::take_needless(Nanos sent_at) {
 bool LossNoise::is_noise(Nanos sent_at, Bytes lost, Nanos rtt, Nanos min_rtt) {
   all_.lost += lost.count;
   if (meets_room(sent_at)) with_room_.lost += lost.count;
-  if (rtt - min_rtt > std::max(kFelt, (longest_ - min_rtt) / 2)) return false;
+  if (rtt - min_rtt > std::max(felt_above(min_rtt), (longest_ - min_rtt) / 2)) return false;
   // What was acknowledged with room before this was known fills the bucket in arrears.
   const uint32_t noise = meets_room(sent_at) ? rate() : 0;
   if (noise > 0 && noise <= kFew) forgiven_ = std::max(forgiven_, lost.count + lost.count / 2);

@@ -94,6 +94,18 @@ TEST(LossNoise, ALossAtAHighDelayIsCongestionWhateverTheRate) {
   EXPECT_TRUE(sender.noise.is_noise(sender.now, kSegment, micros(300), kMinRtt));
 }
 
+// Regression: two flows took the losses of the full queue that they shared for noise, as long as it
+// was below 1 ms: one of them kept a hundredth of the link.
+TEST(LossNoise, AQueueOfMicrosecondsIsFeltWhereRoundTripsAreShort) {
+  Sender sender{.room = UINT64_MAX, .noise_per_million = 50'000};
+  for (int i = 0; i < 1'000; ++i) sender.round();
+  sender.noise.on_ack(sender.now, kSegment, kMinRtt + micros(84));
+  EXPECT_FALSE(sender.noise.is_noise(sender.now, kSegment, kMinRtt + micros(80), kMinRtt));
+  EXPECT_TRUE(sender.noise.is_noise(sender.now, kSegment, kMinRtt + micros(40), kMinRtt));
+  EXPECT_TRUE(sender.noise.is_noise(sender.now, kSegment, kMinRtt + micros(20), kMinRtt))
+      << "what hosts add";
+}
+
 TEST(LossNoise, ACableThatIsChangedIsForgotten) {
   Sender sender{.room = UINT64_MAX, .noise_per_million = 50'000};
   for (int i = 0; i < 1'000; ++i) sender.round();
