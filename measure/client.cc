@@ -54,7 +54,7 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
   if (!connection) return fail(connection.error());
   const std::string peer = datapath::to_text(endpoint.status(*connection).peer);
   std::unique_ptr<Client> client(
-      new Client(std::make_unique<relaying::DirectLink>(endpoint, *connection), peer));
+      new Client(std::make_unique<engine::DirectLink>(endpoint, *connection), peer));
   if (Result<void> same = check_family(endpoint, *connection); !same) return fail(same.error());
   // The transport's handshake timeout ends this loop.
   while (true) {
@@ -97,7 +97,7 @@ Result<std::unique_ptr<Client>> Client::connect_through(engine::Endpoint& endpoi
   return client;
 }
 
-Client::Client(std::unique_ptr<relaying::MessageLink> link, std::string peer)
+Client::Client(std::unique_ptr<engine::MessageLink> link, std::string peer)
     : link_(std::move(link)),
       peer_(std::move(peer)),
       control_(std::make_unique<ControlChannel>(*link_)) {}

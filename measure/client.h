@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/endpoint.h"
+#include "engine/message_link.h"
 #include "measure/control.h"
-#include "relaying/message_link.h"
 
 namespace heddle::measure {
 
@@ -39,16 +39,16 @@ class Client {
   Result<void> alive() const;
 
   engine::Endpoint& endpoint() const { return link_->endpoint(); }
-  relaying::MessageLink& link() const { return *link_; }
+  engine::MessageLink& link() const { return *link_; }
   // To the server, or to the first relay.
   engine::Connection connection() const { return link_->connection(); }
   const std::string& peer() const { return peer_; }
 
  private:
-  Client(std::unique_ptr<relaying::MessageLink> link, std::string peer);
+  Client(std::unique_ptr<engine::MessageLink> link, std::string peer);
   Result<void> introduce();
 
-  const std::unique_ptr<relaying::MessageLink> link_;
+  const std::unique_ptr<engine::MessageLink> link_;
   const std::string peer_;
   std::unique_ptr<ControlChannel> control_;
 };

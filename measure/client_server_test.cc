@@ -101,7 +101,7 @@ TEST_F(Service, RefusesWhoDoesNotIntroduceItself) {
   const engine::Connection connection = client_end_->connect(address_, 0).value();
   ASSERT_TRUE(client_end_->wait_open(connection, seconds(10)));
   {
-    relaying::DirectLink link(*client_end_, connection);
+    engine::DirectLink link(*client_end_, connection);
     ControlChannel control(link);
     const auto ask = [&](const Json& message) {
       EXPECT_TRUE(control.send(message));

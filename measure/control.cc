@@ -32,7 +32,7 @@ Result<int64_t> integer_field(const Json& message, const char* name, int64_t low
   return found->get<int64_t>();
 }
 
-relaying::MessageBytes bytes_of(char* start, size_t bytes) {
+engine::MessageBytes bytes_of(char* start, size_t bytes) {
   return {.start = reinterpret_cast<std::byte*>(start), .bytes = bytes};
 }
 
@@ -98,7 +98,7 @@ Error error_from(const Json& message) {
   return error;
 }
 
-ControlChannel::ControlChannel(relaying::MessageLink& link, size_t most_bytes)
+ControlChannel::ControlChannel(engine::MessageLink& link, size_t most_bytes)
     : link_(link), buffer_(most_bytes) {}
 
 // The owner of the connection has closed it, so running operations end; they must end before their
@@ -157,7 +157,7 @@ Result<std::optional<Json>> ControlChannel::poll() {
   return std::optional<Json>(std::move(message));
 }
 
-Error failure_of(const relaying::MessageLink& link, const engine::Outcome& outcome) {
+Error failure_of(const engine::MessageLink& link, const engine::Outcome& outcome) {
   const engine::ConnectionStatus status = link.status();
   if (status.state == engine::ConnectionState::kClosed &&
       status.error.code != ErrorCode::kInvalid) {

@@ -14,7 +14,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
-#include "relaying/message_link.h"
+#include "engine/message_link.h"
 
 namespace heddle::measure {
 
@@ -50,7 +50,7 @@ Error error_from(const Json& message);
 class ControlChannel {
  public:
   // Messages of more than `most_bytes` end it.
-  explicit ControlChannel(relaying::MessageLink& link, size_t most_bytes = kMaxControlBytes);
+  explicit ControlChannel(engine::MessageLink& link, size_t most_bytes = kMaxControlBytes);
   ~ControlChannel();
   ControlChannel(const ControlChannel&) = delete;
   ControlChannel& operator=(const ControlChannel&) = delete;
@@ -68,7 +68,7 @@ class ControlChannel {
   };
   Result<void> post_receive();
 
-  relaying::MessageLink& link_;
+  engine::MessageLink& link_;
   std::vector<char> buffer_;
   engine::Operation receiving_;
   std::deque<Outgoing> outgoing_;
@@ -76,6 +76,6 @@ class ControlChannel {
 
 // Why an operation on this connection failed, in words: the connection's own cause where it is
 // closed.
-Error failure_of(const relaying::MessageLink& link, const engine::Outcome& outcome);
+Error failure_of(const engine::MessageLink& link, const engine::Outcome& outcome);
 
 }  // namespace heddle::measure

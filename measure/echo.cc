@@ -5,7 +5,7 @@
 
 namespace heddle::measure {
 
-engine::Outcome wait_unless_interrupted(relaying::MessageLink& link, engine::Operation operation) {
+engine::Outcome wait_unless_interrupted(engine::MessageLink& link, engine::Operation operation) {
   engine::Outcome outcome;
   while (interrupted() == 0 && !outcome.done) outcome = link.wait(operation, millis(100));
   return outcome;
@@ -13,7 +13,7 @@ engine::Outcome wait_unless_interrupted(relaying::MessageLink& link, engine::Ope
 
 // --- server ---
 
-EchoServer::EchoServer(relaying::MessageLink& link, uint64_t message_bytes, MessageSlots slots)
+EchoServer::EchoServer(engine::MessageLink& link, uint64_t message_bytes, MessageSlots slots)
     : link_(link), message_bytes_(message_bytes), slots_(std::move(slots)) {}
 
 EchoServer::~EchoServer() {
@@ -67,7 +67,7 @@ Result<void> EchoServer::step() {
 
 // --- client ---
 
-EchoClient::EchoClient(relaying::MessageLink& link, uint64_t message_bytes, MessageSlots sending,
+EchoClient::EchoClient(engine::MessageLink& link, uint64_t message_bytes, MessageSlots sending,
                        MessageSlots receiving)
     : link_(link),
       message_bytes_(message_bytes),
@@ -135,7 +135,7 @@ Result<Nanos> EchoClient::round() {
 Result<void> EchoClient::finish() {
   if (Result<void> posted = post_receives(); !posted) return posted;
   for (uint32_t i = 0; i < kEchoWindow; ++i) {
-    Result<engine::Operation> mark = link_.send(kEchoChannel, relaying::MessageBytes{});
+    Result<engine::Operation> mark = link_.send(kEchoChannel, engine::MessageBytes{});
     if (!mark) return fail(mark.error());
     link_.forget(*mark);
   }

@@ -19,7 +19,7 @@ inline constexpr uint32_t kEchoSlots =
     2 * kEchoWindow;  // a slot is used again after its echo has arrived
 
 // Waits for an operation; not done: the user interrupted.
-engine::Outcome wait_unless_interrupted(relaying::MessageLink& link, engine::Operation operation);
+engine::Outcome wait_unless_interrupted(engine::MessageLink& link, engine::Operation operation);
 
 // How many more receives an echo server posts, given its posted receives, unacknowledged echoes and
 // end marks taken. A client ends with kEchoWindow marks, and each needs a receive, also where
@@ -33,7 +33,7 @@ constexpr uint32_t echo_receives_due(size_t receives, size_t echoes, uint32_t ma
 class EchoServer {
  public:
   // `slots` holds kEchoSlots messages.
-  EchoServer(relaying::MessageLink& link, uint64_t message_bytes, MessageSlots slots);
+  EchoServer(engine::MessageLink& link, uint64_t message_bytes, MessageSlots slots);
   ~EchoServer();
   EchoServer(const EchoServer&) = delete;
   EchoServer& operator=(const EchoServer&) = delete;
@@ -47,7 +47,7 @@ class EchoServer {
   Result<void> post_receives();
   Result<void> reap_echoes();
 
-  relaying::MessageLink& link_;
+  engine::MessageLink& link_;
   const uint64_t message_bytes_;
   const MessageSlots slots_;
   std::deque<engine::Operation> receives_;
@@ -61,7 +61,7 @@ class EchoServer {
 class EchoClient {
  public:
   // `sending` holds one message, `receiving` kEchoWindow.
-  EchoClient(relaying::MessageLink& link, uint64_t message_bytes, MessageSlots sending,
+  EchoClient(engine::MessageLink& link, uint64_t message_bytes, MessageSlots sending,
              MessageSlots receiving);
   ~EchoClient();
   EchoClient(const EchoClient&) = delete;
@@ -83,7 +83,7 @@ class EchoClient {
   Result<void> post_receives();
   Result<engine::Outcome> wait_for(engine::Operation operation);
 
-  relaying::MessageLink& link_;
+  engine::MessageLink& link_;
   const uint64_t message_bytes_;
   const MessageSlots sending_;
   const MessageSlots receiving_;

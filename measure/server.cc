@@ -35,7 +35,7 @@ void Server::accept() {
   }
   while (const auto connection = endpoint_.accept(Nanos{})) {
     if (auto share = memory_.take(kSessionBytes)) {
-      welcome(std::make_unique<relaying::DirectLink>(endpoint_, *connection), std::move(*share));
+      welcome(std::make_unique<engine::DirectLink>(endpoint_, *connection), std::move(*share));
     } else {
       endpoint_.abort(*connection);
       ++turned_away_;
@@ -43,7 +43,7 @@ void Server::accept() {
   }
 }
 
-void Server::welcome(std::unique_ptr<relaying::MessageLink> link, TestMemory::Share share) {
+void Server::welcome(std::unique_ptr<engine::MessageLink> link, TestMemory::Share share) {
   sessions_.push_back(
       std::make_unique<Session>(std::move(link), reporter_, memory_, std::move(share)));
   ++clients_;

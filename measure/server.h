@@ -35,7 +35,7 @@ class Server {
 
  private:
   void accept();
-  void welcome(std::unique_ptr<relaying::MessageLink> link, TestMemory::Share share);
+  void welcome(std::unique_ptr<engine::MessageLink> link, TestMemory::Share share);
 
   engine::Endpoint& endpoint_;
   const SessionReporter reporter_;

@@ -48,7 +48,7 @@ std::span<std::byte> MessageSlots::slot(uint64_t number) const {
   return {bytes_.start() + number % window_ * message_bytes_, message_bytes_};
 }
 
-relaying::MessageBytes MessageSlots::message(uint64_t number, uint64_t bytes) const {
+engine::MessageBytes MessageSlots::message(uint64_t number, uint64_t bytes) const {
   const uint64_t offset = number % window_ * message_bytes_;
   return {.start = bytes_.start() + offset,
           .bytes = bytes,
@@ -61,7 +61,7 @@ double StreamResult::bits_per_s() const {
   return span.count <= 0 ? 0 : static_cast<double>(payload_bytes) * 8 / to_seconds(span);
 }
 
-SendStream::SendStream(relaying::MessageLink& link, const TestOptions& options, MessageSlots slots,
+SendStream::SendStream(engine::MessageLink& link, const TestOptions& options, MessageSlots slots,
                        Filling filling)
     : link_(link),
       options_(options),
@@ -116,7 +116,7 @@ Result<void> SendStream::step(bool more) {
   return {};
 }
 
-ReceiveStream::ReceiveStream(relaying::MessageLink& link, const TestOptions& options,
+ReceiveStream::ReceiveStream(engine::MessageLink& link, const TestOptions& options,
                              MessageSlots slots)
     : link_(link), options_(options), slots_(std::move(slots)) {
   result_.began = result_.ended = link.now();

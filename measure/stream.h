@@ -12,9 +12,9 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
+#include "engine/message_link.h"
 #include "measure/arrival_timeline.h"
 #include "measure/control.h"
-#include "relaying/message_link.h"
 
 namespace heddle::measure {
 
@@ -37,7 +37,7 @@ class MessageSlots {
   bool find_memory(uint64_t most);
 
   std::span<std::byte> slot(uint64_t number) const;
-  relaying::MessageBytes message(uint64_t number, uint64_t bytes) const;
+  engine::MessageBytes message(uint64_t number, uint64_t bytes) const;
 
  private:
   AnonymousMemory bytes_;
@@ -65,7 +65,7 @@ class SendStream {
   // When messages are filled: kLater with the first that is sent in its place, some at a time.
   enum class Filling : uint8_t { kNow, kLater };
 
-  SendStream(relaying::MessageLink& link, const TestOptions& options, MessageSlots slots,
+  SendStream(engine::MessageLink& link, const TestOptions& options, MessageSlots slots,
              Filling filling = Filling::kNow);
   ~SendStream();
   SendStream(const SendStream&) = delete;
@@ -85,7 +85,7 @@ class SendStream {
   };
   Result<void> reap();
 
-  relaying::MessageLink& link_;
+  engine::MessageLink& link_;
   const TestOptions options_;
   const MessageSlots slots_;
   const Filling filling_;
@@ -97,7 +97,7 @@ class SendStream {
 
 class ReceiveStream {
  public:
-  ReceiveStream(relaying::MessageLink& link, const TestOptions& options, MessageSlots slots);
+  ReceiveStream(engine::MessageLink& link, const TestOptions& options, MessageSlots slots);
   ~ReceiveStream();
   ReceiveStream(const ReceiveStream&) = delete;
   ReceiveStream& operator=(const ReceiveStream&) = delete;
@@ -110,7 +110,7 @@ class ReceiveStream {
  private:
   void take(uint64_t bytes);
 
-  relaying::MessageLink& link_;
+  engine::MessageLink& link_;
   const TestOptions options_;
   const MessageSlots slots_;
   std::deque<engine::Operation> under_way_;

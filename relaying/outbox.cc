@@ -53,7 +53,7 @@ void OperationBook::forget(engine::Operation operation) {
 
 // --- outbox ---
 
-engine::Operation Outbox::post(engine::Channel channel, const MessageBytes& bytes) {
+engine::Operation Outbox::post(engine::Channel channel, const engine::MessageBytes& bytes) {
   const engine::Operation operation = book_.open();
   const uint64_t piece = piece_bytes(bytes.bytes);
   const uint64_t frames = (bytes.bytes + piece - 1) / piece;
@@ -105,7 +105,7 @@ void Outbox::fail_all(const engine::Outcome& outcome) {
 
 // --- inbox ---
 
-engine::Operation Inbox::post(engine::Channel channel, const MessageBytes& bytes) {
+engine::Operation Inbox::post(engine::Channel channel, const engine::MessageBytes& bytes) {
   const engine::Operation operation = book_.open();
   ChannelState& state = channels_[channel];
   state.receives.push_back({operation, bytes});

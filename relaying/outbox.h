@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "engine/endpoint.h"
+#include "engine/message_link.h"
 #include "relaying/frame.h"
 #include "relaying/ledger.h"
-#include "relaying/message_link.h"
 
 namespace heddle::relaying {
 
@@ -37,7 +37,7 @@ class Outbox {
  public:
   explicit Outbox(OperationBook& book) : book_(book) {}
 
-  engine::Operation post(engine::Channel channel, const MessageBytes& bytes);
+  engine::Operation post(engine::Channel channel, const engine::MessageBytes& bytes);
   // Fills in the next data frame, whose payload is the caller's memory. False: none is left.
   bool take_next(Frame& frame);
   bool has_next() const { return ledger_.has_next(); }
@@ -53,7 +53,7 @@ class Outbox {
   struct Message {
     engine::Operation operation;
     engine::Channel channel = 0;
-    MessageBytes bytes;
+    engine::MessageBytes bytes;
   };
   void finish_complete();
 
@@ -67,7 +67,7 @@ class Inbox {
  public:
   explicit Inbox(OperationBook& book) : book_(book) {}
 
-  engine::Operation post(engine::Channel channel, const MessageBytes& bytes);
+  engine::Operation post(engine::Channel channel, const engine::MessageBytes& bytes);
   size_t posted() const { return posted_; }
   // Whether the memory for early messages has a place for one more piece.
   bool has_space() const;
@@ -82,7 +82,7 @@ class Inbox {
  private:
   struct Receive {
     engine::Operation operation;
-    MessageBytes bytes;
+    engine::MessageBytes bytes;
   };
   struct EarlyPiece {
     Piece piece;

@@ -60,7 +60,7 @@ struct Station {
   std::vector<SessionReport> reports;
 };
 
-MessageBytes bytes_of(std::vector<std::byte>& message) {
+engine::MessageBytes bytes_of(std::vector<std::byte>& message) {
   return {.start = message.data(), .bytes = message.size()};
 }
 
@@ -282,6 +282,24 @@ TEST_F(Relayed, AReceiverThatTakesNothingStopsTheSenderAtTheRelaysMemory) {
   }
 }
 
+// They were taken with the next event only, and none followed where the sender had been stopped.
+TEST_F(Relayed, AReceiveTakesTheFramesThatWaitedForMemory) {
+  connect();
+  ASSERT_TRUE(both_open());
+  constexpr size_t kMessages = 16;
+  std::vector<std::byte> message(1 << 20, std::byte{9});
+  for (size_t i = 0; i < kMessages; ++i)
+    sender_->forget(sender_->send(1, bytes_of(message)).value());
+  const Nanos end = client_->now() + millis(500);
+  while (client_->now() < end) turn();
+  std::vector<std::vector<std::byte>> arrived(kMessages, std::vector<std::byte>(message.size()));
+  size_t done = 0;
+  for (std::vector<std::byte>& each : arrived) {
+    done += receiver_->peek(receiver_->receive(1, bytes_of(each)).value()).done ? 1 : 0;
+  }
+  EXPECT_GT(done, params::kEarlyBytes / message.size());
+}
+
 TEST_F(Relayed, OtherDestinationsAreRefusedWithTheReason) {
   connect({near_->address()});  // which forwards to the other relay only
   ASSERT_TRUE(
@@ -353,7 +371,8 @@ TEST_F(Relayed, PostsBeyondTheLimitsAreRefused) {
   connect();
   std::vector<std::byte> message(10);
   EXPECT_EQ(sender_->send(params::kChannels, bytes_of(message)).error().code, ErrorCode::kInvalid);
-  const MessageBytes long_one{.start = message.data(), .bytes = params::kLongestMessage + 1};
+  const engine::MessageBytes long_one{.start = message.data(),
+                                      .bytes = params::kLongestMessage + 1};
   EXPECT_EQ(sender_->send(1, long_one).error().code, ErrorCode::kInvalid);
   for (size_t i = 0; i < params::kMostPosted; ++i) {
     ASSERT_TRUE(sender_->receive(1, bytes_of(message)));

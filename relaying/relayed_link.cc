@@ -138,7 +138,8 @@ void RelayedLink::welcome(Arrival arrival) {
   port_->write({.kind = FrameKind::kWelcome, .received = confirmed_});
 }
 
-Result<engine::Operation> RelayedLink::send(engine::Channel channel, const MessageBytes& bytes) {
+Result<engine::Operation> RelayedLink::send(engine::Channel channel,
+                                            const engine::MessageBytes& bytes) {
   if (Result<void> possible = check(channel, bytes, outbox_.posted()); !possible) {
     return fail(possible.error());
   }
@@ -147,14 +148,19 @@ Result<engine::Operation> RelayedLink::send(engine::Channel channel, const Messa
   return operation;
 }
 
-Result<engine::Operation> RelayedLink::receive(engine::Channel channel, const MessageBytes& bytes) {
+Result<engine::Operation> RelayedLink::receive(engine::Channel channel,
+                                               const engine::MessageBytes& bytes) {
   if (Result<void> possible = check(channel, bytes, inbox_.posted()); !possible) {
     return fail(possible.error());
   }
-  return inbox_.post(channel, bytes);
+  const bool was_full = !inbox_.has_space();
+  const engine::Operation operation = inbox_.post(channel, bytes);
+  // Frames wait for the memory that the post has freed, and no event follows that says so.
+  if (was_full) step();
+  return operation;
 }
 
-Result<void> RelayedLink::check(engine::Channel channel, const MessageBytes& bytes,
+Result<void> RelayedLink::check(engine::Channel channel, const engine::MessageBytes& bytes,
                                 size_t posted) const {
   if (end_) return fail(*end_);
   if (channel >= params::kChannels || bytes.bytes > params::kLongestMessage) {
@@ -270,8 +276,8 @@ void RelayedLink::lose(const Error& cause) {
   if (dialing_ && !dialing_->ever_welcomed) {
     kept.what = fmt::format("cannot open a session through the relay {}", datapath::to_text(peer_));
     kept.todo = dialing_->reached
-                    ? "look at the relays behind it, and whether the destination serves relayed "
-                      "sessions ('heddle perf --listen --relayed')"
+                    ? "look at the relays behind it, and whether the program at the destination "
+                      "listens with --relayed"
                     : "start 'heddle relay' there, with the same key_file or none, and let UDP "
                       "through";
     return end(kept);

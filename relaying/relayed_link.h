@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/message_link.h"
 #include "relaying/frame_port.h"
-#include "relaying/message_link.h"
 #include "relaying/outbox.h"
 #include "relaying/params.h"
 
@@ -38,7 +38,7 @@ struct Arrival {
   Hello hello;
 };
 
-class RelayedLink : public MessageLink {
+class RelayedLink : public engine::MessageLink {
  public:
   // Starts a session over `relays`, in their order, with the program that listens at `destination`
   // ("HOST[:PORT]", each as the hop before it knows it). Without a port, relays have params::kPort
@@ -60,8 +60,10 @@ class RelayedLink : public MessageLink {
   // ended, or this is an older attempt.
   std::optional<Error> attach(Arrival& arrival);
 
-  Result<engine::Operation> send(engine::Channel channel, const MessageBytes& bytes) override;
-  Result<engine::Operation> receive(engine::Channel channel, const MessageBytes& bytes) override;
+  Result<engine::Operation> send(engine::Channel channel,
+                                 const engine::MessageBytes& bytes) override;
+  Result<engine::Operation> receive(engine::Channel channel,
+                                    const engine::MessageBytes& bytes) override;
   engine::Outcome peek(engine::Operation operation) override { return book_.take(operation); }
   engine::Outcome wait(engine::Operation operation, Nanos timeout) override;
   void forget(engine::Operation operation) override { book_.forget(operation); }
@@ -70,6 +72,8 @@ class RelayedLink : public MessageLink {
   Result<void> close(Nanos timeout) override;
   void abort() override;
   engine::Connection connection() const override { return port_ ? port_->connection() : 0; }
+  bool needs_posted_receives() const override { return true; }
+  Nanos reconnect_timeout() const override { return options_.reconnect_timeout; }
 
   // Connections made after the first, frames retransmitted, and frames that arrived twice.
   uint64_t reconnects() const { return attempt_ > 0 ? attempt_ - 1 : 0; }
@@ -89,7 +93,8 @@ class RelayedLink : public MessageLink {
 
   RelayedLink(engine::Endpoint& endpoint, const LinkOptions& options)
       : MessageLink(endpoint), options_(options) {}
-  Result<void> check(engine::Channel channel, const MessageBytes& bytes, size_t posted) const;
+  Result<void> check(engine::Channel channel, const engine::MessageBytes& bytes,
+                     size_t posted) const;
   Result<void> dial();
   void welcome(Arrival arrival);
   void take_frames();

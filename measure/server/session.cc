@@ -60,7 +60,7 @@ constexpr uint64_t kFoundAtATime = 16 << 20;  // some milliseconds
 
 }  // namespace
 
-Session::Session(std::unique_ptr<relaying::MessageLink> link, SessionReporter reporter,
+Session::Session(std::unique_ptr<engine::MessageLink> link, SessionReporter reporter,
                  TestMemory& memory, TestMemory::Share share)
     : link_(std::move(link)),
       reporter_(std::move(reporter)),

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/message_link.h"
 #include "measure/control.h"
 #include "measure/echo.h"
 #include "measure/server/test_memory.h"
 #include "measure/stream.h"
-#include "relaying/message_link.h"
 
 namespace heddle::measure {
 
@@ -29,7 +29,7 @@ using SessionReporter =
 class Session {
  public:
   // `memory` is what tests take theirs of, `share` the session's own; it must outlive the session.
-  Session(std::unique_ptr<relaying::MessageLink> link, SessionReporter reporter, TestMemory& memory,
+  Session(std::unique_ptr<engine::MessageLink> link, SessionReporter reporter, TestMemory& memory,
           TestMemory::Share share);
   ~Session();
   Session(const Session&) = delete;
@@ -70,7 +70,7 @@ class Session {
   void end(const Error& error);
   transport::ConnectionStatistics statistics() const;
 
-  const std::unique_ptr<relaying::MessageLink> link_;
+  const std::unique_ptr<engine::MessageLink> link_;
   const SessionReporter reporter_;
   const std::string peer_;
   TestMemory& memory_;
