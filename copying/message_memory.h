@@ -7,6 +7,7 @@
 #include "base/anonymous_memory.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
+#include "engine/message_link.h"
 
 namespace heddle::copying {
 
@@ -34,8 +35,12 @@ class MessageMemory {
   std::span<std::byte> message(size_t index) const {
     return {pages_.start() + index * message_bytes_, message_bytes_};
   }
-  transport::Payload payload(size_t index, size_t bytes) const {
-    return memory_.slice(index * message_bytes_, bytes);
+  engine::MessageBytes slice(size_t index, size_t bytes) const {
+    const transport::Payload payload = memory_.slice(index * message_bytes_, bytes);
+    return {.start = message(index).data(),
+            .bytes = bytes,
+            .region = payload.region,
+            .offset = payload.offset};
   }
 
  private:
@@ -50,10 +55,9 @@ struct PostedMessage {
   engine::Operation operation;
 };
 
-// Why a connection can carry nothing more.
-inline Error end_of(const engine::Endpoint& endpoint, engine::Connection connection,
-                    ErrorCode otherwise) {
-  const engine::ConnectionStatus status = endpoint.status(connection);
+// Why a link can carry nothing more.
+inline Error end_of(const engine::MessageLink& link, ErrorCode otherwise) {
+  const engine::ConnectionStatus status = link.status();
   if (status.state == engine::ConnectionState::kClosed) return status.error;
   return {otherwise, "the connection failed", "", ""};
 }

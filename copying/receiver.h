@@ -1,5 +1,5 @@
-// Receiver: one copy that a listener receives over a connection. Its owner's thread moves messages
-// by step(), and one thread writes the disk.
+// Receiver: one copy that a listener receives over a link, direct or through relays. Its owner's
+// thread moves messages by step(), and one thread writes the disk.
 #pragma once
 
 #include <deque>
@@ -12,15 +12,14 @@
 #include "copying/exchange.h"
 #include "copying/message_memory.h"
 #include "copying/store.h"
-#include "engine/endpoint.h"
+#include "engine/message_link.h"
 
 namespace heddle::copying {
 
 class Receiver {
  public:
-  // It owns the connection. Errors: kExhausted (memory, threads).
-  static Result<std::unique_ptr<Receiver>> make(engine::Endpoint& endpoint,
-                                                engine::Connection connection,
+  // Errors: kExhausted (memory, threads); then the link is aborted.
+  static Result<std::unique_ptr<Receiver>> make(std::unique_ptr<engine::MessageLink> link,
                                                 Destination destination);
   ~Receiver();
 
@@ -34,16 +33,16 @@ class Receiver {
   const Store& store() const { return store_; }
 
  private:
-  Receiver(engine::Endpoint& endpoint, engine::Connection connection, Destination destination);
+  Receiver(std::unique_ptr<engine::MessageLink> link, Destination destination);
   Result<void> open();
   Result<void> write_disk();
   void answer(std::vector<Record>& records);
   Result<void> post_content(size_t index);
   void send_answers();
   bool take_content();
+  Nanos leave_after() const;
 
-  engine::Endpoint& endpoint_;
-  const engine::Connection connection_;
+  const std::unique_ptr<engine::MessageLink> link_;
   const std::string peer_;
   const Nanos came_at_;
   Store store_;

@@ -56,6 +56,7 @@ void visit_fields(Codec& codec, Fields& record) {
     case RecordKind::kWithdraw:
     case RecordKind::kPresent:
     case RecordKind::kStored:
+    case RecordKind::kTaken:
       return codec.number(record.id);
     case RecordKind::kWelcome:
       return codec.number(record.version);
@@ -156,7 +157,7 @@ bool is_kind(uint8_t kind) {
   return (kind >= static_cast<uint8_t>(RecordKind::kHello) &&
           kind <= static_cast<uint8_t>(RecordKind::kDone)) ||
          (kind >= static_cast<uint8_t>(RecordKind::kWelcome) &&
-          kind <= static_cast<uint8_t>(RecordKind::kFinished));
+          kind <= static_cast<uint8_t>(RecordKind::kTaken));
 }
 
 void put_head(std::byte* to, RecordKind kind, size_t length) {

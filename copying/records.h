@@ -19,6 +19,8 @@ namespace heddle::copying {
 // time. kDone is the last one.
 // From the receiver: kWelcome or kFatal; for an offer kWanted, kPresent or kFailed; for a file's
 // end kStored or kFailed; kFinished after kDone. kFatal ends the copy.
+// Over links that need posted receives, kTaken follows each message, and the sender sends no more
+// of them than the receiver has receives for.
 enum class RecordKind : uint8_t {
   kHello = 1,
   kFolder,
@@ -37,12 +39,13 @@ enum class RecordKind : uint8_t {
   kFailed,
   kFatal,
   kFinished,
+  kTaken,
 };
 
 // Only the fields of its kind have a meaning; the others are not sent.
 struct Record {
   RecordKind kind = RecordKind::kDone;
-  uint64_t id = 0;                  // of an entry; ids are the sender's
+  uint64_t id = 0;                  // of an entry, chosen by the sender; kTaken: messages so far
   std::string path;                 // kHello: the folder; else relative to it. Any bytes
   std::string target;               // kLink
   uint32_t mode = 0;                // permissions, 0777 at most

@@ -1,7 +1,6 @@
 // Sender: see sender.h.
 #include "copying/sender.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/interrupt.h"
@@ -17,47 +16,34 @@ SourceOptions with_stop(SourceOptions options, const Exchange& exchange) {
 
 }  // namespace
 
-Result<std::unique_ptr<Sender>> Sender::make(engine::Endpoint& endpoint,
-                                             engine::Connection connection, SourceOptions options) {
-  std::unique_ptr<Sender> sender(new Sender(endpoint, connection, std::move(options)));
+Result<std::unique_ptr<Sender>> Sender::make(engine::MessageLink& link, SourceOptions options) {
+  std::unique_ptr<Sender> sender(new Sender(link, std::move(options)));
   if (Result<void> opened = sender->open(); !opened) return fail(opened.error());
   return sender;
 }
 
-Sender::Sender(engine::Endpoint& endpoint, engine::Connection connection, SourceOptions options)
-    : endpoint_(endpoint),
-      connection_(connection),
+Sender::Sender(engine::MessageLink& link, SourceOptions options)
+    : link_(link),
       source_(with_stop(std::move(options), exchange_)),
-      exchange_([&endpoint] { endpoint.interrupt(); }) {}
+      exchange_([&endpoint = link.endpoint()] { endpoint.interrupt(); }) {}
 
 Sender::~Sender() {
   exchange_.abandon();
   if (disk_.joinable()) disk_.join();
-  // After a whole copy, what the receiver does not take within a while is left.
-  const Nanos until = endpoint_.now() + params::kGoodbye;
-  const auto done = [&](const PostedMessage& each) {
-    const Nanos left = until - endpoint_.now();
-    return endpoint_.wait(each.operation, std::max(left, Nanos{})).done;
-  };
-  bool graceful = ended_;
-  while (graceful && !sending_.empty()) {
-    graceful = done(sending_.front());
-    if (graceful) sending_.pop_front();
+  if (ended_) {
+    // What the receiver does not take within a while is left.
+    static_cast<void>(link_.close(params::kGoodbye));
+  } else {
+    link_.abort();
   }
-  for (const PostedMessage& each : receiving_) endpoint_.cancel(each.operation);
-  while (graceful && !receiving_.empty()) {
-    graceful = done(receiving_.front());
-    if (graceful) receiving_.pop_front();
-  }
-  if (!graceful) endpoint_.abort(connection_);
-  for (const PostedMessage& each : sending_) endpoint_.wait(each.operation, Nanos::never());
-  for (const PostedMessage& each : receiving_) endpoint_.wait(each.operation, Nanos::never());
+  for (const PostedMessage& each : sending_) link_.wait(each.operation, Nanos::never());
+  for (const PostedMessage& each : receiving_) link_.wait(each.operation, Nanos::never());
 }
 
 Result<void> Sender::open() {
-  auto content = MessageMemory::make(endpoint_, params::kMessageBytes, params::kMessages);
+  auto content = MessageMemory::make(link_.endpoint(), params::kMessageBytes, params::kMessages);
   if (!content) return fail(content.error());
-  auto answers = MessageMemory::make(endpoint_, params::kAnswerBytes, params::kAnswers);
+  auto answers = MessageMemory::make(link_.endpoint(), params::kAnswerBytes, params::kAnswers);
   if (!answers) return fail(answers.error());
   content_ = std::move(*content);
   answers_ = std::move(*answers);
@@ -73,31 +59,35 @@ Result<void> Sender::open() {
 
 // The thread of the disk.
 Result<void> Sender::read_disk() {
+  const bool bounded = link_.needs_posted_receives();
+  uint64_t filled = 0;
   std::optional<MessagePlace> place;
   while (!source_.finished() && !exchange_.abandoned()) {
     while (const std::optional<Answers> answers = exchange_.next_answers()) {
       if (Result<void> taken = source_.take(*answers); !taken) return taken;
     }
-    if (!place) place = exchange_.next_place();
+    const bool may_fill = !bounded || filled < source_.taken() + params::kMessages;
+    if (!place && may_fill) place = exchange_.next_place();
     if (place) {
       RecordWriter writer(content_.message(place->index));
       source_.fill(writer);
       if (writer.bytes() > 0) {
+        ++filled;
         exchange_.to_network({place->index, writer.bytes()});
         place.reset();
         continue;
       }
     }
     if (source_.finished()) break;
-    if (!exchange_.wait(!place)) break;
+    if (!exchange_.wait(!place && may_fill)) break;
   }
   return {};
 }
 
 Result<void> Sender::post_answer(size_t index) {
   Result<engine::Operation> posted =
-      endpoint_.receive(connection_, kAnswerChannel, answers_.payload(index, params::kAnswerBytes));
-  if (!posted) return fail(end_of(endpoint_, connection_, posted.error().code));
+      link_.receive(kAnswerChannel, answers_.slice(index, params::kAnswerBytes));
+  if (!posted) return fail(end_of(link_, posted.error().code));
   receiving_.push_back({index, *posted});
   return {};
 }
@@ -111,8 +101,8 @@ Result<void> Sender::run(const std::function<void(const CopyCounts&)>& progress)
       ended_ = end->has_value();
       return *end;
     }
-    endpoint_.progress(params::kSlice);
-    if (const Nanos now = endpoint_.now(); now - shown >= params::kSlice) {
+    link_.progress(params::kSlice);
+    if (const Nanos now = link_.now(); now - shown >= params::kSlice) {
       shown = now;
       progress(source_.counts());
     }
@@ -124,12 +114,12 @@ Result<void> Sender::step() {
   // disk's thread has not taken are few, whatever the receiver sends.
   while (!receiving_.empty() && exchange_.answers_waiting() < params::kAnswers) {
     const PostedMessage first = receiving_.front();
-    const engine::Outcome outcome = endpoint_.peek(first.operation);
+    const engine::Outcome outcome = link_.peek(first.operation);
     if (!outcome.done) break;
     receiving_.pop_front();
     if (!outcome.ok) {
       if (exchange_.end()) return {};
-      return fail(end_of(endpoint_, connection_, outcome.error));
+      return fail(end_of(link_, outcome.error));
     }
     const auto bytes = answers_.message(first.index).first(outcome.bytes);
     exchange_.answers_to_disk(Answers(bytes.begin(), bytes.end()));
@@ -137,15 +127,15 @@ Result<void> Sender::step() {
   }
   while (!sending_.empty()) {
     const PostedMessage first = sending_.front();
-    const engine::Outcome outcome = endpoint_.peek(first.operation);
+    const engine::Outcome outcome = link_.peek(first.operation);
     if (!outcome.done) break;
     sending_.pop_front();
     if (!outcome.ok) break;  // the answers' receives report why
     exchange_.to_disk({first.index, 0});
   }
   while (const std::optional<MessagePlace> filled = exchange_.take_from_disk()) {
-    Result<engine::Operation> posted = endpoint_.send(
-        connection_, kContentChannel, content_.payload(filled->index, filled->bytes));
+    Result<engine::Operation> posted =
+        link_.send(kContentChannel, content_.slice(filled->index, filled->bytes));
     if (posted) sending_.push_back({filled->index, *posted});
   }
   return {};

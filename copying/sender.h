@@ -1,5 +1,5 @@
-// Sender: copies files to a receiver at the other end of a connection. Its caller's thread moves
-// messages, and one thread reads the disk.
+// Sender: copies files to a receiver at the other end of a link, direct or through relays. Its
+// caller's thread moves messages, and one thread reads the disk.
 #pragma once
 
 #include <deque>
@@ -10,16 +10,16 @@
 #include "copying/exchange.h"
 #include "copying/message_memory.h"
 #include "copying/source.h"
-#include "engine/endpoint.h"
+#include "engine/message_link.h"
 
 namespace heddle::copying {
 
 class Sender {
  public:
-  // Over an open connection, which the caller closes. Errors: kExhausted (memory, threads).
-  static Result<std::unique_ptr<Sender>> make(engine::Endpoint& endpoint,
-                                              engine::Connection connection, SourceOptions options);
-  // Aborts the connection if the copy has not ended.
+  // Over an open link, which outlives it. Errors: kExhausted (memory, threads); then the link is
+  // aborted.
+  static Result<std::unique_ptr<Sender>> make(engine::MessageLink& link, SourceOptions options);
+  // Closes the link if the copy has ended, and aborts it otherwise.
   ~Sender();
 
   // To its end, a failure of the whole copy, or a signal (kCancelled). `progress` is called some
@@ -29,14 +29,13 @@ class Sender {
   const CopyCounts& counts() const { return source_.counts(); }
 
  private:
-  Sender(engine::Endpoint& endpoint, engine::Connection connection, SourceOptions options);
+  Sender(engine::MessageLink& link, SourceOptions options);
   Result<void> open();
   Result<void> read_disk();
   Result<void> post_answer(size_t index);
   Result<void> step();
 
-  engine::Endpoint& endpoint_;
-  const engine::Connection connection_;
+  engine::MessageLink& link_;
   Source source_;
   Exchange exchange_;
   MessageMemory content_;

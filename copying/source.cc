@@ -234,6 +234,9 @@ Result<void> Source::take(const Record& answer) {
     case RecordKind::kFinished:
       finished_ = done_sent_;
       return {};
+    case RecordKind::kTaken:
+      taken_ = answer.id;
+      return {};
     case RecordKind::kStored:
       ++counts_.files;
       return {};

@@ -48,6 +48,8 @@ class Source {
   Result<void> take(std::span<const std::byte> answers);
   // The receiver has confirmed the end.
   bool finished() const { return finished_; }
+  // Messages that the receiver has written, where it reports that.
+  uint64_t taken() const { return taken_; }
   const CopyCounts& counts() const { return counts_; }
 
  private:
@@ -93,6 +95,7 @@ class Source {
   size_t waiting_bytes_ = 0;  // of names
   size_t offered_ = 0;        // in the present message
   uint64_t next_id_ = 1;
+  uint64_t taken_ = 0;
   bool greeted_ = false;
   bool walked_ = false;
   bool done_sent_ = false;

@@ -14,6 +14,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/copy/receive_copies.h"
+#include "apps/cli/copy/sending_link.h"
 #include "apps/cli/copy/started_receiver.h"
 #include "apps/cli/json.h"
 #include "apps/cli/settings.h"
@@ -21,9 +22,7 @@
 #include "base/interrupt.h"
 #include "base/quantity.h"
 #include "base/version.h"
-#include "copying/params.h"
 #include "copying/sender.h"
-#include "datapath/resolve.h"
 
 namespace heddle::cli {
 namespace {
@@ -33,6 +32,7 @@ constexpr const char* kExample = R"(Example:
   heddle copy --listen /data/train              on node2
   heddle copy images labels.csv node2:          on node1
   heddle copy --dry-run images/ node2:images
+  heddle copy --relay relay-a,relay-b images node2:   the host there listens with --relayed
 
 Of "images/" the content is copied, of "images" the folder. Without --via, 'heddle copy --listen'
 runs on the host, and the folder behind the colon is relative to its folder. A copy that was
@@ -47,6 +47,8 @@ struct CopyOptions {
   std::string via;
   bool once = false;
   bool without_keys = false;
+  bool relayed = false;
+  std::vector<std::string> relays;
   bool dry_run = false;
   bool json = false;
 };
@@ -143,23 +145,6 @@ Json summary_document(const CopySummary& summary, bool dry_run, const Error* err
   return document;
 }
 
-// Waits until the connection is open. Errors: those of the handshake, with advice.
-Result<void> await_open(engine::Endpoint& endpoint, engine::Connection connection, bool started) {
-  while (true) {
-    if (interrupted() != 0) return fail(ErrorCode::kCancelled, "stopped", "by a signal");
-    const Result<void> open = endpoint.wait_open(connection, copying::params::kSlice);
-    if (open) return {};
-    const engine::ConnectionStatus status = endpoint.status(connection);
-    if (status.state == engine::ConnectionState::kOpening) continue;
-    Error error = open.error();
-    error.what = fmt::format("cannot connect to {}", datapath::to_text(status.peer));
-    error.todo = started ? "let UDP through between the hosts"
-                         : "start 'heddle copy --listen FOLDER' there, with the same key_file or "
-                           "none, and let UDP through";
-    return fail(std::move(error));
-  }
-}
-
 class Copy {
  public:
   Copy(const Config& config, const CopyOptions& options) : config_(config), options_(options) {}
@@ -195,37 +180,31 @@ class Copy {
 
   Result<int> connect_and_send(engine::Endpoint& endpoint, const Destination& destination,
                                uint16_t port) {
-    const Result<engine::Connection> connection = endpoint.connect(destination.host, port);
-    if (!connection) return fail(connection.error());
-    if (Result<void> open = await_open(endpoint, *connection, receiver_.has_value()); !open) {
-      endpoint.abort(*connection);
-      return interrupted() != 0 ? Result<int>(interrupted_exit_status()) : fail(open.error());
+    const auto opened = open_sending_link(endpoint, {.host = destination.host,
+                                                     .port = port,
+                                                     .relays = options_.relays,
+                                                     .started = receiver_.has_value()});
+    if (!opened) {
+      return interrupted() != 0 ? Result<int>(interrupted_exit_status()) : fail(opened.error());
     }
-    summary_.peer = datapath::to_text(endpoint.status(*connection).peer);
-    const Result<void> ran = send(endpoint, *connection, destination.folder);
-    if (ran) {
-      static_cast<void>(endpoint.close(*connection, copying::params::kGoodbye));
-    } else {
-      endpoint.abort(*connection);
-    }
+    summary_.peer = opened->peer;
+    const Result<void> ran = send(*opened->link, destination.folder);
     if (receiver_) receiver_->finish();
     return conclude(ran);
   }
 
-  Result<void> send(engine::Endpoint& endpoint, engine::Connection connection,
-                    const std::string& folder) {
+  Result<void> send(engine::MessageLink& link, const std::string& folder) {
     const std::vector<std::string> sources(options_.words.begin(), options_.words.end() - 1);
-    const Nanos began = endpoint.now();
+    const Nanos began = link.now();
     auto sender =
-        copying::Sender::make(endpoint, connection,
-                              {.sources = sources,
-                               .folder = folder.substr(0, folder.find_last_not_of('/') + 1),
-                               .dry = options_.dry_run,
-                               .failed = [this](const Error& error) { failed_.add(error); }});
+        copying::Sender::make(link, {.sources = sources,
+                                     .folder = folder.substr(0, folder.find_last_not_of('/') + 1),
+                                     .dry = options_.dry_run,
+                                     .failed = [this](const Error& error) { failed_.add(error); }});
     if (!sender) return fail(sender.error());
     ProgressLine line;
     const Result<void> ran = (*sender)->run([&](const copying::CopyCounts& counts) {
-      const double seconds = to_seconds(endpoint.now() - began);
+      const double seconds = to_seconds(link.now() - began);
       line.show(fmt::format("{}, {}, {}", counted_text(counts.files, "file"),
                             amount_text(counts.bytes),
                             rate_text(static_cast<double>(counts.bytes) * 8 / seconds)));
@@ -237,7 +216,7 @@ class Copy {
     summary_.resumed = counts.resumed;
     summary_.skipped = counts.skipped;
     summary_.failed = counts.failed;
-    summary_.span = endpoint.now() - began;
+    summary_.span = link.now() - began;
     return ran;
   }
 
@@ -282,7 +261,8 @@ int run_copy(const Settings& settings, const CopyOptions& options) {
     return receive_copies(*config, {.folder = started ? options.receive : options.listen,
                                     .once = options.once || started,
                                     .started = started,
-                                    .without_keys = options.without_keys});
+                                    .without_keys = options.without_keys,
+                                    .relayed = options.relayed});
   }
   const Result<int> status = Copy(*config, options).run();
   if (status) return *status;
@@ -310,14 +290,25 @@ void add_copy_command(CLI::App& root, Invocation& invocation) {
   copy->add_flag("--without-keys", options->without_keys,
                  "with --listen: accept files from anyone who reaches the port")
       ->needs(listen);
-  copy->add_option("--receive", options->receive,
-                   "receive one copy into this folder, at any free port; --via starts this")
-      ->type_name("FOLDER")
-      ->excludes(words)
-      ->excludes(listen);
-  copy->add_option("--via", options->via,
-                   "start the receiver there by this shell: ssh, or words as run has")
-      ->type_name("SHELL");
+  copy->add_flag("--relayed", options->relayed,
+                 "with --listen: receive what comes through 'heddle relay', and nothing else")
+      ->needs(listen);
+  auto* const receive =
+      copy->add_option("--receive", options->receive,
+                       "receive one copy into this folder, at any free port; --via starts this")
+          ->type_name("FOLDER")
+          ->excludes(words)
+          ->excludes(listen);
+  auto* const via = copy->add_option(
+      "--via", options->via, "start the receiver there by this shell: ssh, or words as run has");
+  via->type_name("SHELL");
+  copy->add_option("--relay", options->relays, "go through these relays, in their order")
+      ->type_name("HOST[:PORT],...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->excludes(listen)
+      ->excludes(receive)
+      ->excludes(via);
   copy->add_flag("--dry-run", options->dry_run, "only find what would be copied");
   add_json_option(*copy, options->json);
   settings->offer("-p,--port", "port", "PORT");

@@ -2,35 +2,20 @@
 """heddle copy: trees, keys, either end killed and gone on with, a full disk, two copies at once, a real sshd."""
 
 import contextlib
-import filecmp
 import json
 import os
 import pathlib
 import signal
 import tempfile
-import time
 import unittest
 
+import file_trees
 import lab_fabric
 import program
 import ssh_lab
 
 # A path's quiet peer is dead after this.
 QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "1500"}
-
-
-def write_tree(folder):
-    """Large, small and empty files, links, a folder without write permission, a name that is no text."""
-    (folder / "deep/er").mkdir(parents=True)
-    (folder / "deep/er/large").write_bytes(os.urandom(5_000_001))
-    (folder / "empty").write_bytes(b"")
-    for i in range(300):
-        (folder / f"deep/{i}").write_bytes(os.urandom(i * 7))
-    os.symlink("er/large", folder / "deep/link")
-    with open(os.fsencode(folder) + b"/a\nb\xff", "wb") as file:
-        file.write(b"odd")
-    os.chmod(folder / "empty", 0o640)
-    os.utime(folder / "deep/er", ns=(1, 1_234_567_890_123_456_789))
 
 
 class Copy(unittest.TestCase):
@@ -59,15 +44,10 @@ class Copy(unittest.TestCase):
                            settings=self.settings)
 
     def expect_same(self, left=None, right=None):
-        compared = filecmp.dircmp(left or self.source, right or self.target, hide=[], ignore=[])
-        self.assertEqual((compared.left_only, compared.right_only, compared.funny_files), ([], [], []))
-        _, differ, wrong = filecmp.cmpfiles(compared.left, compared.right, compared.common_files, shallow=False)
-        self.assertEqual((differ, wrong), ([], []))
-        for name in compared.common_dirs:
-            self.expect_same(os.path.join(compared.left, name), os.path.join(compared.right, name))
+        file_trees.expect_same(self, left or self.source, right or self.target)
 
     def test_a_tree_arrives_whole_and_is_not_copied_twice(self):
-        write_tree(self.source)
+        file_trees.write_tree(self.source)
         with self.receiver() as (_, port):
             first = self.copy(port)
             self.assertEqual(first.returncode, 0, first.stderr)
@@ -95,7 +75,7 @@ class Copy(unittest.TestCase):
         self.assertEqual(os.listdir(self.target), [])
 
     def test_a_dry_run_writes_nothing(self):
-        write_tree(self.source)
+        file_trees.write_tree(self.source)
         with self.receiver() as (_, port):
             done = self.copy(port, "--dry-run")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -103,12 +83,7 @@ class Copy(unittest.TestCase):
         self.assertEqual(os.listdir(self.target), [])
 
     def wait_for_part(self, least=20_000_000):
-        part = self.target / ".large.heddle-part"
-        until = time.monotonic() + 30
-        while not part.exists() or part.stat().st_size < least:
-            self.assertLess(time.monotonic(), until, "no incomplete file")
-            time.sleep(0.005)
-        return part
+        return file_trees.wait_for_part(self, self.target, least)
 
     def interrupt(self, victim):
         """Kills one end in mid-copy; what the other one reports, and how much was there then."""
@@ -177,7 +152,7 @@ class Copy(unittest.TestCase):
         self.expect_same()
 
     def test_a_receiver_is_started_by_a_shell_with_a_key_of_its_own(self):
-        write_tree(self.source)
+        file_trees.write_tree(self.source)
         new = self.target / "new"
         words = ("copy", "--via", "env CPHOST={host}", "--json", f"{self.source}/")
         done = program.run(*words, f"127.0.0.1:{new}", settings=self.settings)

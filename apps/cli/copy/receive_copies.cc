@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "apps/cli/attachment.h"
@@ -17,6 +18,8 @@
 #include "copying/receiver.h"
 #include "copying/safe_folder.h"
 #include "datapath/resolve.h"
+#include "engine/message_link.h"
+#include "relaying/acceptor.h"
 
 namespace heddle::cli {
 namespace {
@@ -45,24 +48,51 @@ void report(const copying::Receiver& receiver, bool quiet) {
   }
 }
 
-void accept_senders(engine::Endpoint& endpoint, const ReceiveOptions& options,
-                    Receivers& receivers) {
-  while (const auto connection = endpoint.accept(Nanos{})) {
-    if (receivers.size() >= copying::params::kMostSessions) {
-      endpoint.abort(*connection);
-      print_warning(fmt::format("a sender was turned away: {} copies run already",
-                                copying::params::kMostSessions));
-      continue;
+// Takes the senders that have come, directly or through relays.
+class CopyAcceptor {
+ public:
+  CopyAcceptor(engine::Endpoint& endpoint, const ReceiveOptions& options)
+      : endpoint_(endpoint), options_(options) {
+    if (options.relayed) relayed_.emplace(endpoint, copying::params::kMostSessions);
+  }
+
+  void accept(Receivers& receivers) {
+    if (relayed_) return accept_relayed(receivers);
+    while (const auto connection = endpoint_.accept(Nanos{})) {
+      if (receivers.size() >= copying::params::kMostSessions) {
+        endpoint_.abort(*connection);
+        warn_of_full();
+        continue;
+      }
+      receive(std::make_unique<engine::DirectLink>(endpoint_, *connection), receivers);
     }
-    auto receiver =
-        copying::Receiver::make(endpoint, *connection, {options.folder, options.started});
+  }
+
+ private:
+  // Connections that replace broken ones come here as well.
+  void accept_relayed(Receivers& receivers) {
+    const uint64_t before = relayed_->turned_away();
+    while (auto link = relayed_->accept()) receive(std::move(link), receivers);
+    const bool full = receivers.size() >= copying::params::kMostSessions;
+    if (full && relayed_->turned_away() > before) warn_of_full();
+  }
+  void receive(std::unique_ptr<engine::MessageLink> link, Receivers& receivers) {
+    auto receiver = copying::Receiver::make(std::move(link), {options_.folder, options_.started});
     if (receiver) {
       receivers.push_back(std::move(*receiver));
     } else {
       print_error(receiver.error());
     }
   }
-}
+  static void warn_of_full() {
+    print_warning(fmt::format("a sender was turned away: {} copies run already",
+                              copying::params::kMostSessions));
+  }
+
+  engine::Endpoint& endpoint_;
+  const ReceiveOptions& options_;
+  std::optional<relaying::Acceptor> relayed_;
+};
 
 // A receiver that a sender started ends with it.
 bool was_left(const ReceiveOptions& options, pid_t parent) {
@@ -70,6 +100,7 @@ bool was_left(const ReceiveOptions& options, pid_t parent) {
 }
 
 int serve(engine::Endpoint& endpoint, const ReceiveOptions& options) {
+  CopyAcceptor acceptor(endpoint, options);
   Receivers receivers;
   bool all_whole = true;
   bool served = false;
@@ -83,7 +114,7 @@ int serve(engine::Endpoint& endpoint, const ReceiveOptions& options) {
       return true;
     };
     std::erase_if(receivers, is_over);
-    accept_senders(endpoint, options, receivers);
+    acceptor.accept(receivers);
     served = served || !receivers.empty();
     if (options.once && served && receivers.empty()) break;
   }
