@@ -2,7 +2,8 @@
 
 The delay is 5 us a kilometer, one way. One large file and many small ones, each into an empty folder; socket buffers
 have raised limits. A copy's rate is content by the time from the command's start to its end, with connecting and
-verifying. What was copied is compared with the source, or the exit status is 1.
+verifying. With --relays, heddle copy also goes through a relay on each host. What was copied is compared with the
+source, or the exit status is 1.
 """
 
 import contextlib
@@ -40,20 +41,43 @@ def add_arguments(parser):
     parser.add_argument("--mbits", type=int, default=1000, metavar="N", help="rate of the cable [1000]")
     parser.add_argument("--megabytes", type=int, default=1000, metavar="N", help="size of the large file [1000]")
     parser.add_argument("--files", type=int, default=2000, metavar="N", help="small files of 16 KiB [2000]")
+    parser.add_argument("--relays", action="store_true", help="heddle copy through two relays as well")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files are [the temporary folder]")
 
 
 class _HeddleCopy:
     name = "heddle copy"
+    listening, sending = [], []  # more words of the two sides
 
     @contextlib.contextmanager
     def server(self, inside, target):
         words = [built("heddle"), "copy", "--listen", target, "--without-keys", "--once", "-p", str(_PORT)]
-        with _running(inside(words), "receives on"):
+        with _running(inside(words + self.listening), "receives on"):
             yield
 
     def client(self, source, address):
-        return [built("heddle"), "copy", source + "/", f"{address}:", "-p", str(_PORT)]
+        return [built("heddle"), "copy", source + "/", f"{address}:", "-p", str(_PORT), *self.sending]
+
+
+class _RelayedCopy(_HeddleCopy):
+    """Through a relay on each of the two hosts."""
+
+    name = "heddle copy, relays"
+    listening = ["--relayed"]
+
+    def __init__(self, fabric):
+        here, there = (fabric.address(host) for host in ("h0", "h1"))
+        self.sending = ["--relay", f"{here},{there}"]
+        self._relays = [fabric.inside(host, [built("heddle"), "relay", "--without-keys", "--to", to])
+                        for host, to in (("h1", f"{there}:{_PORT}"), ("h0", there))]
+
+    @contextlib.contextmanager
+    def server(self, inside, target):
+        with contextlib.ExitStack() as running:
+            for relay in self._relays:
+                running.enter_context(_running(relay, "relays on"))
+            running.enter_context(super().server(inside, target))
+            yield
 
 
 class _Rsync:
@@ -173,8 +197,8 @@ def _case(km, sources, arguments, progress):
     with Fabric(_cable(km, arguments)) as fabric:
         for host in fabric.hosts:
             fabric.run(host, ["sysctl", "-qw", f"net.ipv4.tcp_rmem={_TCP_RECEIVE}", f"net.ipv4.tcp_wmem={_TCP_SEND}"])
-        contests = [_Copy(fabric, program, source, arguments) for source in sources
-                    for program in (_HeddleCopy(), _Rsync())]
+        programs = [_HeddleCopy(), *([_RelayedCopy(fabric)] if arguments.relays else []), _Rsync()]
+        contests = [_Copy(fabric, program, source, arguments) for source in sources for program in programs]
         samples = interleave([*contests, _TcpRate(fabric)], arguments.pairs, progress)
     rates = {name: [run.mbits_per_s for run in runs] for name, runs in samples.items()}
     programs = [{"program": name, "mbits_per_s": spread(rates[name]),
