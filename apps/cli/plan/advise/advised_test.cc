@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/testing/sanitized.h"
 #include "topology/generators.h"
 
 namespace heddle::cli {
@@ -20,6 +21,8 @@ using topology::Action;
 using topology::ActionKind;
 
 constexpr uint32_t kRanks = 8;
+// Of the jobs whose gains are simulated.
+constexpr uint64_t kReducedBytes = kSanitized ? 500'000 : 2'000'000;
 
 // Two leaves of four hosts at 10 Gb/s; `spine_gbits` from each leaf to each spine.
 topology::Topology fabric(uint32_t spines, uint64_t spine_gbits) {
@@ -79,7 +82,7 @@ const AdvisedChange* first_of(const Advised& advised, ChangeKind kind) {
 TEST(Advised, ARingThatCrossesTheSpineAtEachHopIsReordered) {
   // Each leaf's one uplink carries four hops of the ring, and one in the order of leaves.
   const RecordedSetting setting =
-      recorded(fabric(1, 10), {0, 4, 1, 5, 2, 6, 3, 7}, 2'000'000, {}, false);
+      recorded(fabric(1, 10), {0, 4, 1, 5, 2, 6, 3, 7}, kReducedBytes, {}, false);
   const Result<Advised> advised = advise(setting, question());
   ASSERT_TRUE(advised.has_value()) << advised.error().why;
   ASSERT_FALSE(advised->changes.empty());
@@ -102,7 +105,7 @@ TEST(Advised, HiddenCommunicationGainsNothing) {
 
 TEST(Advised, NoPlanHelpsAJobThatItsHostsLinksBind) {
   const RecordedSetting setting =
-      recorded(fabric(4, 100), {0, 1, 2, 3, 4, 5, 6, 7}, 2'000'000, {}, false);
+      recorded(fabric(4, 100), {0, 1, 2, 3, 4, 5, 6, 7}, kReducedBytes, {}, false);
   const Result<Advised> advised = advise(setting, question());
   ASSERT_TRUE(advised.has_value()) << advised.error().why;
   const AdvisedChange* const plan = first_of(*advised, ChangeKind::kPathPlan);
@@ -116,7 +119,7 @@ TEST(Advised, APlanHelpsARingWhoseHopsShareUplinks) {
   AdviseQuestion one_path = question();
   one_path.transport.paths = 1;
   const RecordedSetting setting =
-      recorded(fabric(4, 10), {0, 4, 1, 5, 2, 6, 3, 7}, 2'000'000, {}, false);
+      recorded(fabric(4, 10), {0, 4, 1, 5, 2, 6, 3, 7}, kReducedBytes, {}, false);
   const Result<Advised> advised = advise(setting, one_path);
   ASSERT_TRUE(advised.has_value()) << advised.error().why;
   const AdvisedChange* const plan = first_of(*advised, ChangeKind::kPathPlan);
