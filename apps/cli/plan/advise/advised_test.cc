@@ -23,6 +23,7 @@ using topology::ActionKind;
 constexpr uint32_t kRanks = 8;
 // Of the jobs whose gains are simulated.
 constexpr uint64_t kReducedBytes = kSanitized ? 500'000 : 2'000'000;
+constexpr uint64_t kReorderedBytes = kSanitized ? 1'000'000 : 2'000'000;
 
 // Two leaves of four hosts at 10 Gb/s; `spine_gbits` from each leaf to each spine.
 topology::Topology fabric(uint32_t spines, uint64_t spine_gbits) {
@@ -82,7 +83,7 @@ const AdvisedChange* first_of(const Advised& advised, ChangeKind kind) {
 TEST(Advised, ARingThatCrossesTheSpineAtEachHopIsReordered) {
   // Each leaf's one uplink carries four hops of the ring, and one in the order of leaves.
   const RecordedSetting setting =
-      recorded(fabric(1, 10), {0, 4, 1, 5, 2, 6, 3, 7}, kReducedBytes, {}, false);
+      recorded(fabric(1, 10), {0, 4, 1, 5, 2, 6, 3, 7}, kReorderedBytes, {}, false);
   const Result<Advised> advised = advise(setting, question());
   ASSERT_TRUE(advised.has_value()) << advised.error().why;
   ASSERT_FALSE(advised->changes.empty());
