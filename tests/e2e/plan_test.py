@@ -309,8 +309,8 @@ class Jobs(unittest.TestCase):
     def longest_us(self, simulated):
         return max(step["took_us"] for job in simulated["jobs"] for step in job["steps"])
 
-    def expect_planned_loads(self, plan, simulated):
-        """Links between switches carry what the plan gives them, and headers."""
+    def expect_planned_loads(self, plan, simulated, within=0.05):
+        """Links between switches carry what the plan gives them, and headers; `within` a share of the largest load."""
         planned = {}
         for flow in plan["flows"]:
             for path in flow["paths"]:
@@ -322,7 +322,8 @@ class Jobs(unittest.TestCase):
         self.assertGreater(overhead, 1)
         self.assertLess(overhead, 1.06)
         for link, size in carried.items():
-            self.assertAlmostEqual(size, planned.get(link, 0) * overhead, delta=0.05 * max(planned.values()), msg=link)
+            self.assertAlmostEqual(size, planned.get(link, 0) * overhead, delta=within * max(planned.values()),
+                                   msg=link)
 
     def test_rings_that_collide_do_not_with_a_plan(self):
         plan = self.plan("rings.toml")
@@ -362,7 +363,8 @@ class Jobs(unittest.TestCase):
         # It fails when all connections are open, with shares for the routes before.
         self.write("fabric.toml", FABRIC + '[[fault]]\nat = "0s"\nlink = ["leaf0", "spine1"]\nkind = "down"\n')
         simulated = self.document("sim", "rings.toml", "--plan", "plan.json", "--convergence", "0s")
-        self.expect_planned_loads(plan, simulated)
+        # The uplinks that are left lose packets, and what waits in front of them leaves by others.
+        self.expect_planned_loads(plan, simulated, within=0.1)
 
     def test_calls_without_an_algorithm_send_between_the_pairs_that_are_planned(self):
         hosts = [f"h{i}" for i in range(16)]
