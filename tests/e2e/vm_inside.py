@@ -72,9 +72,14 @@ def check_pingpong(name, kind, gid_index):
 
 
 def check_write(name):
+    """perftest reports nothing where it mistrusts the clock of a busy machine, so that it tries again then."""
     words = ["ib_write_bw", "-x", "1", "-n", "50", "-s", "65536"]
-    with server(18515, *words, "-d", "rxe1"):
-        check(name, run(*words, "-d", "rxe0", H1))
+    for _ in range(5):
+        with server(18515, *words, "-d", "rxe1"):
+            result = run(*words, "-d", "rxe0", H1)
+        if result[0] != 1 or "Correlation coefficient" not in result[1]:
+            break
+    check(name, result)
 
 
 _ETHERNET_ALL = 3  # ETH_P_ALL
