@@ -89,42 +89,46 @@ size_t FecDatapath::transmit(std::span<const TxBurst> bursts) {
   refused_ = false;
   unsent_.assign(bursts.size(), 0);
   const Nanos now = inner_->now();
-  for (size_t i = 0; i < bursts.size();) {
+  for (size_t i = 0; i < bursts.size(); ++i) {
+    Handling handling;
     size_t end = i;
-    while (end < bursts.size() && is_plain(now, bursts[end])) ++end;
+    for (; end < bursts.size(); ++end) {
+      handling = handling_of(now, bursts[end]);
+      if (!handling.passes()) break;
+    }
     if (end > i) {
       const size_t taken = inner_->transmit(bursts.subspan(i, end - i));
       for (size_t each = 0; each < taken; ++each) unsent_[i + each] = inner_->unsent(each);
       i += taken;
       refused_ = i < end;
-    } else {
-      refused_ = !send_alone(now, bursts[i], unsent_[i]);
-      if (!refused_) ++i;
     }
-    if (refused_) return i;
+    if (i == bursts.size()) break;
+    if (refused_ || !send_alone(now, bursts[i], handling, unsent_[i])) {
+      refused_ = true;
+      return i;
+    }
   }
   send_due();
   return bursts.size();
 }
 
-bool FecDatapath::is_plain(Nanos now, const TxBurst& burst) {
-  if (is_too_large(burst)) return false;
-  if (burst.connection == 0) return true;
+FecDatapath::Handling FecDatapath::handling_of(Nanos now, const TxBurst& burst) {
+  if (is_too_large(burst)) return {.too_large = true};
+  if (burst.connection == 0) return {};
   const FecPeers::Sending sending = peers_.on_send(now, burst.to);
-  return !sending.announce && !(sending.reads_parity && may_be_covered(burst));
+  return {.announce = sending.announce, .covered = sending.reads_parity && may_be_covered(burst)};
 }
 
 // False: the network does not accept it.
-bool FecDatapath::send_alone(Nanos now, const TxBurst& burst, uint32_t& unsent) {
-  if (is_too_large(burst)) {
+bool FecDatapath::send_alone(Nanos now, const TxBurst& burst, const Handling& handling,
+                             uint32_t& unsent) {
+  if (handling.too_large) {
     report_too_large(burst);
     unsent = burst.segments;
     return true;
   }
-  const FecPeers::Sending sending = peers_.on_send(now, burst.to);
-  const bool covered = sending.reads_parity && may_be_covered(burst);
-  if (!(covered ? send_covered(now, burst, unsent) : send(burst, unsent))) return false;
-  if (sending.announce) announce(now, burst);
+  if (!(handling.covered ? send_covered(now, burst, unsent) : send(burst, unsent))) return false;
+  if (handling.announce) announce(now, burst);
   return true;
 }
 

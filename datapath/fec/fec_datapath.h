@@ -54,10 +54,20 @@ class FecDatapath final : public Datapath {
     size_t bytes = 0;
   };
 
+  // What a burst needs here.
+  struct Handling {
+    bool too_large = false;
+    bool announce = false;
+    bool covered = false;
+
+    bool passes() const { return !too_large && !announce && !covered; }
+  };
+
   FecDatapath(std::unique_ptr<Datapath> inner, const FecOptions& options,
               std::unique_ptr<EncryptedBurst> encrypted);
-  bool is_plain(Nanos now, const transport::TxBurst& burst);
-  bool send_alone(Nanos now, const transport::TxBurst& burst, uint32_t& unsent);
+  Handling handling_of(Nanos now, const transport::TxBurst& burst);
+  bool send_alone(Nanos now, const transport::TxBurst& burst, const Handling& handling,
+                  uint32_t& unsent);
   bool is_too_large(const transport::TxBurst& burst) const;
   void report_too_large(const transport::TxBurst& burst);
   bool may_be_covered(const transport::TxBurst& burst) const;
