@@ -27,8 +27,9 @@ ParityEncoder::ParityEncoder(const FecOptions& options, size_t most_bytes, size_
       most_symbol_(symbol_bytes(most_bytes)),
       most_parity_(std::min(most_parity, most_bytes + kMostParityOverhead)),
       send_(std::move(send)),
-      groups_(fec_params::kMostGroups),
-      datagrams_(std::make_unique_for_overwrite<std::byte[]>(options.parity * most_parity_)) {}
+      datagrams_(std::make_unique_for_overwrite<std::byte[]>(options.parity * most_parity_)) {
+  groups_.reserve(fec_params::kMostGroups);
+}
 
 void ParityEncoder::add(Nanos now, const TxBurst& burst, const PacketIdentity& packet,
                         std::span<const std::byte> first, std::span<const std::byte> second) {
@@ -66,9 +67,6 @@ ParityEncoder::Group* ParityEncoder::group_of(Nanos now, const TxBurst& burst,
   }
   if (chosen == nullptr) chosen = free_group(now);
   if (chosen == nullptr) return nullptr;
-  if (chosen->rows == nullptr) {
-    chosen->rows = std::make_unique_for_overwrite<std::byte[]>(options_.parity * most_symbol_);
-  }
   chosen->open = true;
   chosen->way = burst;
   chosen->list = {.connection = packet.connection};
@@ -78,13 +76,18 @@ ParityEncoder::Group* ParityEncoder::group_of(Nanos now, const TxBurst& burst,
   return chosen;
 }
 
-// One that is not open, or is due. Others do not end early: each would have a row of parity for few
-// packets.
+// One that is not open, a further one, or one that is due. Others do not end early: each would have
+// a row of parity for few packets.
 ParityEncoder::Group* ParityEncoder::free_group(Nanos now) {
   Group* due = nullptr;
   for (Group& group : groups_) {
     if (!group.open) return &group;
     if (due == nullptr && group.due_at() <= now) due = &group;
+  }
+  if (groups_.size() < fec_params::kMostGroups) {
+    Group& added = groups_.emplace_back();
+    added.rows = std::make_unique_for_overwrite<std::byte[]>(options_.parity * most_symbol_);
+    return &added;
   }
   if (due != nullptr) finish(*due);
   return due;

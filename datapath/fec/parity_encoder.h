@@ -45,7 +45,7 @@ class ParityEncoder {
     size_t symbol_bytes = 0;  // the longest member's
     Nanos began;
     Nanos added;
-    std::unique_ptr<std::byte[]> rows;  // from the first use on
+    std::unique_ptr<std::byte[]> rows;
 
     Nanos due_at() const { return std::min(began + fec_params::kAge, added + fec_params::kIdle); }
   };
@@ -63,7 +63,7 @@ class ParityEncoder {
   const size_t most_symbol_;
   const size_t most_parity_;
   const Send send_;
-  std::vector<Group> groups_;
+  std::vector<Group> groups_;  // as many as were open at once; pointers to them stay valid
   std::unique_ptr<std::byte[]> datagrams_;  // of the group that is being sent
   uint16_t next_group_ = 0;
 };
