@@ -36,6 +36,12 @@ Packet invented_row() {
   return row;
 }
 
+transport::PacketKey key_for(transport::PacketKey::Use use) {
+  const std::array<std::byte, transport::PacketKey::kKeyBytes> secret{std::byte{9}};
+  const std::array<std::byte, transport::PacketKey::kIvBytes> iv{};
+  return {secret, iv, use};
+}
+
 class FecDatapathTest : public testing::Test {
  protected:
   // One side; with parity or plain.
@@ -192,10 +198,8 @@ TEST_F(FecDatapathTest, AGroupThatWaitsIsSentWhenNothingFollows) {
 TEST_F(FecDatapathTest, WhatIsSentAgainAfterARefusalIsNotEncryptedAgain) {
   open({4, 1}, {4, 1});
   meet();
-  const std::array<std::byte, transport::PacketKey::kKeyBytes> secret{std::byte{9}};
-  const std::array<std::byte, transport::PacketKey::kIvBytes> iv{};
-  transport::PacketKey key(secret, iv, transport::PacketKey::Use::kEncrypt);
-  transport::PacketKey other(secret, iv, transport::PacketKey::Use::kDecrypt);
+  transport::PacketKey key = key_for(transport::PacketKey::Use::kEncrypt);
+  transport::PacketKey other = key_for(transport::PacketKey::Use::kDecrypt);
   TxBurst burst = burst_of(a_, 3);
   burst.key = &key;
   const std::vector<std::byte> before = a_.memory;
@@ -216,10 +220,8 @@ TEST_F(FecDatapathTest, WhatIsSentAgainAfterARefusalIsNotEncryptedAgain) {
 TEST_F(FecDatapathTest, EncryptedPacketsAreRebuiltAsTheyLeft) {
   open({3, 1}, {3, 1});
   meet();
-  const std::array<std::byte, transport::PacketKey::kKeyBytes> secret{std::byte{9}};
-  const std::array<std::byte, transport::PacketKey::kIvBytes> iv{};
-  transport::PacketKey key(secret, iv, transport::PacketKey::Use::kEncrypt);
-  transport::PacketKey other(secret, iv, transport::PacketKey::Use::kDecrypt);
+  transport::PacketKey key = key_for(transport::PacketKey::Use::kEncrypt);
+  transport::PacketKey other = key_for(transport::PacketKey::Use::kDecrypt);
   TxBurst burst = burst_of(a_, 3);
   burst.key = &key;
   uint32_t count = 0;
