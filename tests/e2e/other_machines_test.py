@@ -29,6 +29,17 @@ def processes_with(text):
     return found
 
 
+def is_below(process, ancestor):
+    """Whether a process was started by another, directly or not."""
+    while process > 1 and process != ancestor:
+        try:
+            state = pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
+            process = int(state.rsplit(")", 1)[1].split()[1])
+        except OSError:
+            return False
+    return process == ancestor
+
+
 def wait_until_gone(text, within=15):
     end = time.monotonic() + within
     while processes_with(text) and time.monotonic() < end:
@@ -121,7 +132,7 @@ class RemoteShell(unittest.TestCase):
                                  f"sleep {mark} & echo begun; wait") as run:
                 run.wait_for("begun")
                 agents = sorted(process for process, line in processes_with(f"{program.HEDDLE} agent")
-                                if "sh -c" not in line and "rsh" not in line)
+                                if "sh -c" not in line and "rsh" not in line and is_below(process, run.process.pid))
                 self.assertEqual(len(agents), 2, processes_with("agent"))
                 os.kill(agents[which], signal.SIGKILL)
                 self.assertNotEqual(run.wait(), 0)

@@ -39,13 +39,14 @@ def environment(**settings):
 
 
 def free_port():
-    """A UDP port that is free now, outside the system's ephemeral range."""
+    """A port that is free now for UDP and TCP, outside the system's ephemeral range."""
     while True:
         port = random.randrange(20000, 32000)
-        with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as probe:
-            with contextlib.suppress(OSError):
-                probe.bind(("::", port))
-                return port
+        with (socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as datagrams,
+              socket.socket(socket.AF_INET6, socket.SOCK_STREAM) as stream, contextlib.suppress(OSError)):
+            datagrams.bind(("::", port))
+            stream.bind(("::", port))
+            return port
 
 
 def run(*arguments, settings=None, timeout=PATIENCE_S, **options):

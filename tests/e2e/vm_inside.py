@@ -13,7 +13,7 @@ import sys
 import time
 
 H0, H1 = "10.9.0.1", "10.9.0.2"
-LIMIT_S = 40
+LIMIT_S = 100
 RESULTS = {}
 
 
