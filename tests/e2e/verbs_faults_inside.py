@@ -285,7 +285,8 @@ SCENARIOS = {"pairs": pairs, "again": again, "killed": killed, "down": down, "re
 
 def main(heddle, names):
     Heddle.program = heddle
-    os.environ["HEDDLE_LOG"] = "info"
+    # The emulated processor may take seconds for the queue pairs of both ends.
+    os.environ |= {"HEDDLE_LOG": "info", "HEDDLE_HANDSHAKE_TIMEOUT_MS": "20000"}
     for name in names:
         scenario, *mode = name.split(":")
         begun = time.monotonic()
