@@ -2,8 +2,8 @@
 # CMakePresets.json and cmake/, longer steps are in scripts/.
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
-# The slowest tests mostly wait.
-TEST_JOBS ?= $(shell expr $(JOBS) + 1)
+# The slowest tests mostly wait, three at a time (tests/e2e/CMakeLists.txt).
+TEST_JOBS ?= $(shell expr $(JOBS) + 2)
 PRESET ?= release
 PYTHON ?= /usr/bin/python3
 

@@ -12,7 +12,6 @@ import unittest
 
 import program
 
-
 WAIT_MS = "5000"  # for ranks that do not come; within it, those that come have started on a busy machine
 
 
