@@ -117,7 +117,8 @@ class Machines(unittest.TestCase):
         warned = {(row["check"], row["where"]): row["measured"] for row in report["stages"][0]["rows"]
                   if row["grade"] == "warn"}
         self.assertIn("kernel", {check for check, _ in warned}, done.stdout)
-        self.assertRegex(warned["clock", "h1"], r"^(59|60)\.\d s ahead$")
+        # A lower bound: what the login took, seconds on a busy machine, is missing.
+        self.assertRegex(warned["clock", "h1"], r"^(5\d|60)\.\d s ahead$")
 
     def test_a_machine_that_does_not_answer_is_named(self):
         machines = ssh_lab.SshLab(verify_test.FABRIC, ("h0",))
