@@ -38,7 +38,8 @@ inline constexpr double kDiffers = 0.95;
 inline constexpr double kLeastWaited = 0.6;
 inline constexpr double kMostWaited = 0.95;
 // Data that does not arrive at a place, or ranks that wait in a circle; and data that has no place:
-// it is named by what is missing, and by nothing that was seen there. Range 0.8 to 0.95; 0.5 to 0.7.
+// it is named by what is missing, and by nothing that was seen there. Range 0.8 to 0.95; 0.5 to
+// 0.7.
 inline constexpr double kPlaced = 0.9;
 inline constexpr double kUnplaced = 0.6;
 // Of counted incidents, and of outliers. Range 0.9 to 0.99.
