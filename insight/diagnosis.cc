@@ -112,7 +112,7 @@ void find_mismatches(const JobFacts& facts, Diagnosis& diagnosis) {
     if (verdict.place.processes.size() == 1) verdict.place.kind = PlaceKind::kRank;
     verdict.summary = fmt::format("ranks called operation {} of communicator {:016x} differently",
                                   key.number, key.communicator);
-    verdict.confidence = 0.95;
+    verdict.confidence = params::kDiffers;
     verdict.action = "make the same calls, with equal types, counts and roots, on all ranks";
     diagnosis.verdicts.push_back(std::move(verdict));
     return;  // later ones follow from the first

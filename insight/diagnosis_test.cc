@@ -5,6 +5,8 @@
 
 #include <functional>
 
+#include "insight/confidence.h"
+
 namespace heddle::insight {
 namespace {
 
@@ -23,6 +25,16 @@ class DiagnosisTest : public ::testing::Test {
       builder_.add_process({{"host", "h" + std::to_string(rank)}, {"rank", std::to_string(rank)}},
                            {.closed = rank != killed_, .complete = true});
       builder_.add(rank, events::CommunicatorMade{{}, kWorld, rank, kRanks}, 0);
+    }
+  }
+
+  // Policies rely on the ranges that are stated.
+  void TearDown() override {
+    for (const Verdict& each : builder_.finish().verdicts) {
+      const auto range = confidence_range(each.what, each.place.kind);
+      ASSERT_TRUE(range) << name_of(each.what) << " at " << name_of(each.place.kind);
+      EXPECT_GE(each.confidence, range->least) << name_of(each.what);
+      EXPECT_LE(each.confidence, range->most) << name_of(each.what);
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "insight/clocks.h"
+#include "insight/confidence.h"
 #include "insight/diagnosis.h"
 #include "insight/load.h"
 #include "insight/matrix.h"
@@ -101,6 +102,10 @@ void check_matrices(const Traffic& traffic) {
 }
 
 void check_diagnosis(const Diagnosis& diagnosis) {
+  for (const Verdict& verdict : diagnosis.verdicts) {
+    const auto range = confidence_range(verdict.what, verdict.place.kind);
+    CHECK(range && verdict.confidence >= range->least && verdict.confidence <= range->most);
+  }
   for (const auto& verdicts : {diagnosis.verdicts, diagnosis.notes}) {
     for (const Verdict& verdict : verdicts) {
       CHECK(verdict.confidence >= 0 && verdict.confidence <= 1);

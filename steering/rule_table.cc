@@ -51,7 +51,7 @@ void read_classes(TableReader& table, Rule& rule) {
   }
   const auto names = table.names("class", todo);
   if (!names) {
-    rule.classes.assign(kClasses.begin(), kClasses.end() - kOnlyByName);
+    rule.classes = default_classes();
     return;
   }
   if (names->empty()) table.wrong("class", "'class' is empty", todo);
@@ -209,6 +209,10 @@ void check_test(TableReader& table, const Rule& rule) {
 }
 
 }  // namespace
+
+std::vector<VerdictClass> default_classes() {
+  return {kClasses.begin(), kClasses.end() - kOnlyByName};
+}
 
 Rule read_rule(TableReader& table) {
   Rule rule;

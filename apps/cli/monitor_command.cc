@@ -35,6 +35,7 @@
 #include "monitor/watch.h"
 #include "steering/counts.h"
 #include "steering/driver.h"
+#include "steering/never_met.h"
 
 namespace heddle::cli {
 namespace {
@@ -256,6 +257,7 @@ class Monitor {
     if (options_.act && policy->hosts.empty()) {
       warn("the policy has no 'hosts': it acts at all that recordings name");
     }
+    for (const std::string& each : steering::never_met(*policy)) warn(each);
     counts_.emplace(*policy, options_.act);
     shown_.set(counts_->families(job_name()));
     const std::string audit = options_.audit.empty() ? policy->audit : options_.audit;

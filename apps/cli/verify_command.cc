@@ -26,6 +26,7 @@
 #include "apps/cli/terminal.h"
 #include "apps/cli/verify/live_metrics.h"
 #include "apps/cli/verify/report_commands.h"
+#include "apps/cli/verify/report_copies.h"
 #include "apps/cli/verify/report_files.h"
 #include "apps/cli/verify/report_signing.h"
 #include "apps/cli/verify/rewrite_command.h"
@@ -45,7 +46,7 @@ namespace {
 
 constexpr const char* kExample = R"(Example:
   heddle verify --quick
-  heddle verify --report rack7
+  heddle verify --report rack7 --language ja --pdf
   heddle verify --hosts node1,node2,node3 --report rack7
   heddle verify --hosts node1=10.1.0.1,node2=10.1.0.2 --topology rack7.toml --report rack7
   heddle verify --via 'srun -N1 -n1 --overlap -w {host}' --hosts node1,node2
@@ -276,6 +277,8 @@ int run_in_place(const VerifyOptions& options, const Place& place,
   };
   if (auto written = folder->write(*report); !written) return could_not_write(written.error());
   if (!options.json) print(fmt::format("report: {}/report.html\n", options.report));
+  const Result<void> copies = write_copies(options, *folder, *report);
+  if (!copies) return could_not_write(copies.error());
   if (key) {
     const auto done = sign_report(options, *folder, *key, report->complete);
     if (!done) return could_not_write(done.error());
@@ -292,6 +295,7 @@ int run_verify(VerifyOptions options) {
   lab::note_signals();
   const Result<std::optional<acceptance::PrivateKey>> key = read_sign_key(options);
   if (!key) return could_not(key.error());
+  if (auto fine = check_copies(options); !fine) return could_not(fine.error());
   std::unique_ptr<LiveMetrics> live;
   if (!options.metrics.empty()) {
     Result<std::unique_ptr<LiveMetrics>> opened = LiveMetrics::open(options.metrics);
@@ -381,6 +385,7 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
       ->check(listen_address_value());
   command->add_option("--sign", options->sign, "sign the report with this Ed25519 key, a PEM file")
       ->type_name("FILE");
+  add_copy_options(*command, *options);
   add_json_option(*command, options->json);
   add_report_commands(*command, invocation);
   add_rewrite_command(*command, invocation);

@@ -240,8 +240,10 @@ class Hangs {
     }
     const double age = static_cast<double>(until_ - operation.due);
     verdict.confidence =
-        stopped || left ? 0.97
-                        : std::clamp(0.6 + 0.1 * age / static_cast<double>(patience_), 0.6, 0.95);
+        stopped || left
+            ? params::kStopped
+            : std::clamp(params::kLeastWaited + 0.1 * age / static_cast<double>(patience_),
+                         params::kLeastWaited, params::kMostWaited);
     diagnosis_.verdicts.push_back(std::move(verdict));
   }
 
@@ -261,7 +263,7 @@ class Hangs {
                                              full_name(facts_.processes()[process].party),
                                              operation_text(*found->second.front()->operation)));
     }
-    verdict.confidence = 0.9;
+    verdict.confidence = params::kPlaced;
     verdict.action = "call operations of several communicators in one order on all ranks";
     diagnosis_.verdicts.push_back(std::move(verdict));
   }
@@ -294,7 +296,8 @@ class Hangs {
           seconds_text(until_ - facts_.processes()[process].last)));
     }
     if (verdict.place.processes.empty()) locate(operation, verdict);
-    verdict.confidence = verdict.place.kind == PlaceKind::kJob ? 0.6 : 0.9;
+    verdict.confidence =
+        verdict.place.kind == PlaceKind::kJob ? params::kUnplaced : params::kPlaced;
     verdict.action =
         verdict.place.kind == PlaceKind::kRank || one_host(operation)
             ? "look whether these processes live, and at their output"

@@ -128,7 +128,7 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
 
 double confidence_of(const Outlier& outlier) {
   const double by_errors = 1 - std::exp(-outlier.errors / params::kLeastErrors);
-  return std::clamp(0.5 + 0.49 * by_errors, 0.5, 0.99);
+  return 0.5 + (params::kMostOutlierConfidence - 0.5) * std::clamp(by_errors, 0.0, 1.0);
 }
 
 }  // namespace heddle::insight

@@ -26,6 +26,26 @@ inline constexpr int64_t kHangPauses = 4;
 // keep-alives, and their bytes are recorded each second at the latest. Range 2 to 10 s.
 inline constexpr int64_t kSilentNs = 3'000'000'000;
 
+// --- confidence ---
+
+// A rank that stopped, or left its communicator, while others wait for it. All that is not from
+// statistics or counts is chosen by how directly the recordings show it. Range 0.95 to 0.99.
+inline constexpr double kStopped = 0.97;
+// Ranks called one operation differently. Range 0.9 to 0.99.
+inline constexpr double kDiffers = 0.95;
+// A rank that lives did not come: it may still do, so it grows while the others wait, from the
+// first to the second. Range 0.5 to 0.7; 0.9 to 0.97.
+inline constexpr double kLeastWaited = 0.6;
+inline constexpr double kMostWaited = 0.95;
+// Data that does not arrive at a place, or ranks that wait in a circle; and data that has no place:
+// it is named by what is missing, and by nothing that was seen there. Range 0.8 to 0.95; 0.5 to
+// 0.7.
+inline constexpr double kPlaced = 0.9;
+inline constexpr double kUnplaced = 0.6;
+// Of counted incidents, and of outliers. Range 0.9 to 0.99.
+inline constexpr double kMostConfidence = 0.95;
+inline constexpr double kMostOutlierConfidence = 0.99;
+
 // --- statistics ---
 
 // A normal distribution's standard deviation is this many median absolute deviations (1/0.6745).
@@ -106,7 +126,6 @@ inline constexpr double kLeastOtherPaths = 0.25;
 inline constexpr int64_t kLeastOutageNs = 10'000'000'000;
 // Paths that fail together: one alone may be slow by chance. Range 2 to 8.
 inline constexpr size_t kLeastFailedPaths = 2;
-inline constexpr double kMostConfidence = 0.95;
 
 // --- degradation ---
 

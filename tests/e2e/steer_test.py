@@ -154,6 +154,17 @@ class OneHang(Steering):
                           if not any(each.fullmatch(field) for each in listed)], [])
         self.assertFalse(done.exists() or (self.place / "tested").exists())
 
+    def test_a_rule_that_can_never_act_on_a_class_is_warned_of(self):
+        policy = self.policy(self.command("true"))
+        sure = pathlib.Path(policy).read_text(encoding="utf-8").replace("confidence = 0.5", "confidence = 0.95")
+        pathlib.Path(policy).write_text(sure, encoding="utf-8")
+        with self.monitor(policy, act=False) as monitor:
+            warned = monitor.wait_for("never acts on")
+            monitor.signal(signal.SIGINT)
+            self.assertEqual(monitor.wait(), 130, monitor.said())
+        self.assertIn("'hang' never acts on communication_hang: its confidence there is at most 0.9", warned)
+        self.assertEqual(monitor.said().count("never acts on"), 1)
+
     def test_a_test_that_does_not_confirm_keeps_the_action_from_running(self):
         policies = (('["false"]', "not_confirmed"), ('["/nonexistent"]', "not_tested"),
                     ('["sh", "-c", "exit 2"]', "not_tested"), ('["sleep", "99"]', "not_tested"))

@@ -226,6 +226,40 @@ class Resumed(unittest.TestCase):
         self.assertEqual(self.document(), after)
 
 
+class Pages(unittest.TestCase):
+    def test_a_page_in_japanese_and_a_pdf_are_written_with_the_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            topology = pathlib.Path(folder, "clean.toml")
+            topology.write_text(FABRIC, encoding="utf-8")
+            target = pathlib.Path(folder, "report")
+            browser = pathlib.Path(folder, "chromium")
+            browser.write_text("#!/bin/sh\nfor each; do case $each in --print-to-pdf=*) echo %PDF-1.7 > ${each#*=};; "
+                               "esac; done\n", encoding="utf-8")
+            browser.chmod(0o755)
+            done = verify("--topology", topology, "--stage", "inventory", "--report", target, "--language", "ja",
+                          "--pdf", settings={"PATH": f"{folder}:{os.environ['PATH']}"})
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            for name in ("report.html", "report.ja.html", "report.ja.pdf"):
+                self.assertIn(f"report: {target}/{name}\n", done.stdout)
+            self.assertIn('<html lang="ja">', (target / "report.ja.html").read_text(encoding="utf-8"))
+            self.assertIn('<html lang="en">', (target / "report.html").read_text(encoding="utf-8"))
+            self.assertEqual(program.page_data(target / "report.ja.html"), program.page_data(target / "report.html"))
+            self.assertEqual((target / "report.ja.pdf").read_bytes(), b"%PDF-1.7\n")
+
+    def test_what_cannot_be_written_is_refused_before_anything_is_measured(self):
+        with tempfile.TemporaryDirectory() as folder:
+            target = pathlib.Path(folder, "report")
+            done = verify("--report", target, "--pdf", settings={"PATH": "/nonexistent"})
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("install the package chromium", done.stderr)
+            self.assertFalse(target.exists())
+        for words in (("--pdf",), ("--language", "ja")):
+            done = verify(*words, settings={"PATH": "/nonexistent"})
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("give --report FOLDER", done.stderr)
+        self.assertEqual(verify("--language", "xx").returncode, 2)
+
+
 class Refusals(unittest.TestCase):
     def test_what_cannot_run_has_status_2(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -63,13 +63,16 @@ std::vector<std::string> words_of(const std::string& browser, const std::string&
 
 }  // namespace
 
+Result<void> check_browser() {
+  if (!find_browser().empty()) return {};
+  return fail(ErrorCode::kUnavailable, "cannot write a PDF",
+              "there is no chromium, chromium-browser or google-chrome on PATH",
+              "install the package chromium, or print the page from a browser");
+}
+
 Result<std::string> pdf_of(const std::string& html) {
+  if (auto found = check_browser(); !found) return fail(found.error());
   const std::string browser = find_browser();
-  if (browser.empty()) {
-    return fail(ErrorCode::kUnavailable, "cannot write a PDF",
-                "there is no chromium, chromium-browser or google-chrome on PATH",
-                "install the package chromium, or print the page from a browser");
-  }
   const Result<TemporaryFolder> place = TemporaryFolder::make("heddle-pdf");
   if (!place) return fail(place.error());
   if (auto put = write_text_file(place->path() + "/report.html", html); !put) {

@@ -7,6 +7,9 @@
 
 namespace heddle::cli {
 
+// Errors: kUnavailable without a browser on PATH.
+Result<void> check_browser();
+
 // The bytes of the PDF of an HTML text. Errors: kUnavailable without a browser on PATH; kSystem
 // where it fails, takes more than a minute, or a noted signal (lab/run.h) ends it.
 Result<std::string> pdf_of(const std::string& html);

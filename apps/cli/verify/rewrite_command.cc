@@ -12,9 +12,9 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/terminal.h"
+#include "apps/cli/verify/report_copies.h"
 #include "apps/cli/verify/report_files.h"
 #include "apps/cli/verify/report_page.h"
-#include "apps/cli/verify/report_pdf.h"
 #include "lab/run.h"
 
 namespace heddle::cli {
@@ -55,16 +55,11 @@ Result<std::string> rewrite(const RewriteOptions& options) {
                 "it is signed, and its signature would no longer fit",
                 "sign it again with --sign KEY, or copy the folder without SHA256SUMS.sig");
   }
-  std::string name = report_page_name(options.language);
-  NamedTexts files = {{name, report_page(*document, options.language)}};
-  if (options.pdf) {
-    Result<std::string> pdf = pdf_of(files.front().second);
-    if (!pdf) return pdf;
-    name = name.substr(0, name.rfind('.')) + ".pdf";
-    files.emplace_back(name, std::move(*pdf));
-  }
+  Result<NamedTexts> files = report_copies(*document, options.language, options.pdf);
+  if (!files) return fail(std::move(files).error());
+  const std::string name = files->back().first;
   if (lab::noted_signal() != 0) return name;
-  auto written = folder->replace(std::move(files), key ? &*key : nullptr);
+  auto written = folder->replace(std::move(*files), key ? &*key : nullptr);
   return written ? Result<std::string>(name) : fail(written.error());
 }
 

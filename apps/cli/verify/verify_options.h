@@ -22,11 +22,13 @@ struct VerifyOptions {
   std::string report;
   std::string resume;
   std::string metrics;
-  std::string sign;  // file of a private key
+  std::string sign;      // file of a private key
+  std::string language;  // of a page beside report.html; empty: none
   acceptance::TrainingOptions training;
   bool quick = false;
   bool full = false;
   bool json = false;
+  bool pdf = false;
 };
 
 std::vector<std::string> coverage_names();
