@@ -14,6 +14,7 @@
 
 #include "acceptance/machine_side.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/monitor/planned_file.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
 #include "base/quantity.h"
@@ -81,6 +82,12 @@ std::string standard_input() {
     text.append(piece.data(), static_cast<size_t>(got));
   }
   return text;
+}
+
+int take_plan_of_input(const std::string& file) {
+  const Result<void> taken = take_plan(standard_input(), file);
+  if (taken) print(kPlanTaken);
+  return print_end(taken);
 }
 
 int print_probes(const Result<probing::Observations>& part) {
@@ -160,6 +167,11 @@ void add_agent_command(CLI::App& root, Invocation& invocation) {
   recordings->add_option("folder", *name, "where processes record")->required();
   recordings->callback(
       [name, &invocation] { invocation.run = [name] { return send_recordings(*name); }; });
+  CLI::App* const plan =
+      agent->add_subcommand("plan", "replace a file by the plan on standard input");
+  plan->add_option("file", *name, "that processes follow")->required();
+  plan->callback(
+      [name, &invocation] { invocation.run = [name] { return take_plan_of_input(*name); }; });
   add_probes(*agent, invocation);
   add_tcp_flows(*agent, invocation);
   agent->callback([agent, &invocation] {

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -23,6 +22,8 @@
 #include "apps/cli/monitor/live_page.h"
 #include "apps/cli/monitor/monitor_options.h"
 #include "apps/cli/monitor/overview_run.h"
+#include "apps/cli/monitor/plan_delivery.h"
+#include "apps/cli/monitor/shown_state.h"
 #include "apps/cli/monitor/site_output.h"
 #include "apps/cli/pages/pages.h"
 #include "apps/cli/terminal.h"
@@ -44,6 +45,7 @@ constexpr const char* kExample = R"(Example:
   heddle record -o job -- heddle run -n 4 -- heddle bench allreduce -n 100000
   heddle monitor job                                      in another terminal
   heddle monitor job --hosts node1,node2 --serve 18705 -o copy
+  heddle monitor job --hosts node1,node2 --plan plan.json
   heddle monitor job --on-change 'curl -sS --json @- https://chat.example/hook'
   heddle monitor job --json | jq -r 'select(.event == "raised") | .summary'
   heddle monitor job --publish nats://nats.example/site   and so for each job of a site
@@ -57,6 +59,9 @@ The job runs on undisturbed, whatever happens to its monitor. With --hosts its r
 other machines, each in the folder of that name there; they are copied while they are written, and
 with -o the copies are kept. --serve shows a page at /, the same as JSON at /state.json, and
 metrics for Prometheus at /metrics.
+--plan FILE keeps a plan of `heddle plan --addresses` on those machines, as the file of --plan-file
+there, and whenever FILE is replaced the new one: a job whose HEDDLE_PLAN names that file follows
+it. One that is broken is refused, and the one before stays, as it does without its monitor.
 --on-change runs a command of the shell for each fault that begins or ends, with it as JSON on
 standard input. The watch ends with the job.
 --publish sends each change, the job's state and series of its ranks to a server of NATS, under
@@ -72,49 +77,11 @@ log, which monitors of several jobs may share.
 --gpus reads utilization, memory, power, temperature and clocks of this machine's GPUs by
 nvidia-smi. A reading that fails is reported, and the watch goes on.)";
 
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string own_host() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
 }
-
-// What the server shows, of the last look.
-class Shown {
- public:
-  void set(monitor::WatchDocument document) {
-    const std::scoped_lock lock(mutex_);
-    document_ = std::move(document);
-  }
-  void set(std::vector<metrics::Family> of_steering) {
-    const std::scoped_lock lock(mutex_);
-    of_steering_ = std::move(of_steering);
-  }
-  // Before the server has begun.
-  void set(const GpuWatch* gpus) { gpus_ = gpus; }
-  std::vector<metrics::Family> families() const {
-    const std::scoped_lock lock(mutex_);
-    std::vector<metrics::Family> all = monitor::families_of(document_);
-    all.insert(all.end(), of_steering_.begin(), of_steering_.end());
-    if (gpus_ == nullptr) return all;
-    const std::vector<metrics::Family> of_gpus = gpus_->families();
-    all.insert(all.end(), of_gpus.begin(), of_gpus.end());
-    return all;
-  }
-  std::string state() const {
-    const std::scoped_lock lock(mutex_);
-    return dumped(monitor::json_of(document_)) + "\n";
-  }
-
- private:
-  mutable std::mutex mutex_;
-  monitor::WatchDocument document_;
-  std::vector<metrics::Family> of_steering_;
-  const GpuWatch* gpus_ = nullptr;  // null: they are not read
-};
 
 class Monitor {
  public:
@@ -126,6 +93,7 @@ class Monitor {
     Result<monitor::WatchOptions> watch = watch_options();
     if (!watch) return fail(std::move(watch).error());
     shown_.set({.job = job_name()});
+    if (auto plan = serve_plan(*watch); !plan) return fail(std::move(plan).error());
     if (auto gpus = read_gpus(); !gpus) return fail(std::move(gpus).error());
     if (auto serving = serve(); !serving) return fail(std::move(serving).error());
     if (!options_.on_change.empty()) {
@@ -172,6 +140,7 @@ class Monitor {
           if (driver_) driver_->poll(steady_now());
           if (site_) site_->poll(steady_now());
           if (gpus_) gpus_->poll(steady_now());
+          if (plan_) plan_->poll(steady_now());
           return lab::noted_signal() != 0 || !check_output();
         }};
     made.every = *parse_duration(options_.every);
@@ -210,6 +179,21 @@ class Monitor {
     if (std::filesystem::create_directory(options_.copies, error)) return options_.copies;
     return fail(ErrorCode::kInUse, "cannot make the folder " + options_.copies,
                 error ? error.message() : "it is there", "give a new one with -o");
+  }
+
+  Result<void> serve_plan(const monitor::WatchOptions& watch) {
+    if (options_.plan.empty()) return {};
+    Result<std::unique_ptr<PlanDelivery>> made =
+        PlanDelivery::make({.file = options_.plan,
+                            .target = options_.plan_target.empty() ? options_.folder + ".plan.json"
+                                                                   : options_.plan_target,
+                            .shell = watch.shell,
+                            .hosts = watch.hosts,
+                            .noted = [this](const std::string& text) { note(text); },
+                            .warned = [this](const std::string& text) { warn(text); }});
+    if (!made) return fail(std::move(made).error());
+    plan_ = std::move(*made);
+    return {};
   }
 
   Result<void> read_gpus() {
@@ -309,6 +293,11 @@ class Monitor {
     print_warning(text);
   }
 
+  void note(const std::string& text) {
+    line_.clear();
+    print_progress(text);
+  }
+
   void finish_hook() {
     while (hook_ && hook_->busy() && lab::noted_signal() == 0) {
       hook_->poll(steady_now());
@@ -329,12 +318,13 @@ class Monitor {
   TemporaryFolder passing_;
   ProgressLine line_;
   bool waiting_ = false;  // it was said
-  Shown shown_;
+  ShownState shown_;
   std::optional<monitor::Hook> hook_;
   std::optional<steering::Counts> counts_;
   std::unique_ptr<steering::Driver> driver_;
   std::unique_ptr<SiteOutput> site_;
   std::unique_ptr<GpuWatch> gpus_;
+  std::unique_ptr<PlanDelivery> plan_;
   std::unique_ptr<metrics::Server> server_;  // reads what is shown
 };
 

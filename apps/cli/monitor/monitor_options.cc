@@ -32,6 +32,17 @@ std::vector<CLI::Option*> add_watch_options(CLI::App& command, MonitorOptions& o
                            ->type_name("FOLDER")
                            ->default_str("a temporary one")
                            ->needs(hosts);
+  auto* const plan = command
+                         .add_option("--plan", options.plan,
+                                     "keep this plan on those machines, where the job follows it")
+                         ->type_name("FILE")
+                         ->needs(hosts);
+  auto* const plan_file =
+      command
+          .add_option("--plan-file", options.plan_target, "there; the job's HEDDLE_PLAN names it")
+          ->type_name("FILE")
+          ->default_str("RECORDING.plan.json")
+          ->needs(plan);
   auto* const every =
       command.add_option("--every", options.every, "time from one look to the next")
           ->type_name("DURATION")
@@ -40,7 +51,7 @@ std::vector<CLI::Option*> add_watch_options(CLI::App& command, MonitorOptions& o
   auto* const on_change =
       command.add_option("--on-change", options.on_change, "run this for each change")
           ->type_name("COMMAND");
-  return {hosts, via, copies, every, on_change};
+  return {hosts, via, copies, plan, plan_file, every, on_change};
 }
 
 std::vector<CLI::Option*> add_publish_options(CLI::App& command, MonitorOptions& options) {

@@ -15,6 +15,8 @@ struct MonitorOptions {
   std::string hosts;
   std::string via = "ssh";
   std::string copies;
+  std::string plan;         // a file here
+  std::string plan_target;  // on each of `hosts`; empty: FOLDER.plan.json
   std::string every = "1s";
   std::string serve;
   std::string on_change;
