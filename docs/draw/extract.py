@@ -254,7 +254,19 @@ _OVERLAP_ERRORS = (("computation_s", "computation"), ("communication_s", "commun
                    ("exposed_s", "exposed"), ("speedup", "speed-up"))
 
 
+def _overlap_in_lab(document):
+    cases = document["cases"]
+    rows = [(f"{case['model']}, {case['gpus']} ranks: {name}",
+             [one(case["formula"][key]), case["measured"][key], one(round(100 * case["errors"][key], 2) + 0.0)])
+            for case in cases for key, name in _OVERLAP_ERRORS]
+    title = f"Two models of {document['parameters'] / 1e6:g} million parameters in a lab of {document['rate']}"
+    return [figure("size_overlap_lab", title.replace("Mbit/s", " Mb/s"), "seconds, speed-up, %",
+                   ["formula", "measured", "error, %"], rows, 2)]
+
+
 def _overlap(document):
+    if document.get("lab"):
+        return _overlap_in_lab(document)
     cases = document["cases"]
     numbers, models = (list(dict.fromkeys(case[key] for case in cases)) for key in ("gpus", "model"))
     found = {(case["model"], case["gpus"]): case for case in cases}
