@@ -328,6 +328,10 @@ def _distance(document):
                    page_rows=_WINDOWS_SHOWN),
             figure("size_distance_loss_simulated", "Packets lost on a long cable, 100 Gb/s, simulated", "Gb/s",
                    ["formula", "heddle sim"], rows(parts["loss"]), 1, simulated=True, page_rows=_LOSS_SHOWN)]
+    if parts.get("relayed"):
+        made.append(figure("size_distance_relayed_simulated", "Messages through two relays, 100 Gb/s, simulated",
+                           "Gb/s", ["formula without relays", "through relays"], rows(parts["relayed"]), 2,
+                           simulated=True))
     if parts["writes"]:
         made.append(figure("size_distance_writes", "RDMA writes in the virtual machine, delayed by netem", "Mb/s",
                            ["formula", "ib_write_bw"],

@@ -198,7 +198,8 @@ class ExtractTest(unittest.TestCase):
     def test_goodput_over_a_distance_is_simulated_and_measured_apart(self):
         def case(name):
             return {"km": 100, "name": name, "formula_gbits_per_s": 0.02, "seen_gbits_per_s": 0.019}
-        parts = {"windows": [case("64 KiB x 16")], "loss": [case("0.01% lost, go-back-N, RoCE NIC")], "writes": []}
+        parts = {"windows": [case("64 KiB x 16")], "relayed": [case("1 MiB x 16")],
+                 "loss": [case("0.01% lost, go-back-N, RoCE NIC")], "writes": []}
         simulated = self.figures("size", {"question": "distance", "parts": parts})
         self.assertTrue(all(figure["simulated"] for figure in simulated.values()))
         both = self.figures("size", {"question": "distance", "parts": parts | {"writes": [case("4 KiB x 1")]}})
