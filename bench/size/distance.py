@@ -1,9 +1,11 @@
 """Goodput over a distance: `heddle size distance` beside the simulator, and beside RDMA writes in the virtual machine.
 
-windows: messages of which a sender has N outstanding, over 100 Gb/s: the formula, and heddle in the simulator. loss: a
-flow that lacks no window, with packets lost: the formula of go-back-N beside the simulator's RoCE NIC, that of
-selective repeat beside heddle. Both are rates after the start: a long run less a short one. The formula is of RoCEv2's
-headers, so heddle's longer ones are a part of the errors.
+windows: messages of which a sender has N outstanding, over 100 Gb/s: the formula, and heddle in the simulator. loss:
+a flow that lacks no window, with packets lost: the formula of go-back-N beside the simulator's RoCE NIC, that of
+selective repeat beside heddle. Both are rates after the start: a long run less a short one. relayed: the same windows
+through two relays of heddle in the simulator, beside the formula without relays: a message is confirmed by the far
+end, so a window counts for the whole distance, and no error has a bound. The formula is of RoCEv2's headers, so
+heddle's longer ones are a part of the errors.
 
 writes: perftest's ib_write_bw over soft-RoCE with the distance made by netem. The emulated processor is slow, and its
 timers add some milliseconds now and then, so the formula has the capacity and the round trip that were measured at
@@ -29,6 +31,7 @@ _RTT_US, _US_OF_KM = 10, 10  # round trip of hosts and switches, and of a kilome
 _RATE = "100Gbit/s"
 _MTU = 4096                  # payload of RoCE; with its headers an IP packet of 4,178 bytes
 _WINDOWS = ((64 << 10, 16), (1 << 20, 1), (1 << 20, 16), (1 << 20, 128))  # bytes of a message, outstanding
+_RELAYED = (1 << 20, 16, 16)  # bytes of a message, outstanding, windows before those that count
 _LOSSES = ("0.001%", "0.01%")
 _FLOW_BYTES = (2_000_000_000, 10_000_000_000)
 _WRITES = ((4096, 1), (4096, 8), (65536, 1))  # bytes of a message, outstanding
@@ -71,6 +74,16 @@ def _of_windows(folder, km):
         bits = 8 * size * (counts[1] - counts[0])
         yield _case(km, f"{size >> 10} KiB x {outstanding}", _formula(km, size, outstanding),
                     bits / (took[1] - took[0]) / 1e3)
+
+
+def _of_relays(km):
+    size, outstanding, _ = _RELAYED
+    done = subprocess.run([built("heddle-bench-relayed"), str(km), *map(str, _RELAYED), str(_RTT_US)],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CannotMeasure(f"heddle-bench-relayed failed: {done.stderr.strip()[-300:]}", "run it by hand")
+    return _case(km, f"{size >> 10} KiB x {outstanding}", _formula(km, size, outstanding),
+                 json.loads(done.stdout)["gbits_per_s"])
 
 
 def _of_loss(folder, km, loss):
@@ -128,11 +141,12 @@ def _of_writes(rates):
 
 
 def run(_, progress):
-    parts = {"windows": [], "loss": [], "writes": []}
+    parts = {"windows": [], "relayed": [], "loss": [], "writes": []}
     with tempfile.TemporaryDirectory(prefix="heddle-bench-size-") as folder:
         for number, km in enumerate(_KM):
             progress.say(number, len(_KM) + 1, f"{km} km, simulated")
             parts["windows"] += _of_windows(folder, km)
+            parts["relayed"].append(_of_relays(km))
             parts["loss"] += [case for loss in _LOSSES if km >= 100 for case in _of_loss(folder, km, loss)]
     progress.say(len(_KM), len(_KM) + 1, "in the virtual machine")
     rates = _measured(progress)
@@ -144,7 +158,9 @@ def run(_, progress):
             "exit_status": 0 if sound else 1}
 
 
-_TITLES = {"windows": "Messages with a bounded number outstanding, 100 Gb/s", "loss": "Packets lost, 100 Gb/s",
+_TITLES = {"windows": "Messages with a bounded number outstanding, 100 Gb/s",
+           "relayed": "The same through two relays, 100 Gb/s; the formula is without relays",
+           "loss": "Packets lost, 100 Gb/s",
            "writes": "Writes of perftest over soft-RoCE in the virtual machine"}
 
 

@@ -13,13 +13,13 @@ from size.beside import error, figures, percent, simulated
 GPUS = (2, 4, 8, 16)
 MODELS = {"A: backward 800 ms": 0.8, "B: backward 400 ms": 0.4}
 BOUND = 0.03
-_BUCKET = 25_000_000
-_GRADIENT_BYTES = 4
+BUCKET = 25_000_000
+GRADIENT_BYTES = 4
 _RATE = "100Gbit/s"
 _MTU = 9_000
 # Of a segment: Ethernet with preamble and gap 38, IPv4 20, UDP 8, heddle 44.
 _PAYLOAD, _HEADERS = 8_928, 110
-_CHUNK = "256KiB"
+CHUNK = "256KiB"
 _ALONE = 20  # all-reduces of the communication alone, one like the other; its time is for all buckets
 
 
@@ -33,32 +33,32 @@ def _us(seconds):
     return f'"{round(seconds * 1e6)}us"'
 
 
-def _training(hosts, buckets, backward_s):
-    return (f'[[job]]\nkind = "training"\nlayers = {buckets}\nlayer_bytes = "{_BUCKET}B"\nbucket = "{_BUCKET}B"\n'
+def training(hosts, buckets, backward_s, steps=1):
+    return (f'[[job]]\nkind = "training"\nlayers = {buckets}\nlayer_bytes = "{BUCKET}B"\nbucket = "{BUCKET}B"\n'
             f'forward = {_us(backward_s / 2 / buckets)}\nbackward = {_us(backward_s / buckets)}\n'
-            f'algorithm = "ring"\nchunk = "{_CHUNK}"\nhosts = ["h0..h{hosts - 1}"]\n')
+            f'algorithm = "ring"\nchunk = "{CHUNK}"\nsteps = {steps}\nhosts = ["h0..h{hosts - 1}"]\n')
 
 
-def _all_reduces(hosts, buckets):
-    return (f'[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "{_BUCKET}B"\ncount = {buckets}\n'
-            f'element_bytes = {_GRADIENT_BYTES}\nchunk = "{_CHUNK}"\nhosts = ["h0..h{hosts - 1}"]\n')
+def all_reduces(hosts, buckets):
+    return (f'[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "{BUCKET}B"\ncount = {buckets}\n'
+            f'element_bytes = {GRADIENT_BYTES}\nchunk = "{CHUNK}"\nhosts = ["h0..h{hosts - 1}"]\n')
 
 
 def _formulas(gpus, parameters, backward_s):
     return figures("overlap", "--parameters", parameters, "--gpus", gpus, "--rate", _RATE,
-                   "--backward", f"{round(backward_s * 1e6)}us", "--bucket", _BUCKET, "--gradient-bytes",
-                   _GRADIENT_BYTES, "--mtu", _PAYLOAD, "--headers", _HEADERS, "--chunk", _CHUNK)
+                   "--backward", f"{round(backward_s * 1e6)}us", "--bucket", BUCKET, "--gradient-bytes",
+                   GRADIENT_BYTES, "--mtu", _PAYLOAD, "--headers", _HEADERS, "--chunk", CHUNK)
 
 
 def _communication_s(folder, gpus, buckets):
     count = min(buckets, _ALONE)
-    job = simulated(folder, _fabric(gpus), _all_reduces(gpus, count))["jobs"][0]
+    job = simulated(folder, _fabric(gpus), all_reduces(gpus, count))["jobs"][0]
     return sum(step["took_us"] for step in job["steps"]) / 1e6 / count * buckets
 
 
 def _step(folder, gpus, buckets, backward_s):
     """(step, computation, exposed) of a simulated step, in seconds."""
-    step = simulated(folder, _fabric(gpus), _training(gpus, buckets, backward_s))["jobs"][0]["steps"][0]
+    step = simulated(folder, _fabric(gpus), training(gpus, buckets, backward_s))["jobs"][0]["steps"][0]
     return step["took_us"] / 1e6, step["computed_us"] / 1e6, step["exposed_us"] / 1e6
 
 
@@ -73,8 +73,8 @@ def _case(name, gpus, formula, simulation):
 
 def run(arguments, progress):
     all_gpus = arguments.gpus or GPUS
-    buckets = max(1, round((arguments.parameters or 1e9) * _GRADIENT_BYTES / _BUCKET))
-    parameters = buckets * _BUCKET // _GRADIENT_BYTES
+    buckets = max(1, round((arguments.parameters or 1e9) * GRADIENT_BYTES / BUCKET))
+    parameters = buckets * BUCKET // GRADIENT_BYTES
     share = parameters / 1e9  # a smaller model computes less, so that the two regimes stay
     cases = []
     with tempfile.TemporaryDirectory(prefix="heddle-bench-size-") as folder:
@@ -87,7 +87,7 @@ def run(arguments, progress):
                 simulation = (*_step(folder, gpus, buckets, backward_s * share), communication_s)
                 cases.append(_case(name, gpus, formula, simulation))
     worst = max(abs(value) for case in cases for value in case["errors"].values())
-    return {"parameters": parameters, "bucket_bytes": _BUCKET, "rate": _RATE, "machine": describe(), "cases": cases,
+    return {"parameters": parameters, "bucket_bytes": BUCKET, "rate": _RATE, "machine": describe(), "cases": cases,
             "worst_error": worst, "bound": BOUND, "exit_status": 0 if worst <= BOUND else 1}
 
 

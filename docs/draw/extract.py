@@ -254,7 +254,19 @@ _OVERLAP_ERRORS = (("computation_s", "computation"), ("communication_s", "commun
                    ("exposed_s", "exposed"), ("speedup", "speed-up"))
 
 
+def _overlap_in_lab(document):
+    cases = document["cases"]
+    rows = [(f"{case['model']}, {case['gpus']} ranks: {name}",
+             [one(case["formula"][key]), case["measured"][key], one(round(100 * case["errors"][key], 2) + 0.0)])
+            for case in cases for key, name in _OVERLAP_ERRORS]
+    title = f"Two models of {document['parameters'] / 1e6:g} million parameters in a lab of {document['rate']}"
+    return [figure("size_overlap_lab", title.replace("Mbit/s", " Mb/s"), "seconds, speed-up, %",
+                   ["formula", "measured", "error, %"], rows, 2)]
+
+
 def _overlap(document):
+    if document.get("lab"):
+        return _overlap_in_lab(document)
     cases = document["cases"]
     numbers, models = (list(dict.fromkeys(case[key] for case in cases)) for key in ("gpus", "model"))
     found = {(case["model"], case["gpus"]): case for case in cases}
@@ -316,6 +328,10 @@ def _distance(document):
                    page_rows=_WINDOWS_SHOWN),
             figure("size_distance_loss_simulated", "Packets lost on a long cable, 100 Gb/s, simulated", "Gb/s",
                    ["formula", "heddle sim"], rows(parts["loss"]), 1, simulated=True, page_rows=_LOSS_SHOWN)]
+    if parts.get("relayed"):
+        made.append(figure("size_distance_relayed_simulated", "Messages through two relays, 100 Gb/s, simulated",
+                           "Gb/s", ["formula without relays", "through relays"], rows(parts["relayed"]), 2,
+                           simulated=True))
     if parts["writes"]:
         made.append(figure("size_distance_writes", "RDMA writes in the virtual machine, delayed by netem", "Mb/s",
                            ["formula", "ib_write_bw"],

@@ -183,10 +183,23 @@ class ExtractTest(unittest.TestCase):
             for each in self.figures("size", {"question": question, "cases": [case]}).values():
                 self.assertIn("|---|", pages.table(each))
 
+    def test_steps_in_a_lab_are_measured_beside_the_formula(self):
+        keys = ("computation_s", "communication_s", "step_s", "exposed_s", "speedup")
+        measured = {"median": 20.0, "min": 19.0, "max": 21.0}
+        case = {"model": "A", "gpus": 2, "formula": dict.fromkeys(keys, 19.0),
+                "measured": dict.fromkeys(keys, measured), "errors": dict.fromkeys(keys, -0.05)}
+        found = self.figures("size", {"question": "overlap", "lab": True, "parameters": 10**8, "rate": "250Mbit/s",
+                                      "cases": [case]})
+        self.assertEqual(list(found), ["size_overlap_lab"])
+        self.assertNotIn("simulated", found["size_overlap_lab"])
+        self.assertIn("| A, 2 ranks: exposed | 19.00 | 20.00 (19.00 to 21.00) | -5.00 |",
+                      pages.table(found["size_overlap_lab"]))
+
     def test_goodput_over_a_distance_is_simulated_and_measured_apart(self):
         def case(name):
             return {"km": 100, "name": name, "formula_gbits_per_s": 0.02, "seen_gbits_per_s": 0.019}
-        parts = {"windows": [case("64 KiB x 16")], "loss": [case("0.01% lost, go-back-N, RoCE NIC")], "writes": []}
+        parts = {"windows": [case("64 KiB x 16")], "relayed": [case("1 MiB x 16")],
+                 "loss": [case("0.01% lost, go-back-N, RoCE NIC")], "writes": []}
         simulated = self.figures("size", {"question": "distance", "parts": parts})
         self.assertTrue(all(figure["simulated"] for figure in simulated.values()))
         both = self.figures("size", {"question": "distance", "parts": parts | {"writes": [case("4 KiB x 1")]}})
