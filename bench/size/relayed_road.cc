@@ -27,6 +27,7 @@ constexpr uint64_t kPattern = 26;
 constexpr uint32_t kTurnsBehindInput = 2;
 constexpr Nanos kPollEvery = micros(20);
 constexpr Nanos kMostTime = seconds(60);
+constexpr uint16_t kOnwardPort = 2;  // of a relay's socket towards the next hop
 
 class Polled : public simulator::EngineProgram {
  public:
@@ -52,18 +53,29 @@ class Polled : public simulator::EngineProgram {
   uint32_t behind_ = 0;
 };
 
-class Station final : public Polled {
+// A relay has a socket for either side, as `heddle relay` has: their senders share no capacity.
+class Station {
  public:
-  Station(EngineProcess& process, const std::string& next, uint64_t memory)
-      : Polled(process),
-        relay_(process.endpoint(), process.endpoint(), relaying::Destinations::make({next}).value(),
-               {.memory_bytes = memory, .most_sessions = 1},
-               [](const relaying::SessionReport&) {}) {}
+  Station(EngineProcess& near, EngineProcess& far, const std::string& next, uint64_t memory)
+      : relay_(near.endpoint(), far.endpoint(), relaying::Destinations::make({next}).value(),
+               {.memory_bytes = memory, .most_sessions = 1}, [](const relaying::SessionReport&) {}),
+        near_(near, relay_),
+        far_(far, relay_) {}
   uint64_t most_held_bytes() const { return relay_.counts().most_held_bytes; }
 
  private:
-  void step() override { relay_.step(); }
+  class Side final : public Polled {
+   public:
+    Side(EngineProcess& process, relaying::Relay& relay) : Polled(process), relay_(relay) {}
+
+   private:
+    void step() override { relay_.step(); }
+    relaying::Relay& relay_;
+  };
+
   relaying::Relay relay_;
+  Side near_;
+  Side far_;
 };
 
 class Receiver final : public Polled {
@@ -148,9 +160,11 @@ topology::Topology two_sites(const RelayedRoad& road) {
 }
 
 // The transport's options are those of `heddle sim`, which has the same windows without relays.
-EngineProcess& process_at(simulator::World& world, simulator::NicId nic, const RelayedRoad& road) {
+EngineProcess& process_at(simulator::World& world, simulator::NicId nic, const RelayedRoad& road,
+                          uint16_t port = simulator::SimDatapathOptions{}.port) {
   simulator::EngineProcessOptions options;
   options.process.datapath.nic = nic;
+  options.process.datapath.port = port;
   options.process.datapath.max_paths = 256;
   options.process.datapath.receive_capacity = mebibytes(4);
   transport::EndpointOptions& transport = options.engine.transport;
@@ -176,8 +190,8 @@ Result<RoadResult> run_relayed(const RelayedRoad& road, uint32_t skipped) {
     names.push_back(datapath::to_text(hosts.back()->address()));
   }
   Receiver receiver(*hosts[3], road);
-  Station far(*hosts[2], names[3], road.relay_bytes);
-  Station near(*hosts[1], names[2], road.relay_bytes);
+  Station far(*hosts[2], process_at(world, 2, road, kOnwardPort), names[3], road.relay_bytes);
+  Station near(*hosts[1], process_at(world, 1, road, kOnwardPort), names[2], road.relay_bytes);
   Sender sender(*hosts[0], road, {names[1], names[2]}, names[3]);
 
   const size_t first = size_t{skipped} * road.outstanding;
