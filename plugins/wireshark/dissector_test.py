@@ -25,6 +25,7 @@ import program
 
 SCRIPT = pathlib.Path(__file__).resolve().parent / "heddle.lua"
 PORT = 40001
+SET_PORT = 18700  # where the dissector takes every packet as heddle's
 CONNECTION = 0x8877665544332211
 
 
@@ -96,6 +97,21 @@ OTHER_HANDSHAKE = (
     (b"\x24\0\0\0" + struct.pack("<IQBB", 5, 6, 1, 2), {"lowest_version": 1, "highest_version": 2}),
     (b"\x26\0\x09\0" + struct.pack("<QQ", CONNECTION, 77), {"connection": CONNECTION, "path": 9, "number": 77}),
 )
+PARITY = (
+    (struct.pack("<BBBBHH", 0x2b, 1, 0, 0, 18701, 0),
+     {"type": 11, "parity.format": 1, "parity.kind": 0, "reply_port": 18701}),
+    (struct.pack("<BBBBHBBQ", 0x2b, 1, 1, 2, 513, 5, 2, CONNECTION) + struct.pack("<BBHBBH", 3, 4, 700, 9, 1, 65535) +
+     bytes(range(60)),
+     {"type": 11, "parity.kind": 1, "parity.row": 2, "parity.group": 513, "parity.members": 5, "parity.runs": 2,
+      "connection": CONNECTION, "parity.path": [3, 9], "parity.count": [4, 1], "parity.number": [700, 65535],
+      "parity.sum": bytes(range(60)).hex()}),
+)
+NO_PARITY = (  # another format, a row beyond 7, runs of other packets than the members, no sum
+    struct.pack("<BBBBHH", 0x2b, 2, 0, 0, 18701, 0),
+    struct.pack("<BBBBHBBQBBH", 0x2b, 1, 1, 8, 1, 4, 1, CONNECTION, 3, 4, 700) + bytes(20),
+    struct.pack("<BBBBHBBQBBH", 0x2b, 1, 1, 0, 1, 5, 1, CONNECTION, 3, 4, 700) + bytes(20),
+    struct.pack("<BBBBHBBQBBH", 0x2b, 1, 1, 0, 1, 4, 1, CONNECTION, 3, 4, 700),
+)
 # A frame and its fields; names with several values have a list.
 FRAMES = (
     (b"\x01" + struct.pack("<HqqIBQIIIII", 32768, 11, 12, 13, 3, 100, 5, 2, 1, 9, 4),
@@ -129,9 +145,9 @@ class Packets(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.file = pathlib.Path(folder.name, "packets.pcap")
 
-    def expect_fields(self, payload, expected):
+    def expect_fields(self, payload, expected, port=PORT):
         """One packet has these values, as the only ones of their names."""
-        write_capture(self.file, [payload])
+        write_capture(self.file, [payload], port)
         rows = fields(self.file, *(f"heddle.{name}" for name in expected))
         self.assertEqual(len(rows), 1, payload)
         for (name, value), found in zip(expected.items(), rows[0]):
@@ -146,6 +162,19 @@ class Packets(unittest.TestCase):
     def test_frames_follow_each_other(self):
         frames = [frame for frame, _ in FRAMES if frame[0] not in (0, 11)] + [FRAMES[10][0]]
         self.expect_fields(control(b"".join(frames)), {"frame": [frame[0] for frame in frames]})
+
+    def test_parity_of_forward_error_correction(self):
+        for packet, expected in PARITY:
+            with self.subTest(length=len(packet)):
+                self.expect_fields(packet, expected, SET_PORT)
+        for packet in NO_PARITY:
+            with self.subTest(packet=packet.hex()):
+                write_capture(self.file, [packet], SET_PORT)
+                self.assertEqual(len(fields(self.file, "heddle.type", only="heddle.malformed")), 1)
+
+    def test_parity_is_recognized_at_any_port(self):
+        write_capture(self.file, [data(b"payload"), *(packet for packet, _ in PARITY), NO_PARITY[0]], port=5555)
+        self.assertEqual(fields(self.file, "heddle.type"), [[["8"]], [["11"]], [["11"]]])
 
     def test_handshakes(self):
         self.expect_fields(INIT, {"type": 1, "version": 2, "id": 5, "nonce": 6, "reply_port": 18701, "has_cookie": 1,

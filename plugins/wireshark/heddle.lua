@@ -13,7 +13,7 @@ local heddle = Proto("heddle", "heddle transport")
 
 local types = {
   [1] = "init", [2] = "retry", [3] = "accept", [4] = "version", [5] = "refuse", [6] = "reset",
-  [8] = "data", [9] = "control", [10] = "repeat",
+  [8] = "data", [9] = "control", [10] = "repeat", [11] = "parity",
 }
 local frame_types = {
   [0] = "padding", [1] = "acknowledgement", [2] = "acknowledgement times", [3] = "grant",
@@ -30,6 +30,7 @@ local refuse_reasons = {
   [4] = "no keys here", [5] = "requires protection of headers", [6] = "requires full protection",
   [7] = "made a connection that has ended",
 }
+local parity_kinds = { [0] = "announcement", [1] = "row" }
 local protections = { [1] = "headers", [2] = "full" }
 local parameter_types = {
   [1] = "paths", [2] = "largest datagram", [3] = "receive capacity", [4] = "channels",
@@ -112,6 +113,17 @@ declare("wanted", ProtoField.uint64, "Wanted (bytes)")
 declare("limit", ProtoField.uint64, "Limit (bytes)")
 declare("allowance", ProtoField.uint32, "Allowance (bytes)")
 declare("nic_token", ProtoField.uint64, "NIC token", base.HEX)
+
+declare("parity.format", ProtoField.uint8, "Format")
+declare("parity.kind", ProtoField.uint8, "Kind", base.DEC, parity_kinds)
+declare("parity.row", ProtoField.uint8, "Row")
+declare("parity.group", ProtoField.uint16, "Group")
+declare("parity.members", ProtoField.uint8, "Members")
+declare("parity.runs", ProtoField.uint8, "Runs")
+declare("parity.path", ProtoField.uint8, "Path of a run")
+declare("parity.count", ProtoField.uint8, "Packets of a run")
+declare("parity.number", ProtoField.uint16, "First packet number of a run, lower 16 bits", base.DEC)
+declare("parity.sum", ProtoField.bytes, "Sum")
 
 local all_fields = {}
 for _, each in pairs(field) do
@@ -375,6 +387,40 @@ local function add_control(tree, bytes, id)
   return table.concat(names, ", ")
 end
 
+-- Whether a packet of type 11 is one of forward error correction, as docs/explanation/protocol.md has them.
+local function is_parity(bytes)
+  if bytes:len() < 8 or bytes(1, 1):uint() ~= 1 then return false end
+  if bytes(2, 1):uint() == 0 then return bytes:len() == 8 and bytes(3, 1):uint() == 0 and bytes(6, 2):uint() == 0 end
+  local row, members, runs = bytes(3, 1):uint(), bytes(6, 1):uint(), bytes(7, 1):uint()
+  if bytes(2, 1):uint() ~= 1 or row > 7 or members < 1 or members > 32 or runs < 1 or runs > 8 then return false end
+  if bytes:len() <= 16 + 4 * runs then return false end
+  local counted = 0
+  for run = 0, runs - 1 do
+    counted = counted + bytes(17 + 4 * run, 1):uint()
+  end
+  return counted == members
+end
+
+local function add_parity(tree, bytes)
+  if not is_parity(bytes) then
+    tree:add_proto_expert_info(malformed)
+    return "malformed"
+  end
+  add_layout(tree, bytes, 1, { "parity.format", 1, "parity.kind", 1, "parity.row", 1 })
+  if bytes(2, 1):uint() == 0 then
+    tree:add_le(field.reply_port, bytes(4, 2))
+    return "announcement"
+  end
+  add_layout(tree, bytes, 4, { "parity.group", 2, "parity.members", 1, "parity.runs", 1, "connection", 8 })
+  local at = 16
+  for _ = 1, bytes(7, 1):uint() do
+    at = add_layout(tree, bytes, at, { "parity.path", 1, "parity.count", 1, "parity.number", 2 })
+  end
+  tree:add(field["parity.sum"], bytes(at))
+  return string.format("row %d of group %d, %d packets", bytes(3, 1):uint(), bytes(4, 2):le_uint(),
+    bytes(6, 1):uint())
+end
+
 -- One packet; its line for the list of packets.
 local function add_packet(bytes, tree)
   local kind = bit.band(bytes(0, 1):uint(), 0x0f)
@@ -386,6 +432,7 @@ local function add_packet(bytes, tree)
     add_handshake(tree, bytes, kind)
     return name
   end
+  if kind == 11 then return name .. ", " .. add_parity(tree, bytes) end
   local header = kind == 9 and CONNECTION_HEADER or DATA_HEADER
   if not types[kind] or bytes:len() < header then
     tree:add_proto_expert_info(malformed)
@@ -403,7 +450,7 @@ end
 -- and wire id, and its number is the next one. 0: there is one packet.
 local function merged_stride(bytes)
   local kind = bytes:len() >= CONNECTION_HEADER and bit.band(bytes(0, 1):uint(), 0x0f) or 0
-  if kind < 8 or bytes:len() < 2 * CONNECTION_HEADER then return 0 end
+  if kind < 8 or kind > 10 or bytes:len() < 2 * CONNECTION_HEADER then return 0 end
   local raw = bytes:raw()
   local sought = raw:sub(3, 12)
   local number = bytes(12, 8):le_uint64()
@@ -445,15 +492,17 @@ end
 
 -- Recognizes packets to ports that are not set. A handshake has zeros behind its first byte.
 local function heuristic(buffer, pinfo, root)
-  if buffer:len() < 17 or bit.rshift(buffer(0, 1):uint(), 4) ~= VERSION then return false end
+  if buffer:len() < 8 or bit.rshift(buffer(0, 1):uint(), 4) ~= VERSION then return false end
   local kind = bit.band(buffer(0, 1):uint(), 0x0f)
   local ours
   if kind == 8 or kind == 9 or kind == 10 then
     ours = plausible_connection(buffer, kind)
+  elseif kind == 11 then
+    ours = is_parity(buffer) and (buffer(2, 1):uint() == 0 or seen[wire_id(buffer, 8)] == true)
   elseif kind == 6 then
     ours = buffer:len() == 20 and seen[wire_id(buffer, 4)] == true
   else
-    ours = kind >= 1 and kind <= 5 and buffer(1, 3):uint() == 0
+    ours = buffer:len() >= 17 and kind >= 1 and kind <= 5 and buffer(1, 3):uint() == 0
   end
   if not ours then return false end
   heddle.dissector(buffer, pinfo, root)

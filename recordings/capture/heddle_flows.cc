@@ -19,6 +19,33 @@ constexpr uint64_t kMostMerged = 128;
 // The receiver drops what is farther ahead of the newest number (protocol.md, header).
 constexpr uint64_t kMostAhead = uint64_t{1} << 24;
 
+// Packets of forward error correction (protocol.md has their layout).
+constexpr std::byte kParityFirst{0x2b};
+constexpr std::byte kParityFormat{1};
+constexpr size_t kAnnouncementBytes = 8;
+constexpr size_t kParityHeaderBytes = 16;
+
+bool is_parity(std::span<const std::byte> packet) {
+  return packet.size() >= kAnnouncementBytes && packet[0] == kParityFirst &&
+         packet[1] == kParityFormat;
+}
+
+bool is_announcement(std::span<const std::byte> packet, size_t packet_bytes) {
+  constexpr std::byte kZero{0};
+  return packet_bytes == kAnnouncementBytes && packet[2] == kZero && packet[3] == kZero &&
+         packet[6] == kZero && packet[7] == kZero;
+}
+
+// Of a row of parity: the wire id of the packets that it covers.
+std::optional<uint64_t> covered_connection(std::span<const std::byte> packet) {
+  if (packet.size() < kParityHeaderBytes || packet[2] != std::byte{1}) return std::nullopt;
+  uint64_t wire_id = 0;
+  for (size_t i = 0; i < sizeof wire_id; ++i) {
+    wire_id |= static_cast<uint64_t>(packet[kAnnouncementBytes + i]) << 8 * i;
+  }
+  return wire_id;
+}
+
 // Whether what a data packet carries fits into its message, with a tag at most.
 bool fits(const transport::PacketView& view) {
   return uint64_t{view.offset} + view.carried_bytes <=
@@ -45,6 +72,7 @@ bool HeddleFlows::is_ours(const View& view, uint16_t port) const {
 bool HeddleFlows::add(Nanos at, const UdpDatagram& datagram) {
   const bool named = ports_.contains(datagram.to_port);
   std::span<const std::byte> captured = datagram.payload;
+  if (is_parity(captured)) return add_parity(at, datagram);
   size_t left = datagram.payload_bytes;
   // The first packet must be plausible; what an offload merged with it is of the same connection.
   const size_t stride = transport::merged_stride(captured);
@@ -72,6 +100,22 @@ bool HeddleFlows::add(Nanos at, const UdpDatagram& datagram) {
     captured = captured.subspan(part.size());
     left -= bytes;
   }
+  return true;
+}
+
+// Of a connection that was seen, or by its port or form heddle's.
+bool HeddleFlows::add_parity(Nanos at, const UdpDatagram& datagram) {
+  const auto wire_id = covered_connection(datagram.payload);
+  const auto known = wire_id ? connections_.find(*wire_id) : connections_.end();
+  if (known != connections_.end()) {
+    known->second.sent_parity = true;
+  } else if (!is_announcement(datagram.payload, datagram.payload_bytes) &&
+             !ports_.contains(datagram.to_port)) {
+    return false;
+  }
+  if (datagram.marked) ++counts_.marked;
+  ++counts_.packets;
+  parity_.add_packet(at, datagram.payload_bytes);
   return true;
 }
 
@@ -193,12 +237,13 @@ void HeddleFlows::finish(CaptureSizes& sizes) {
     if (connection.sent_data) ++data_.counts().flows;
     if (connection.sent_control) ++control_.counts().flows;
     if (connection.in_handshake) ++handshake_.counts().flows;
+    if (connection.sent_parity) ++parity_.counts().flows;
   }
   data_.counts().incomplete_messages += messages_.incomplete();
   // Data and control share the numbers of a path, so which of them a missing one was is unknown.
   TrafficCounter& of = data_.counts().packets > 0 ? data_ : control_;
   for (const auto& [name, path] : paths_) of.add_gaps(path.numbers);
-  for (const TrafficCounter* each : {&data_, &control_, &handshake_}) {
+  for (const TrafficCounter* each : {&data_, &control_, &handshake_, &parity_}) {
     if (each->counts().packets > 0) sizes.classes.push_back(each->counts());
   }
   sizes.heddle = counts_;

@@ -34,6 +34,7 @@ class HeddleFlows {
     bool in_handshake = false;
     bool sent_data = false;
     bool sent_control = false;
+    bool sent_parity = false;
     View before;  // the newest data packet
   };
   using PathName = std::pair<uint64_t, uint16_t>;
@@ -43,6 +44,7 @@ class HeddleFlows {
   };
 
   bool is_ours(const View& view, uint16_t port) const;
+  bool add_parity(Nanos at, const UdpDatagram& datagram);
   void add_packet(Nanos at, const View& view, size_t packet_bytes);
   void add_data(Nanos at, const View& view, bool merged_and_cut);
   void add_control(Nanos at, const View& view, size_t packet_bytes);
@@ -59,6 +61,7 @@ class HeddleFlows {
   TrafficCounter data_{"heddle data", "direction of a connection"};
   TrafficCounter control_{"heddle control", "direction of a connection"};
   TrafficCounter handshake_{"heddle handshake", "direction of a connection"};
+  TrafficCounter parity_{"heddle parity", "direction of a connection"};  // error correction
   HeddleCounts counts_;
 };
 

@@ -93,6 +93,42 @@ TEST_F(HeddleCapture, AMessageOverTwoPathsIsPutTogether) {
   EXPECT_EQ(sizes.classes[0].gaps, 0u);
 }
 
+// A row of parity over packets of `connection`, which is 100 bytes long.
+std::string parity(uint64_t connection) {
+  const std::string head = little(0x2b, 1) + little(1, 1) + little(1, 1) + little(0, 1) +
+                           little(7, 2) + little(4, 1) + little(1, 1) + little(connection, 8);
+  return head + std::string(100 - head.size(), 's');
+}
+
+TEST_F(HeddleCapture, ParityIsAClassOfItsOwn) {
+  EXPECT_TRUE(
+      add(little(0x2b, 1) + little(1, 1) + little(0, 2) + little(18'700, 2) + little(0, 2)));
+  EXPECT_TRUE(add(packet({.message_bytes = 10, .carried_bytes = 10})));
+  EXPECT_TRUE(add(parity(Segment{}.connection)));
+  EXPECT_FALSE(add(parity(99)));
+  const CaptureSizes sizes = finish();
+  ASSERT_EQ(sizes.classes.size(), 2u);
+  EXPECT_EQ(sizes.classes[1].name, "heddle parity");
+  EXPECT_EQ(sizes.classes[1].flows, 1u);
+  EXPECT_THAT(sizes.classes[1].packet_sizes.rows(), ElementsAre(Row(8, 1), Row(100, 1)));
+  EXPECT_EQ(sizes.heddle.packets, 3u);
+  EXPECT_EQ(sizes.heddle.malformed, 0u);
+}
+
+TEST_F(HeddleCapture, ParityThatTheCaptureCutIsCountedAtANamedPort) {
+  HeddleFlows named{{18'700}};
+  const std::string cut = parity(99).substr(0, 12);
+  UdpDatagram datagram;
+  datagram.to_port = 18'700;
+  datagram.payload_bytes = 100;
+  datagram.payload = std::as_bytes(std::span(cut));
+  EXPECT_TRUE(named.add(nanos(1), datagram));
+  CaptureSizes sizes;
+  named.finish(sizes);
+  EXPECT_EQ(sizes.heddle.packets, 1u);
+  EXPECT_EQ(sizes.heddle.malformed, 0u);
+}
+
 TEST_F(HeddleCapture, ALostSegmentIsAGapAndItsRetransmissionCompletesTheMessage) {
   add(packet({.number = 1, .message_bytes = 300, .carried_bytes = 100}));
   add(packet({.number = 3, .offset = 200, .message_bytes = 300, .carried_bytes = 100}));
