@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import sys
 
 from harness.flows import WARM_UP_S
@@ -10,7 +11,9 @@ _PEER = str(pathlib.Path(__file__).resolve().parents[1] / "multipath" / "mptcp_p
 
 
 class Mptcp:
-    """With this many subflows to an address of the fabric; `words`: more arguments for the server."""
+    """With this many subflows to an address of the fabric, or to the receiver's only one ("own"); `words`: more
+    arguments for the server.
+    """
 
     def __init__(self, subflows, address, name, words=()):
         self.name = f"MPTCP cubic, {name}"
@@ -30,5 +33,16 @@ class Mptcp:
 
 
 def kernel_has_mptcp():
+    return why_no_mptcp() is None
+
+
+def why_no_mptcp():
+    """None where the kernel has it."""
     switch = pathlib.Path("/proc/sys/net/mptcp/enabled")
-    return switch.exists() and switch.read_text().strip() == "1"
+    if not switch.exists():
+        return f"this kernel has no MPTCP: {switch} is missing"
+    if switch.read_text().strip() != "1":
+        return "MPTCP is off in this kernel: sysctl net.mptcp.enabled=1 turns it on"
+    if shutil.which("ip") is None:
+        return "`ip` is missing, which opens MPTCP's subflows: install iproute2"
+    return None

@@ -10,16 +10,20 @@ from harness.pair import built
 LEAVES = 8
 HOSTS = 8  # of a leaf
 RATE_GBITS = 100
+_QUEUE_MIB = 1  # of a link of that rate, as topology files have it by default
 
 
 class Fabric:
     """A fabric's file and its hosts by leaf (of the first port)."""
 
-    def __init__(self, spines, ports, seed, more_hosts=0):
+    def __init__(self, spines, ports, seed, more_hosts=0, uplink_gbits=RATE_GBITS):
         self.ports, self.groups = ports, LEAVES // ports
         self.text = (f'version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = {LEAVES}\nspines = {spines}\n'
                      f'hosts_per_leaf = {HOSTS + more_hosts}\nnics_per_host = {ports}\n'
                      f'rails = {str(ports > 1).lower()}\nhash_seed = {seed}\n')
+        if uplink_gbits != RATE_GBITS:  # queues of the same time
+            self.text += (f'[switch_link]\nrate = "{uplink_gbits}Gbit/s"\n'
+                          f'queue = "{_QUEUE_MIB * uplink_gbits / RATE_GBITS:g}MiB"\n')
         self.hosts = self.groups * HOSTS
 
 

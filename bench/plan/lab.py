@@ -4,6 +4,10 @@ Four hosts on each of two leaves; those of leaf0 each send messages to one of le
 The cable leaf0 - spine1 is pulled, and all switches have routes without it at once. With a plan, `heddle plan --failed`
 then makes another one for all flows, which replaces the file. "followed" is when the last of the four connections gave
 its paths the shares of the new plan, by its log; "planned" is what `heddle plan` took, from its start to its end.
+
+MPTCP is the kernel's, one connection for each flow with up to 2, 4 and 8 subflows to further ports of the receiver,
+which the switches hash as they do heddle's paths; each of these settings has its row. Goodput is to what the links
+carry as heddle's payload; headers of TCP and MPTCP are as long as heddle's within 1%.
 """
 
 import csv
@@ -23,9 +27,11 @@ from harness.failure import CannotMeasure
 from harness.flows import WARM_UP_S, Heddle, run_flows
 from harness.machine import describe
 from harness.meanwhile import summary
+from harness.mptcp import Mptcp, why_no_mptcp
 from harness.pair import built
 from harness.report import disturbance_note, row
 from harness.rounds import Spare, interleave, spread, text
+from plan import theirs
 
 _SPINES, _HOSTS, _SPINE_MBITS, _MTU = 4, 4, 50, 1500
 _FAILS_AFTER_S = 3     # after the clients' start, of which the first second does not count
@@ -34,6 +40,9 @@ _SECONDS = 6           # behind the warm-up
 _REPLANS_AFTER_S = 1   # after the failure: it has to be noticed
 _MOST_FOLLOW_S = 1     # after the replacement: what is followed later belongs to a later look at the routes
 _SPARE_S = 40          # for repeated runs of a disturbed machine
+_ECMP, _REPLANNED = "ECMP, 1 path", "heddle, planned again"
+_THEIRS = {_ECMP: "ecmp", _REPLANNED: "replan"}  # keys of theirs.py
+_SUBFLOWS = (2, 4, 8)   # of MPTCP; the kernel has at most 8 further ones
 _FLOWS = [(f"h{i}", f"h{i + _HOSTS}") for i in range(_HOSTS)]
 
 
@@ -134,6 +143,8 @@ def _program(name, samples):
                 "before_worst": spread([worst(each, WARM_UP_S, _FAILS_AFTER_S) / limit * _HOSTS for each in samples]),
                 "after_worst": spread([worst(each, settled, end) / limit * _HOSTS * _SPINES / (_SPINES - 1)
                                        for each in samples])}
+    if "subflows" in samples[0].flows[0]:
+        document["subflows"] = spread([flow["subflows"] for sample in samples for flow in sample.flows])
     if "replaced_at" in samples[0].times:
         times = [_follow_ms(sample) for sample in samples]
         known = [time_ms for time_ms in times if time_ms is not None]
@@ -150,20 +161,25 @@ def run(arguments, progress):
     with tempfile.TemporaryDirectory(prefix="heddle-bench-plan-") as folder, Fabric(text_of_lab) as fabric:
         lab = _Lab(fabric, folder)
         planned = ("--set", f"plan={lab.path('plan.json')}")
-        programs = [_Failure(lab, Heddle("ECMP, 1 path", 1)), _Failure(lab, Heddle("heddle, spraying", 32)),
-                    _Failure(lab, _Logged("heddle, planned again", 32, words=planned), replans=True)]
+        programs = [_Failure(lab, Heddle(_ECMP, 1)), _Failure(lab, Heddle("heddle, spraying", 32)),
+                    _Failure(lab, _Logged(_REPLANNED, 32, words=planned), replans=True)]
+        programs += [_Failure(lab, Mptcp(count, "own", f"{count} subflows"))
+                     for count in (() if why_no_mptcp() else _SUBFLOWS)]
         samples = interleave(programs, arguments.runs, progress, Spare(_SPARE_S))
     measured = [_program(name, of) for name, of in samples.items()]
     followed = not any(each.get("not_followed") for each in measured)
-    return {"lab": measured, "machine": describe(), "exit_status": 0 if followed else 1}
+    return {"lab": measured, "no_mptcp": why_no_mptcp(), "theirs": theirs.FIGURES, "machine": describe(),
+            "exit_status": 0 if followed else 1}
 
 
 def show(document):
     print(f"{_HOSTS} flows between two leaves, {_SPINES} spines of {_SPINE_MBITS} Mb/s; leaf0 - spine1 is pulled. "
           "Goodput to what the links carry\n")
-    row("", "before", "before, worst flow", "after", "after, worst flow")
+    row("", "before", "before, worst flow", "after", "after, worst flow", f"{theirs.HEAD}, of 8")
     for each in document["lab"]:
-        row(each["program"], *(text(each[key], 2) for key in ("before", "before_worst", "after", "after_worst")))
+        row(each["program"], *(text(each[key], 2) for key in ("before", "before_worst", "after", "after_worst")),
+            theirs.failed_uplink(_THEIRS.get(each["program"])))
+    _show_mptcp(document)
     for each in document["lab"]:
         if "followed_ms" not in each:
             continue
@@ -172,4 +188,18 @@ def show(document):
         row("replaced until followed, ms", text(each["followed_ms"], 0) if each["followed_ms"] else "never")
         if each["not_followed"]:
             row("runs without", str(each["not_followed"]))
+    theirs.note()
     disturbance_note([each["machine"] for each in document["lab"]])
+
+
+def _show_mptcp(document):
+    """What the kernel opened, or why it has no row."""
+    if document["no_mptcp"]:
+        row("MPTCP", document["no_mptcp"])
+    for each in document["lab"]:
+        if "subflows" not in each:
+            continue
+        if each["subflows"]["max"] == 1:
+            row(each["program"], "MPTCP fell back to TCP")
+        else:
+            row(f"{each['program']}: open", text(each["subflows"], 0))

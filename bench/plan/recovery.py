@@ -15,6 +15,7 @@ import tempfile
 
 from harness.machine import describe
 from harness.report import row
+from plan import theirs
 from plan.fabrics import HOSTS, RATE_GBITS, heddle, workload
 
 _SPINES = 8
@@ -99,7 +100,7 @@ def run(arguments, progress):
         with tempfile.TemporaryDirectory(prefix="heddle-bench-recovery-") as folder:
             fabrics.append(_on_fabric(folder, seed, arguments))
     return {"recovery": fabrics, "convergence_ms": arguments.convergence_ms, "replan_ms": arguments.replan_ms,
-            "paths": arguments.paths, "machine": describe(), "exit_status": 0}
+            "paths": arguments.paths, "theirs": theirs.FIGURES, "machine": describe(), "exit_status": 0}
 
 
 def _text(values, digits):
@@ -110,8 +111,10 @@ def show(document):
     print("Gb/s of a flow, headers included: mean, and worst flow; all switches have other routes "
           f"{document['convergence_ms']:g} ms after the failure,\nconnections another plan "
           f"{document['replan_ms']:g} ms after it; both are assumed\n")
-    row("", "before", "before, worst", "lowest", "recovered after ms", "after", "after, worst")
+    row("", "before", "before, worst", "lowest", "recovered after ms", "after", "after, worst", theirs.HEAD)
     for name, key in _STRATEGIES:
         of = [fabric[key] for fabric in document["recovery"]]
         row(name, *(_text([each[field] for each in of], 1)
-                    for field in ("before", "before_worst", "lowest", "recovered_ms", "after", "after_worst")))
+                    for field in ("before", "before_worst", "lowest", "recovered_ms", "after", "after_worst")),
+            theirs.failed_uplink(key))
+    theirs.note()

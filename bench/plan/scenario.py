@@ -1,10 +1,11 @@
 """Planned paths on simulated fabrics: one path by ECMP, heddle's spraying, a plan, and the bound.
 
 Hosts of 100 Gb/s on 8 leaves: one ring through all hosts, and eight rings of one host a leaf at once; with as many
-uplinks as hosts (1:1), half as many (2:1), and hosts with two ports on two leaves. Then one of eight uplinks fails,
-and all switches have routes without it: ECMP, spraying, the plan from before, its concerned flows planned again, and
-all planned again. Every flow counts with the time of the last one; the bound is the least time of the most loaded
-link, without headers. Instead --speed measures how long plans take (planner_bench), --tenants what several jobs gain
+uplinks as hosts (1:1), half as many (2:1), hosts with two ports on two leaves, and two spines with uplinks of the same
+sum: 400 Gb/s (1:1) and 200 Gb/s (2:1). Then one of eight uplinks fails, and all switches have routes without it: ECMP,
+spraying, the plan from before, its concerned flows planned again, and all planned again. Every flow counts with the
+time of the last one; the bound is the least time of the most loaded link, without headers. A column has C4P's figures
+(theirs.py). Instead --speed measures how long plans take (planner_bench), --tenants what several jobs gain
 that plan one after another, and what a plan gains beside loads that it has to forecast, --shares how evenly such jobs
 share a fabric, --steps which share of a training step a plan saves, --recovery how soon flows recover from a failed
 uplink, and --lab the same in a lab.
@@ -20,7 +21,7 @@ from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.pair import ROOT
 from harness.report import row
-from plan import lab, recovery, shares, steps, tenants
+from plan import lab, recovery, shares, steps, tenants, theirs
 from plan.fabrics import Fabric, eight_rings, heddle, one_ring, workload
 
 SUMMARY = "planned paths on simulated fabrics: ECMP, spraying, plan and bound; with a failed uplink"
@@ -92,20 +93,24 @@ def _fail(case):
             "plan": case.gbits("--plan", "whole.json", **failed), "bound": case.bound(whole), "kept": after["kept"]}
 
 
-_COMPARED = [("one ring, 1:1", 8, 1, False), ("eight rings, 1:1", 8, 1, True), ("one ring, 2:1", 4, 1, False),
-             ("eight rings, 2:1", 4, 1, True), ("one ring, two ports", 8, 2, False),
-             ("eight rings, two ports", 8, 2, True)]
+_EIGHT = {"spines": 8, "ports": 1}
+_COMPARED = [(f"{flows}, {name}", shape, flows == "eight rings")
+             for name, shape in (("1:1", _EIGHT), ("2:1", _EIGHT | {"spines": 4}),
+                                 ("two ports", _EIGHT | {"ports": 2}),
+                                 ("two spines, 1:1", _EIGHT | {"spines": 2, "uplink_gbits": 400}),
+                                 ("two spines, 2:1", _EIGHT | {"spines": 2, "uplink_gbits": 200}))
+             for flows in ("one ring", "eight rings")]
 
 
 def _medians(results):
     return {key: statistics.median(result[key] for result in results) for key in results[0]}
 
 
-def _measured(name, spines, ports, many, measure, arguments, progress):
-    results = []
+def _measured(case, measure, arguments, progress):
+    (name, shape, many), results = case, []
     for seed in range(1, arguments.fabrics + 1):
         progress.say(seed - 1, arguments.fabrics, name)
-        fabric = Fabric(spines, ports, seed)
+        fabric = Fabric(seed=seed, **shape)
         flows = eight_rings(fabric, seed) if many else one_ring(fabric)
         with tempfile.TemporaryDirectory(prefix="heddle-bench-plan-") as folder:
             results.append(measure(Case(folder, fabric, flows, arguments)))
@@ -130,12 +135,13 @@ def run(arguments, progress):
     for kind in _OTHERS:
         if getattr(arguments, kind):
             return _OTHERS[kind].run(arguments, progress)
-    compared = [_measured(*case, _compare, arguments, progress) for case in _COMPARED]
-    failures = [_measured(f"{name}, an uplink of 8 failed", 8, 1, many, _fail, arguments, progress)
-                for name, many in (("one ring", False), ("eight rings", True))]
+    compared = [_measured(case, _compare, arguments, progress) for case in _COMPARED]
+    failures = [_measured((f"{flows}, an uplink of 8 failed", _EIGHT, flows == "eight rings"), _fail, arguments,
+                          progress) for flows in ("one ring", "eight rings")]
     worst = min(each["gbits_per_s"]["plan"] / each["gbits_per_s"]["spraying"] for each in [*compared, *failures])
     return {"bytes": arguments.bytes, "paths": arguments.paths, "cases": compared, "failures": failures,
-            "least_plan_over_spraying": worst, "machine": describe(), "exit_status": 0 if worst >= 0.99 else 1}
+            "theirs": theirs.FIGURES, "least_plan_over_spraying": worst, "machine": describe(),
+            "exit_status": 0 if worst >= 0.99 else 1}
 
 
 def show(document):
@@ -150,17 +156,19 @@ def show(document):
         return
     print(f"Gb/s of each flow by the time of the last, {document['bytes'] / 1e6:g} MB, {document['paths']} paths; "
           "median of the fabrics\n")
-    row("", "ECMP", "spraying", "plan", "bound")
+    row("", "ECMP", "spraying", "plan", "bound", theirs.HEAD)
     for case in document["cases"]:
         of = case["gbits_per_s"]
-        row(case["case"], *(f"{of[key]:.1f}" for key in ("ecmp", "spraying", "plan", "bound")))
+        row(case["case"], *(f"{of[key]:.1f}" for key in ("ecmp", "spraying", "plan", "bound")),
+            theirs.rate(case["case"]))
     for case in document["failures"]:
         of = case["gbits_per_s"]
         print()
-        row(case["case"], "Gb/s")
+        row(case["case"], "Gb/s", theirs.HEAD)
         for label, key in (("before, ECMP", "before_ecmp"), ("before, plan", "before_plan"), ("ECMP", "ecmp"),
                            ("spraying", "spraying"), ("the plan that does not know", "stale_plan"),
                            ("concerned flows planned again", "moved_plan"), ("all planned again", "plan"),
                            ("bound", "bound")):
-            row(f"  {label}", f"{of[key]:.1f}")
+            row(f"  {label}", f"{of[key]:.1f}", theirs.failed_uplink(key))
     print(f"\n  plan / spraying, least: {document['least_plan_over_spraying']:.3f}")
+    theirs.note()

@@ -10,9 +10,9 @@ import statistics
 
 from harness.machine import describe
 from harness.report import row
-from plan import crux
+from plan import crux, theirs
 from plan.fabrics import LEAVES
-from plan.tenants import each_fabric, jobs_of, leased, on_one_path
+from plan.tenants import SHAPES, each_fabric, jobs_of, leased, on_one_path
 
 STRATEGIES = (("ECMP, one path", "ecmp"), ("Crux's paths, ties by chance", "crux"),
               ("Crux's paths, ties: first", "crux_first"), ("heddle, spraying", "spraying"),
@@ -41,16 +41,18 @@ def _compare(fabric, seed):
 
 
 def run(arguments, progress):
-    cases = [{"case": name, "fabrics": each_fabric(f"eight jobs, {name}", spines, arguments, progress, _compare)}
-             for name, spines in (("1:1", 8), ("2:1", 4))]
-    return {"shares": cases, "bytes": arguments.bytes, "paths": arguments.paths, "machine": describe(),
+    cases = [{"case": name, "fabrics": each_fabric(f"eight jobs, {name}", shape, arguments, progress, _compare)}
+             for name, shape in SHAPES.items()]
+    return {"shares": cases, "bytes": arguments.bytes, "paths": arguments.paths, "theirs": theirs.FIGURES,
+            "machine": describe(),
             "exit_status": 0}
 
 
 def show(document):
     print(f"Rates of eight jobs at once, flows of {document['bytes'] / 1e6:g} MB, {document['paths']} paths: the worst "
-          "and the mean to the bound, Jain's index;\nmedian of the fabrics\n")
-    row("", *(f"{case['case']}: worst, mean, Jain" for case in document["shares"]))
+          "and the mean to the bound, Jain's index (worst, mean, Jain);\nmedian of the fabrics\n")
+    row("", *(case["case"] for case in document["shares"]), theirs.HEAD)
     for name, key in STRATEGIES:
         row(name, *(", ".join(f"{statistics.median(fabric[key][of] for fabric in case['fabrics']):.3f}" for of in _KEYS)
-                    for case in document["shares"]))
+                    for case in document["shares"]), theirs.jobs(key))
+    theirs.note()

@@ -14,6 +14,7 @@ import tempfile
 
 from harness.machine import describe
 from harness.report import row
+from plan import theirs
 from plan.fabrics import LEAVES, Fabric, eight_rings, heddle
 
 _SPINES = 8  # as many uplinks as hosts: 1:1
@@ -119,16 +120,19 @@ def run(arguments, progress):
             fabrics.append(_on_fabric(_Steps(folder, seed, arguments), say))
     cases = [{"case": name, "medians": _medians([each[name] for each in fabrics]),
               "fabrics": [each[name] for each in fabrics]} for name in fabrics[0]]
-    return {"steps": cases, "bytes": arguments.bytes, "paths": arguments.paths, "machine": describe(),
+    return {"steps": cases, "bytes": arguments.bytes, "paths": arguments.paths, "theirs": theirs.FIGURES,
+            "machine": describe(),
             "exit_status": 0}
 
 
 def show(document):
     print(f"Steps of 64 hosts, gradients of {document['bytes'] / 1e6:g} MB a host, {document['paths']} paths; median "
           f"of {len(document['steps'][0]['fabrics'])} fabrics. What a plan saves, of a step\n")
-    row("", "exposed with ECMP", "ECMP, ms", "spraying, ms", "plan, ms", "saved, of ECMP's", "of spraying's")
+    row("", "exposed with ECMP", "ECMP, ms", "spraying, ms", "plan, ms", "saved, of ECMP's", "of spraying's",
+        theirs.HEAD)
     for case in document["steps"]:
         of = case["medians"]
         row(case["case"], f"{of['exposed_share']:.0%}", *(f"{of[key] / 1e3:.2f}" for key in ("ecmp_us", "spraying_us",
                                                                                         "plan_us")),
-            f"{of['over_ecmp']:.1%}", f"{of['over_spraying']:.1%}")
+            f"{of['over_ecmp']:.1%}", f"{of['over_spraying']:.1%}", theirs.step(case["case"]))
+    theirs.note()

@@ -15,6 +15,7 @@ import tempfile
 from harness.machine import describe
 from harness.pair import built
 from harness.report import row
+from plan import theirs
 from plan.fabrics import HOSTS, LEAVES, RATE_GBITS, Fabric, eight_rings, heddle, printed, workload
 
 _MORE_HOSTS = 4  # of a leaf, for the background
@@ -24,15 +25,17 @@ _INTERVALS = 144
 _HOLD = 6  # intervals for which an error stays: as long as a forecast reaches
 _BACKGROUNDS = ((0, 0, 0), (10, 1, 0.8), (25, 2, 1), (50, 4, 1))  # per cent; flows of a leaf, their size
 _ERRORS = (0, 0.2, 0.5, 1)
+SHAPES = {"1:1": {"spines": 8}, "2:1": {"spines": 4}, "two spines, 1:1": {"spines": 2, "uplink_gbits": 400},
+          "two spines, 2:1": {"spines": 2, "uplink_gbits": 200}}
 
 
 class Fabrics:
     """A fabric in a folder, with flows that are planned in parts."""
 
-    def __init__(self, folder, spines, seed, arguments, more_hosts=0):
+    def __init__(self, folder, seed, arguments, **shape):
         self.folder, self.paths, self.bytes = pathlib.Path(folder), arguments.paths, arguments.bytes
-        self.spines, self.hosts = spines, HOSTS + more_hosts
-        self.write("fabric.toml", Fabric(spines, 1, seed, more_hosts).text)
+        self.spines, self.hosts = shape["spines"], HOSTS + shape.get("more_hosts", 0)
+        self.write("fabric.toml", Fabric(ports=1, seed=seed, **shape).text)
 
     def write(self, name, text):
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -169,12 +172,12 @@ def _compare_background(fabric, seed, count, size):
     return result
 
 
-def each_fabric(name, spines, arguments, progress, measure, more_hosts=0):
+def each_fabric(name, shape, arguments, progress, measure):
     results = []
     for seed in range(1, arguments.fabrics + 1):
         progress.say(seed - 1, arguments.fabrics, name)
         with tempfile.TemporaryDirectory(prefix="heddle-bench-tenants-") as folder:
-            results.append(measure(Fabrics(folder, spines, seed, arguments, more_hosts), seed))
+            results.append(measure(Fabrics(folder, seed, arguments, **shape), seed))
     return results
 
 
@@ -186,26 +189,29 @@ def _medians(results):
 
 def run(arguments, progress):
     jobs = []
-    for name, spines in (("eight jobs, 1:1", 8), ("eight jobs, 2:1", 4)):
-        results = each_fabric(name, spines, arguments, progress, _compare_jobs)
+    for name, shape in SHAPES.items():
+        name = f"eight jobs, {name}"
+        results = each_fabric(name, shape, arguments, progress, _compare_jobs)
         jobs.append({"case": name, "gbits_per_s": _medians(results), "fabrics": results})
     backgrounds = []
     for percent, count, size in _BACKGROUNDS:
         measure = lambda fabric, seed, of=(count, size): _compare_background(fabric, seed, *of)
-        results = each_fabric(f"background {percent}%", 8, arguments, progress, measure, _MORE_HOSTS)
+        results = each_fabric(f"background {percent}%", {"spines": 8, "more_hosts": _MORE_HOSTS}, arguments, progress,
+                              measure)
         backgrounds.append({"percent": percent, "medians": _medians(results), "fabrics": results})
     return {"tenants": jobs, "backgrounds": backgrounds, "bytes": arguments.bytes, "paths": arguments.paths,
-            "machine": describe(), "exit_status": 0}
+            "theirs": theirs.FIGURES, "machine": describe(), "exit_status": 0}
 
 
 def show(document):
     print(f"Gb/s of each flow by the time of the last, {document['bytes'] / 1e6:g} MB, {document['paths']} paths; "
           "median of the fabrics\n")
-    row("", "ECMP", "spraying", "planned alone", "--beside", "leases", "all at once", "bound")
+    row("", "ECMP", "spraying", "planned alone", "--beside", "leases", "all at once", "bound", theirs.HEAD)
     for case in document["tenants"]:
         of = case["gbits_per_s"]
         row(case["case"], *(f"{of[key]:.1f}" for key in ("ecmp", "spraying", "alone", "beside", "leases", "together",
-                                                         "bound")))
+                                                         "bound")), theirs.rate(case["case"]))
+    theirs.note()
     print("\nBeside a background without a plan, as a multiple of spraying on the same fabric, by the error of the "
           "counters\n(in brackets: the forecast's own error, and how much of it was used)\n")
     row("", "spraying, Gb/s", "ECMP", "unknowing plan", *(f"{round(error * 100)}%" for error in _ERRORS))

@@ -25,6 +25,13 @@ def _planned_case(name):
     return name.split(", an uplink")[0]
 
 
+def _by_spines(cases):
+    """Tables of their own for two spines: (of its name, of its title, cases)."""
+    two = [case for case in cases if "two spines" in case["case"]]
+    others = [case for case in cases if case not in two]
+    return [part for part in (("", "", others), ("_two_spines", ", two spines", two)) if part[-1]]
+
+
 _TENANTS = (("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"), ("heddle, each job planned alone", "alone"),
             ("heddle, leases", "leases"), ("heddle, all planned at once", "together"),
             ("bound, without headers", "bound"))
@@ -46,10 +53,11 @@ def _plan_tenants(document):
         rate = lambda of, error=error: of["errors"][error]["gbits_per_s"]
         name = f"heddle, plan, counters {error}% off" if error != "0" else "heddle, plan, counters exact"
         rows.append((name, [_to_spraying(case, rate) for case in loads]))
-    return [figure("plan_tenants_simulated", "Each flow's rate by the time of the last of all jobs, simulated", "Gb/s",
-                   [case["case"].replace("eight jobs", "8 jobs") for case in jobs],
-                   [(label, [_of_fabrics(case, field) for case in jobs]) for label, field in _TENANTS], 1,
-                   simulated=True),
+    made = [figure(f"plan_tenants{name}_simulated", f"Each flow's rate by the time of the last of all jobs{title}, "
+                   "simulated", "Gb/s", [_planned_case(case["case"]) for case in cases],
+                   [(label, [_of_fabrics(case, field) for case in cases]) for label, field in _TENANTS], 1,
+                   simulated=True) for name, title, cases in _by_spines(jobs)]
+    return [*made,
             figure("plan_background_simulated", "Rate beside loads without a lease, simulated",
                    "times heddle's spraying on the same fabric",
                    [f"{case['percent']}% of the uplinks" for case in loads], rows, 2, simulated=True)]
@@ -63,12 +71,17 @@ _SHARED = (("ECMP, one path", "ecmp"), ("Crux's path selection, ties by chance",
 
 def _plan_shares(document):
     """Of the rates of jobs that share a fabric."""
-    columns = [(case, key) for case in document["shares"] for key in ("worst", "mean", "jain")]
-    of = lambda case, key, name: spread([fabric[name][key] for fabric in case["fabrics"]])
-    return [figure("plan_shares_simulated", "Rates of eight jobs, simulated: worst and mean to the bound, Jain's index",
-                   "share", [f"{case['case']}, {key.replace('jain', 'Jain')}" for case, key in columns],
-                   [(label, [of(case, key, name) for case, key in columns]) for label, name in _SHARED], 3,
-                   simulated=True)]
+    return [_shares(*part) for part in _by_spines(document["shares"])]
+
+
+def _shares(name, title, cases):
+    columns = [(case, key) for case in cases for key in ("worst", "mean", "jain")]
+    of = lambda case, key, way: spread([fabric[way][key] for fabric in case["fabrics"]])
+    return figure(f"plan_shares{name}_simulated",
+                  f"Rates of eight jobs{title}, simulated: worst and mean to the bound, Jain's index", "share",
+                  [f"{_planned_case(case['case'])}, {key.replace('jain', 'Jain')}" for case, key in columns],
+                  [(label, [of(case, key, way) for case, key in columns]) for label, way in _SHARED], 3,
+                  simulated=True)
 
 
 _RECOVERY = (("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"), ("heddle, plan from before", "stale_plan"),
@@ -132,12 +145,12 @@ def plan(document):
         return [figure("plan_speed", "Planning for hosts of 8 NICs: CPU time", "ms", ["CPU time"],
                        [(each["plan"], [one(each["cpu_ms"])]) for each in document["speed"]], 0, all_ours=True)]
     made = []
-    for name, title, key, rows in (("plan_simulated", "Each flow's rate by the time of the last, simulated", "cases",
+    for name, title, key, rows in (("plan", "Each flow's rate by the time of the last", "cases",
                                     _PLANNED),
-                                   ("plan_failure_simulated", "The same with a failed uplink of eight, simulated",
+                                   ("plan_failure", "The same with a failed uplink of eight",
                                     "failures", _FAILED)):
-        cases = document[key]
-        made.append(figure(name, title, "Gb/s", [_planned_case(case["case"]) for case in cases],
-                           [(label, [_of_fabrics(case, field) for case in cases]) for label, field in rows], 1,
-                           simulated=True))
+        made += [figure(f"{name}{spines}_simulated", f"{title}{more}, simulated", "Gb/s",
+                        [_planned_case(case["case"]) for case in cases],
+                        [(label, [_of_fabrics(case, field) for case in cases]) for label, field in rows], 1,
+                        simulated=True) for spines, more, cases in _by_spines(document[key])]
     return made

@@ -236,6 +236,17 @@ class ExtractTest(unittest.TestCase):
         self.assertIn("| 1:1, worst | 1:1, mean | 1:1, Jain | 2:1, worst |", table)
         self.assertIn("| **heddle, leases** | 0.500 | 0.750 | 0.900 | 0.500 |", table)
 
+    def test_fabrics_of_two_spines_have_tables_of_their_own(self):
+        rates = dict.fromkeys(("ecmp", "spraying", "plan", "bound"), 90.0)
+        cases = [{"case": f"one ring, {name}", "gbits_per_s": of, "fabrics": [of]}
+                 for name, of in (("1:1", rates), ("two spines, 1:1", rates | {"plan": 80.0}))]
+        found = self.figures("plan", {"cases": cases, "failures": []})
+        self.assertEqual(list(found), ["plan_simulated", "plan_two_spines_simulated"])
+        self.assertIn("| **heddle, plan** | 90.0 |\n", pages.table(found["plan_simulated"]))
+        table = pages.table(found["plan_two_spines_simulated"])
+        self.assertIn("| 1 ring, 2 spines, 1:1 |", table)
+        self.assertIn("| **heddle, plan** | 80.0 |", table)
+
     def test_columns_of_a_failed_uplink(self):
         of = {"before": 90.0, "before_worst": 80.0, "lowest": 50.0, "recovered_ms": 5.0, "after": 70.0,
               "after_worst": 60.0}
