@@ -6,6 +6,7 @@
 
 #include "planner/paths/bound.h"
 #include "planner/paths/placement.h"
+#include "planner/paths/plan_on.h"
 #include "planner/paths/route_table.h"
 #include "planner/paths/shares.h"
 
@@ -130,8 +131,7 @@ class Planning {
     for (uint32_t i = 0; i < table_.size(); ++i) {
       plan_.unreachable += table_.options_of(i) == 0 ? 1 : 0;
     }
-    use_one_route();
-    if (!near_bound(params::kTolerance) && options_.most_parts > 1) use_shares();
+    place();
     if (!near_bound(params::kShareTolerance)) raise_bound();
     plan_.no_gain = no_gain();
     return std::move(plan_);
@@ -143,24 +143,27 @@ class Planning {
     return plan_.planned.between_switches <= floor() * (1 + tolerance);
   }
 
-  void use_one_route() {
+  void place() {
     Placement placement(table_, fixed_);
     placement.place(floor());
     loads_ = placement.loads();
     plan_.planned.between_switches = loads_.longest_between();
     plan_.parts = 1;
     plan_.colored = placement.colored();
+    const bool shared = !near_bound(params::kTolerance) && options_.most_parts > 1 && use_shares();
+    if (shared) return;
     plan_.flows = flows_of(demand_, table_, [&](uint32_t lane, auto use) {
       if (placement.chosen(lane) != kNone) use(placement.chosen(lane), 1.0);
     });
   }
 
-  void use_shares() {
+  // False: they are no better than one route a lane.
+  bool use_shares() {
     Shares shares(table_, fixed_);
     shares.balance(floor(), options_.most_parts);
     lengths_ = shares.lengths();
     const double between = shares.loads().longest_between();
-    if (between >= plan_.planned.between_switches * (1 - params::kTolerance)) return;
+    if (between >= plan_.planned.between_switches * (1 - params::kTolerance)) return false;
     loads_ = shares.loads();
     plan_.planned.between_switches = between;
     plan_.colored = false;
@@ -173,6 +176,7 @@ class Planning {
       });
       plan_.parts = std::max(plan_.parts, taken);
     });
+    return true;
   }
 
   // Duality takes longer than the cuts, so it has its turn where these are not met.
@@ -206,11 +210,15 @@ class Planning {
 
 }  // namespace
 
+Result<PathPlan> plan_on(Fabric& fabric, const Demand& demand, const PathPlanOptions& options) {
+  if (Result<void> fits = check(fabric.topology(), demand); !fits) return fail(fits.error());
+  return Planning(fabric, demand, options).plan();
+}
+
 Result<PathPlan> plan_paths(const topology::Topology& topology, const Demand& demand,
                             const PathPlanOptions& options) {
-  if (Result<void> fits = check(topology, demand); !fits) return fail(fits.error());
   Fabric fabric(topology, options.failed_links);
-  return Planning(fabric, demand, options).plan();
+  return plan_on(fabric, demand, options);
 }
 
 }  // namespace heddle::planner

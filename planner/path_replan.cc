@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "planner/paths/loads.h"
+#include "planner/paths/plan_on.h"
 #include "planner/paths/route_table.h"
 
 namespace heddle::planner {
@@ -19,15 +20,13 @@ class Failures {
       if (a == kNone || b == kNone) {
         nics_.push_back(cable);
       } else {
-        ends_.push_back({a, b});
-        fabric.distances_to(a);
-        fabric.distances_to(b);
+        ends_.push_back({&fabric.distances_to(a), &fabric.distances_to(b)});
       }
     }
   }
 
   // Whether a shortest route of the route's NICs crosses one of the cables.
-  bool concern(const Route& route) {
+  bool concern(const Route& route) const {
     for (const LinkId link : {route.links().front(), route.links().back()}) {
       if (std::find(nics_.begin(), nics_.end(), link / 2) != nics_.end()) return true;
     }
@@ -36,16 +35,16 @@ class Failures {
     const uint32_t from = fabric_.start_of(route.between().front());
     const uint32_t to = fabric_.end_of(route.between().back());
     return std::any_of(ends_.begin(), ends_.end(), [&](const Ends& ends) {
-      const std::vector<uint16_t>& a = fabric_.distances_to(ends.a);
-      const std::vector<uint16_t>& b = fabric_.distances_to(ends.b);
+      const std::vector<uint16_t>& a = *ends.to_a;
+      const std::vector<uint16_t>& b = *ends.to_b;
       return a[from] + 1U + b[to] == hops || b[from] + 1U + a[to] == hops;
     });
   }
 
  private:
   struct Ends {
-    uint32_t a = 0;
-    uint32_t b = 0;
+    const std::vector<uint16_t>* to_a;  // distances by switch
+    const std::vector<uint16_t>* to_b;
   };
 
   Fabric& fabric_;
@@ -129,7 +128,9 @@ Result<PathPlan> replan_paths(const topology::Topology& topology, const Demand& 
     plan.flows = std::move(flows);
     return plan;
   }
-  Result<PathPlan> plan = plan_paths(topology, moved, options);
+  for (const uint32_t cable : earlier.failed_links) before.set_down(cable, false);
+  for (const uint32_t cable : options.failed_links) before.set_down(cable, true);
+  Result<PathPlan> plan = plan_on(before, moved, options);
   if (!plan) return plan;
   for (size_t i = 0; i < moved_flows.size(); ++i) {
     flows[moved_flows[i]] = std::move(plan->flows[i]);

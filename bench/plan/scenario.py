@@ -118,7 +118,7 @@ def _measured(case, measure, arguments, progress):
 
 
 def _speed(progress):
-    program = ROOT / "build/release/planner/planner_bench"
+    program = ROOT / "build/release/bin/planner_bench"
     if not program.exists():
         raise CannotMeasure(f"{program} is missing", "run `ninja -C build/release planner_bench`")
     progress.say(0, 1, "planner_bench")

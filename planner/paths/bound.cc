@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "planner/paths/regular_clos.h"
 
@@ -148,6 +149,33 @@ DualBound::DualBound(Fabric& fabric, const RouteTable& table, std::span<const do
     }
   }
   pairs_.resize(kept);
+  find_links();
+}
+
+void DualBound::find_links() {
+  std::vector<uint8_t> taken(fabric_.links());
+  std::unordered_set<uint64_t> known;  // by switch and target
+  std::vector<Pair> open;
+  for (const Pair& pair : pairs_) {
+    if (uplinks_ > 0) {
+      for (const LinkId link : fabric_.links_from(pair.from)) taken[link] = 1;
+      for (const LinkId link : fabric_.links_from(pair.to)) taken[link ^ 1] = 1;
+      continue;
+    }
+    open.push_back(pair);
+    while (!open.empty()) {
+      const uint32_t at = open.back().from;
+      open.pop_back();
+      if (!known.insert(uint64_t{at} << 32 | pair.to).second) continue;
+      for (const LinkId link : fabric_.next(at, pair.to)) {
+        taken[link] = 1;
+        if (fabric_.end_of(link) != pair.to) open.push_back({fabric_.end_of(link), pair.to, 0});
+      }
+    }
+  }
+  for (LinkId link = 0; link < fabric_.links(); ++link) {
+    if (taken[link] != 0 && !std::isinf(fabric_.rate(link))) links_.push_back(link);
+  }
 }
 
 double DualBound::with(std::span<const double> lengths) {
@@ -203,8 +231,7 @@ double DualBound::with_lengths_of(const Loads& loads) {
   double best = 0;
   std::vector<double> lengths(fabric_.links());
   for (const double sharpness : kSharpness) {
-    for (LinkId link = 0; link < fabric_.links(); ++link) {
-      if (!fabric_.is_between_switches(link) || std::isinf(fabric_.rate(link))) continue;
+    for (const LinkId link : links_) {
       lengths[link] =
           std::exp(sharpness * std::min(loads.time(link) / most - 1, 1.0)) / fabric_.rate(link);
     }

@@ -33,6 +33,8 @@ class DualBound {
     double bytes = 0;
   };
 
+  // Finds the links that routes of the pairs can take.
+  void find_links();
   // The sum of all pairs' bytes times their shortest routes.
   double routed(std::span<const double> lengths);
   // The same where all routes go up and down at one place of a leaf's uplinks: see uplinks_.
@@ -41,6 +43,7 @@ class DualBound {
   Fabric& fabric_;
   std::span<const double> background_;
   std::vector<Pair> pairs_;
+  std::vector<LinkId> links_;  // between switches, with a rate, that routes of the pairs can take
   // Of each switch with NICs, on a RegularClos with one cable to each spine; else 0.
   uint32_t uplinks_ = 0;
 };

@@ -88,6 +88,8 @@ void Fabric::sort_neighbors() {
     }
   }
   first_neighbor_[switches] = static_cast<uint32_t>(neighbors_.size());
+  links_back_.reserve(links_to_.size());
+  for (const LinkId link : links_to_) links_back_.push_back(link ^ 1);
 }
 
 void Fabric::set_down(uint32_t cable, bool down) {
@@ -114,12 +116,20 @@ const Fabric::Neighbor* Fabric::find_neighbor(uint32_t from, uint32_t to) const 
   return found != all.end() && found->index == to ? &*found : nullptr;
 }
 
+// Looks at the switch with fewer neighbors: a leaf's are in one place of the memory, while those of
+// all spines to one leaf are far from each other. Both directions have the order of the cables.
+std::span<const LinkId> Fabric::direct(uint32_t from, uint32_t to) const {
+  const bool turn = neighbors(to).size() < neighbors(from).size();
+  const Neighbor* const found = turn ? find_neighbor(to, from) : find_neighbor(from, to);
+  if (found == nullptr) return {};
+  return std::span(turn ? links_back_ : links_to_).subspan(found->first, found->count);
+}
+
 // Two switches with the same neighbors reach each other over all of them: leaves of a Clos fabric.
 // They are no neighbors themselves, because none is its own.
 std::span<const LinkId> Fabric::next_of_all(uint32_t from, uint32_t target) {
   if (class_[from] == class_[target] && from != target) return links_from(from);
-  const Neighbor* const direct = find_neighbor(from, target);
-  if (direct != nullptr) return std::span(links_to_).subspan(direct->first, direct->count);
+  if (const std::span<const LinkId> links = direct(from, target); !links.empty()) return links;
   const uint64_t key = uint64_t{from} << 32 | target;
   const auto found = known_.find(key);
   return found != known_.end() ? std::span<const LinkId>(found->second) : search(from, target);
@@ -128,7 +138,7 @@ std::span<const LinkId> Fabric::next_of_all(uint32_t from, uint32_t target) {
 std::span<const LinkId> Fabric::search(uint32_t from, uint32_t target) {
   std::vector<LinkId> links;
   for (const LinkId link : links_from(from)) {
-    if (find_neighbor(to_[link], target) != nullptr) links.push_back(link);
+    if (!direct(to_[link], target).empty()) links.push_back(link);
   }
   if (links.empty() && from != target) {
     const std::vector<uint16_t>& distances = distances_to(target);
@@ -146,7 +156,7 @@ std::span<const LinkId> Fabric::search(uint32_t from, uint32_t target) {
 std::span<const LinkId> Fabric::next(uint32_t from, uint32_t target) {
   const bool touched =
       failed_ > 0 && (failed_at_[from] > 0 || failed_at_[target] > 0 ||
-                      (class_[from] != class_[target] && find_neighbor(from, target) == nullptr));
+                      (class_[from] != class_[target] && direct(from, target).empty()));
   if (!touched) return next_of_all(from, target);
   const std::span<const LinkId> shortest = live_shortest(from, target);
   return shortest.empty() ? detour(from, target) : shortest;
@@ -198,7 +208,7 @@ std::vector<uint16_t> Fabric::distances(uint32_t target, bool live) const {
 }
 
 bool Fabric::route(const EcmpKey& key, Route& route) {
-  route = Route();
+  route.clear();
   const uint32_t target = switch_of_nic_[key.to_nic];
   uint32_t at = switch_of_nic_[key.from_nic];
   LinkId link = egress_[key.from_nic];

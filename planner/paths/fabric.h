@@ -25,6 +25,7 @@ class Route {
  public:
   static constexpr uint32_t kMostLinks = params::kMostRouteLinks;
 
+  void clear() { count_ = 0; }
   bool push(LinkId link) {
     if (count_ == kMostLinks) return false;
     links_[count_++] = link;
@@ -102,6 +103,8 @@ class Fabric {
                  first_neighbor_[switch_index + 1] - first_neighbor_[switch_index]);
   }
   const Neighbor* find_neighbor(uint32_t from, uint32_t to) const;
+  // The links from a switch to its neighbor; none: it is none.
+  std::span<const LinkId> direct(uint32_t from, uint32_t to) const;
   // As next(), of shortest routes over all cables, working or not.
   std::span<const LinkId> next_of_all(uint32_t from, uint32_t target);
   std::span<const LinkId> search(uint32_t from, uint32_t target);
@@ -126,7 +129,8 @@ class Fabric {
   std::vector<uint32_t> first_neighbor_;
   std::vector<Neighbor> neighbors_;  // by switch and neighbor
   std::vector<LinkId> links_to_;
-  std::vector<uint64_t> class_;  // switches with equal neighbors have equal classes
+  std::vector<LinkId> links_back_;  // of each of links_to_, the other direction
+  std::vector<uint64_t> class_;     // switches with equal neighbors have equal classes
   std::unordered_map<uint64_t, std::vector<LinkId>> known_;  // by switch and target
   std::unordered_map<uint32_t, std::vector<uint16_t>> distances_;
   std::unordered_map<uint64_t, std::vector<LinkId>> live_;     // by switch and target; likewise

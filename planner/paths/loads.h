@@ -23,6 +23,10 @@ class Loads {
   void add(std::span<const LinkId> links, double bytes) {
     for (const LinkId link : links) bytes_[link] += bytes;
   }
+  // These links as in `other`.
+  void copy(std::span<const LinkId> links, const Loads& other) {
+    for (const LinkId link : links) bytes_[link] = other.bytes_[link];
+  }
   double bytes(LinkId link) const { return bytes_[link]; }
   // Whether it has more than the background.
   bool carries(LinkId link) const {

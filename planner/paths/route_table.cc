@@ -47,6 +47,10 @@ RouteTable::RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> l
   first_option_.reserve(lanes_.size() + 1);
   first_link_.reserve(lanes_.size());
   hops_.reserve(lanes_.size());
+  size_t most = 0;
+  for (const Lane& lane : lanes_) most += (paths + lane.lanes - 1U) / lane.lanes;
+  options_.reserve(most);
+  links_.reserve(2 * most);  // two tiers; more of them are rare
   for (const Lane& lane : lanes_) {
     first_option_.push_back(options_.size());
     first_link_.push_back(links_.size());

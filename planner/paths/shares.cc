@@ -31,7 +31,7 @@ Shares::Shares(const RouteTable& table, const Loads& background)
   for (LinkId link = 0; link < used.size(); ++link) {
     if (used[link] != 0) links_.push_back(link);
   }
-  relaxation_ = params::kRelaxation / hops;
+  relaxation_ = static_cast<float>(params::kRelaxation) / static_cast<float>(hops);
 }
 
 void Shares::balance(double goal, uint32_t most_routes) {
@@ -76,26 +76,41 @@ void Shares::scale(double goal, uint32_t sweeps) {
 }
 
 void Shares::divide() {
-  loads_ = background_;
+  loads_.copy(links_, background_);
   for (uint32_t lane = 0; lane < table_.size(); ++lane) divide(lane);
 }
 
 void Shares::divide(uint32_t lane) {
-  const uint32_t hops = table_.hops(lane);
+  // Most fabrics have two tiers: with a fixed number of hops the compiler unrolls the loops.
+  if (table_.hops(lane) == 2) {
+    divide_over<2>(lane, 2);
+  } else {
+    divide_over<0>(lane, table_.hops(lane));
+  }
+}
+
+// `Hops`: links of a route; 0: as many as `hops`.
+template <uint32_t Hops>
+void Shares::divide_over(uint32_t lane, uint32_t hops) {
+  if constexpr (Hops > 0) hops = Hops;
   const LinkId* const links = table_.links(lane).data();
+  const size_t first = first_[lane];
+  const size_t end = first_[lane + 1];
   float sum = 0;
-  for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+  float least = std::numeric_limits<float>::infinity();
+  for (size_t i = first; i < end; ++i) {
     const LinkId* const own = links + size_t{kept_[i]} * hops;
     float product = 1;
     for (uint32_t hop = 0; hop < hops; ++hop) product *= prices_[own[hop]];
     shares_[i] = product;
     sum += product;
+    least = std::min(least, product);
   }
-  drop_least(lane, sum);
+  if (least < sum * params::kLeastShare) drop_least(lane, sum);
   const auto bytes = static_cast<float>(table_.lane(lane).bytes);
-  for (size_t i = first_[lane]; i < first_[lane + 1]; ++i) {
+  for (size_t i = first; i < end; ++i) {
     shares_[i] /= sum;
-    loads_.add({links + size_t{kept_[i]} * hops, hops}, bytes * shares_[i]);
+    if (shares_[i] > 0) loads_.add({links + size_t{kept_[i]} * hops, hops}, bytes * shares_[i]);
   }
 }
 
@@ -120,8 +135,9 @@ void Shares::set_prices(double goal) {
     // A link that all lanes have left has room again when the goal has risen.
     if (own <= 0 && (others <= 0 || room <= 0)) continue;
     const double ratio = own > 0 ? std::clamp(room / own, 0.01, 100.0) : 100.0;
-    const double factor = std::pow(ratio, relaxation_);
-    prices_[link] = std::clamp(static_cast<float>(prices_[link] * factor), kLeastPrice, 1.0F);
+    if (ratio >= 1 && prices_[link] == 1.0F) continue;
+    const float factor = std::pow(static_cast<float>(ratio), relaxation_);
+    prices_[link] = std::clamp(prices_[link] * factor, kLeastPrice, 1.0F);
   }
 }
 
@@ -132,8 +148,9 @@ void Shares::note_best() {
   }
   if (longest >= least_) return;
   least_ = longest;
-  best_ = shares_;
-  best_loads_ = loads_;
+  best_.swap(shares_);  // the next sweep sets all of them anew
+  shares_.resize(best_.size());
+  best_loads_.copy(links_, loads_);
 }
 
 // A draw without replacement with the shares as weights (Efraimidis and Spirakis, 2006), so that

@@ -38,6 +38,8 @@ class Shares {
   void scale(double goal, uint32_t sweeps);
   void divide();
   void divide(uint32_t lane);
+  template <uint32_t Hops>
+  void divide_over(uint32_t lane, uint32_t hops);
   void drop_least(uint32_t lane, float& sum);
   void set_prices(double goal);
   void note_best();
@@ -50,7 +52,7 @@ class Shares {
   std::vector<uint16_t> kept_;  // options of each lane that it may take
   std::vector<size_t> first_;   // of a lane's
   std::vector<float> shares_;   // likewise
-  double relaxation_ = 1;
+  float relaxation_ = 1;
   std::vector<float> best_;
   Loads best_loads_;
   double least_ = 0;  // the longest time of `best_`, ns

@@ -15,6 +15,20 @@ PLAN = {"version": 2, "addresses": {"a": ["127.0.0.1"], "b": ["127.0.0.2"], "s":
         "flows": [{"from": "a", "to": "b", "paths": [{"path": 0, "source_port": 0, "share_per_million": 1_000_000,
                                                       "via": ["s"]}]}]}
 
+# As ssh is, but to this machine: it can be down, or stand still with the order that it has got.
+SHELL = """#!/bin/sh
+shift
+cd "$(dirname "$0")"
+[ -e down ] && exit 255
+[ -e frozen ] || exec env -i PATH="$PATH" sh -c "$*"
+exec 3<&0
+setsid sh -c 'cat > order
+while [ ! -e thawed ]; do sleep 0.1; done
+(cat order; sleep 2) | env -i PATH="$PATH" sh -c "$*" > said 2>&1
+mv said answered' rsh "$@" <&3 >/dev/null 2>&1 &
+wait
+"""
+
 
 def wait_until(condition, within=program.PATIENCE_S):
     end = time.monotonic() + within
@@ -35,8 +49,7 @@ class ServedPlan(unittest.TestCase):
         self.there = self.place / "there" / "plan.json"
         self.there.parent.mkdir()
         self.shell = self.place / "rsh"
-        self.shell.write_text('#!/bin/sh\nshift\n[ -e "$(dirname "$0")/down" ] && exit 255\n'
-                              'exec env -i PATH="$PATH" sh -c "$*"\n')
+        self.shell.write_text(SHELL)
         self.shell.chmod(0o755)
 
     def serve(self, plan):
@@ -114,6 +127,22 @@ class ServedPlan(unittest.TestCase):
         (self.place / "down").unlink()
         monitor.wait_for("it is on 1 of 1 machines")
         self.assertEqual(self.on_machine(), self.plan_for("t"))
+
+    def test_a_delivery_that_was_held_up_never_replaces_a_later_plan(self):
+        """The machine has the order, but stands still until the monitor has ended that delivery and made another."""
+        self.serve(PLAN)
+        monitor = self.monitor()
+        monitor.wait_for("it is on 1 of 1 machines")
+        (self.place / "frozen").touch()
+        self.serve(self.plan_for("t"))
+        monitor.wait_for("has not taken the plan .*no answer for 30 s")
+        (self.place / "frozen").unlink()
+        self.serve(self.plan_for("u"))
+        wait_until(lambda: self.on_machine() == self.plan_for("u"))
+        (self.place / "thawed").touch()
+        wait_until((self.place / "answered").exists)
+        self.assertEqual(self.on_machine(), self.plan_for("u"))
+        self.assertEqual(self.left_behind(), [])
 
     def test_what_cannot_be_served_at_all_is_refused_at_once(self):
         self.serve("{}")
