@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """heddle monitor --gpus with programs that print what nvidia-smi prints: alone, beside a job, and when they fail."""
 
+import json
 import pathlib
 import signal
 import tempfile
@@ -78,6 +79,12 @@ class Gpus(unittest.TestCase):
         with self.monitor(self.job) as monitor:
             shown = self.wait_for_metric(monitor, "heddle_gpu_reading_ok", "1")
             self.assertTrue(any(name.startswith("heddle_monitor_build_info{") for name in shown))
+            root = monitor.wait_for(" at http://").split()[-1].removesuffix("metrics")
+            with urllib.request.urlopen(root + "state.json", timeout=10) as answer:
+                state = json.load(answer)
+            self.assertEqual([(gpu["gpu"], gpu["utilization"], gpu["power_watts"]) for gpu in state["gpus"]],
+                             [(0, 0.97, 412.5), (1, None, None)])
+            self.assertEqual(state["gpus_complaint"], "")
 
     def test_a_failure_is_reported_once_and_the_figures_come_back(self):
         self.nvidia_smi("echo 'NVIDIA-SMI has failed'; exit 9")

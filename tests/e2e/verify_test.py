@@ -37,6 +37,26 @@ queue = "25KB"
 mtu = 1500
 """
 
+# Hosts with links of two rates, and the switches' fast enough for both.
+MIXED = """version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 2
+[host_link]
+rate = "20Mbit/s"
+queue = "50KB"
+mtu = 1500
+[switch_link]
+rate = "100Mbit/s"
+queue = "100KB"
+mtu = 1500
+[[override]]
+link = ["h1", "leaf0"]
+rate = "10Mbit/s"
+"""
+
 
 def verify(*words, **options):
     return program.run("verify", "--quick", *words, timeout=200, **options)
@@ -169,6 +189,28 @@ class Faults(unittest.TestCase):
         self.assertEqual(rows["left out"]["where"], "leaf0 - spine1")
         self.assertEqual(rows["largest good group"]["measured"], "h0, h1 work together")
         self.assertIn("all-reduce", rows)
+
+
+class SwappedRates(unittest.TestCase):
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_both_links_whose_rates_are_swapped_are_named_and_no_other(self):
+        with tempfile.TemporaryDirectory() as folder:
+            lab = Lab(folder, MIXED, "swapped")
+            self.addCleanup(lab.close)
+            heddle("lab", "fault", "--lab", lab.name, "rate", "h0", "leaf0", "10Mbit/s")
+            heddle("lab", "fault", "--lab", lab.name, "rate", "h1", "leaf0", "20Mbit/s")
+            done = verify("--lab", lab.name, "--json", "--stage", "pairs")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        expect_swapped_rates(self, json.loads(done.stdout))
+
+
+def expect_swapped_rates(test, report):
+    """h0's link carries less than it should, h1's more; the plan is MIXED."""
+    found = {row["where"]: row["expected"].split()[:2] for stage in report["stages"] for row in stage["rows"]
+             if row["grade"] == "fail" and row["check"] == "link rate"}
+    test.assertEqual(found, {"h0 to leaf0": ["at", "least"], "leaf0 to h0": ["at", "least"],
+                             "h1 to leaf0": ["at", "most"], "leaf0 to h1": ["at", "most"]}, report)
+    test.assertEqual({link["label"] for link in report["links"] if link["named"]}, {"h0 - leaf0", "h1 - leaf0"})
 
 
 class Resumed(unittest.TestCase):

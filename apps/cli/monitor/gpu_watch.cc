@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <utility>
 
@@ -18,6 +19,8 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kProgram = "nvidia-smi";
+
+Json known(double figure) { return std::isnan(figure) ? Json() : Json(figure); }
 
 Result<int> serve_gpus(const GpuWatchOptions& options) {
   lab::note_signals();
@@ -62,6 +65,22 @@ void GpuWatch::poll(Nanos now) {
 std::vector<metrics::Family> GpuWatch::families() const {
   const std::scoped_lock lock(mutex_);
   return monitor::families_of(state_, host_);
+}
+
+Json GpuWatch::state() const {
+  const std::scoped_lock lock(mutex_);
+  Json rows = Json::array();
+  for (const monitor::Gpu& each : state_.gpus) {
+    rows.push_back({{"host", host_},
+                    {"gpu", each.index},
+                    {"name", each.name},
+                    {"utilization", known(each.utilization)},
+                    {"memory_used_bytes", known(each.memory_used_bytes)},
+                    {"memory_bytes", known(each.memory_bytes)},
+                    {"power_watts", known(each.power_watts)},
+                    {"temperature_celsius", known(each.temperature_celsius)}});
+  }
+  return {{"gpus", std::move(rows)}, {"gpus_complaint", state_.complaint}};
 }
 
 int run_gpu_watch(const GpuWatchOptions& options) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/json.h"
 #include "base/nanos.h"
 #include "base/result.h"
 #include "metrics/exposition.h"
@@ -26,6 +27,9 @@ class GpuWatch {
   void poll(Nanos now);
   // By any thread.
   std::vector<metrics::Family> families() const;
+  // For the page: "gpus", of the last reading that has ended, and "gpus_complaint", why it is not
+  // whole. A figure that is not known is null. By any thread.
+  Json state() const;
 
  private:
   GpuWatch(std::string host, std::string program, Nanos every, Warn warn);

@@ -41,7 +41,9 @@ class ShownState {
   }
   std::string state() const {
     const std::scoped_lock lock(mutex_);
-    return dumped(monitor::json_of(document_)) + "\n";
+    Json all = monitor::json_of(document_);
+    if (gpus_ != nullptr) all.update(gpus_->state());
+    return dumped(all) + "\n";
   }
 
  private:
