@@ -75,7 +75,7 @@ double mean_in(const std::vector<double>& values, const Episode& episode, double
   return sum / static_cast<double>(episode.length());
 }
 
-// The highest of n candidates' noise is higher than one's: by Gauss, so many standard errors.
+// The highest of n candidates' noise is higher than one's, in standard errors if it is Gaussian.
 double least_errors(size_t candidates) {
   return std::sqrt(params::kLeastErrors * params::kLeastErrors +
                    2 * std::log(static_cast<double>(candidates)));
