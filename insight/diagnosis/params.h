@@ -72,7 +72,7 @@ inline constexpr int64_t kLeastRankEpisodeNs = 5'000'000'000;
 inline constexpr double kMostNoise = 4;
 // A candidate's mean must lie this many standard errors of the noise above the others', and more
 // where candidates are many. Range 4 to 10.
-inline constexpr double kLeastErrors = 8;
+inline constexpr double kLeastErrors = 8.5;
 // And its owner must be the latest of all in this share of the episode's blocks. Range 0.6 to 0.9.
 inline constexpr double kLeastFirst = 0.7;
 // Of a link it is enough to be late in this share where that is twice as sure: repairs of losses
