@@ -82,7 +82,7 @@ TEST_F(DiagnosisTest, AHealthyJobHasNoVerdictThoughOneRankWritesCheckpoints) {
 }
 
 TEST_F(DiagnosisTest, NamesTheSlowRankAndSinceWhen) {
-  run(240, [](uint32_t rank, uint32_t call) {
+  run(600, [](uint32_t rank, uint32_t call) {
     return steady(rank, call) * (rank == 2 && call > 120 ? 3 : 2) / 2;
   });
   const Diagnosis diagnosis = builder_.finish();

@@ -66,6 +66,21 @@ class NoiseOf {
   double products_ = 0;
 };
 
+// Of a median of values that jump between two levels, as where ranks share cores, nothing is known
+// from how much single values vary: it is one of the two. Their mean says how often they are high.
+// What is beyond twice the level counts no more than that, so that a checkpoint decides nothing.
+double mean_in(const std::vector<double>& values, const Episode& episode, double most) {
+  double sum = 0;
+  for (size_t i = episode.begin; i < episode.end; ++i) sum += std::clamp(values[i], -most, most);
+  return sum / static_cast<double>(episode.length());
+}
+
+// The highest of n candidates' noise is higher than one's, in standard errors if it is Gaussian.
+double least_errors(size_t candidates) {
+  return std::sqrt(params::kLeastErrors * params::kLeastErrors +
+                   2 * std::log(static_cast<double>(candidates)));
+}
+
 // How the candidates' levels differ where none is an outlier: of the lower half, since more than
 // one may be.
 bool stands_out(std::vector<double> levels, const Outlier& outlier, double threshold) {
@@ -79,19 +94,24 @@ bool stands_out(std::vector<double> levels, const Outlier& outlier, double thres
   return outlier.level - outlier.others >= 4 * between;
 }
 
-bool is_long_enough(const Episode& episode, const std::vector<Block>& blocks) {
+bool is_long_enough(const Episode& episode, const std::vector<Block>& blocks, int64_t least_ns) {
   if (episode.length() < params::kLeastEpisode) return false;
   size_t operations = 0;
   for (size_t i = 0; i < episode.end; ++i) operations += blocks[i].operations;
   if (operations <= params::kFirstOperations) return false;
-  return blocks[episode.end - 1].end - blocks[episode.begin].begin >= params::kLeastEpisodeNs;
+  return blocks[episode.end - 1].end - blocks[episode.begin].begin >= least_ns;
 }
 
 // Few values of a row are enough to exceed a threshold where noise is large.
-bool is_steady(const std::vector<double>& own, double threshold) {
+double share_above(const std::vector<double>& own, double threshold) {
   const auto above = std::count_if(own.begin(), own.end(),
                                    [threshold](double value) { return value >= threshold; });
-  return static_cast<double>(above) >= params::kLeastFirst * static_cast<double>(own.size());
+  return static_cast<double>(above) / static_cast<double>(own.size());
+}
+
+bool is_steady(double share, double errors, const OutlierRule& rule) {
+  if (share >= params::kLeastFirst) return true;
+  return rule.sporadic && share >= params::kLeastSporadic && errors >= 2 * params::kLeastErrors;
 }
 
 }  // namespace
@@ -102,20 +122,24 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
   if (values.size() < 2 || blocks.size() < params::kLeastBlocks) return found;
   for (size_t i = 0; i < values.size(); ++i) {
     const Episode episode = highest_episode(values[i], rule.threshold);
-    if (!is_long_enough(episode, blocks)) continue;
+    if (!is_long_enough(episode, blocks, rule.least_ns)) continue;
     const std::vector<double> own = values_in(values[i], episode);
     Outlier outlier{.candidate = i, .episode = episode, .level = median(own)};
-    if (!is_steady(own, rule.threshold)) continue;
+    const double share = share_above(own, rule.threshold);
+    if (share < params::kLeastSporadic) continue;
     std::vector<double> levels;
     for (const std::vector<double>& row : values) levels.push_back(median(values_in(row, episode)));
     outlier.others = quantile(levels, rule.usual);
-    const double above = outlier.level - std::max(0.0, outlier.others);
+    if (outlier.level - std::max(0.0, outlier.others) < rule.threshold / 2) continue;
     const NoiseOf noise(values, episode, rule.threshold);
-    // A median of n values varies by 1.25 / sqrt(n) of their deviation.
-    const double error = 1.25 * std::max(noise.deviation(), rule.threshold / 20) *
-                         noise.inflation() / std::sqrt(static_cast<double>(own.size()));
-    outlier.errors = above / error;
-    if (above < rule.threshold / 2 || outlier.errors < params::kLeastErrors) continue;
+    const double block_error = std::max(noise.deviation(), rule.threshold / 20) * noise.inflation();
+    const double most = std::max(params::kMostNoise * rule.threshold, 2 * outlier.level);
+    std::vector<double> means;
+    for (const std::vector<double>& row : values) means.push_back(mean_in(row, episode, most));
+    const double above = means[i] - std::max(0.0, quantile(means, rule.usual));
+    outlier.errors = above * std::sqrt(static_cast<double>(own.size())) / block_error;
+    if (outlier.errors < least_errors(values.size())) continue;
+    if (!is_steady(share, outlier.errors, rule)) continue;
     if (!stands_out(std::move(levels), outlier, rule.threshold)) continue;
     outlier.from_beginning = episode.begin <= std::max<size_t>(1, blocks.size() / 20);
     outlier.lasts = episode.end + std::max<size_t>(1, blocks.size() / 20) >= blocks.size();

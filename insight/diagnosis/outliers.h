@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "insight/diagnosis/robust.h"
@@ -16,14 +17,16 @@ struct Outlier {
   Episode episode;
   double level = 0;   // median in the episode
   double others = 0;  // usual one of all candidates' medians there
-  double errors = 0;  // how many standard errors the level lies above the others'
+  double errors = 0;  // how many standard errors its mean lies above the others'
   bool from_beginning = false;
   bool lasts = false;  // until the last block
 };
 
 struct OutlierRule {
   double threshold = 0;
-  double usual = 0.5;  // quantile of the candidates that is the measure of all
+  double usual = 0.5;     // quantile of the candidates that is the measure of all
+  int64_t least_ns = 0;   // of an episode
+  bool sporadic = false;  // surely high in half of the blocks is enough
 };
 
 // Each row of `values` is a candidate's, by block.

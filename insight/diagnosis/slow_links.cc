@@ -15,7 +15,10 @@
 namespace heddle::insight {
 namespace {
 
-constexpr OutlierRule kRule = {.threshold = params::kLeastDelay, .usual = params::kUsualLink};
+constexpr OutlierRule kRule = {.threshold = params::kLeastDelay,
+                               .usual = params::kUsualLink,
+                               .least_ns = params::kLeastEpisodeNs,
+                               .sporadic = true};
 
 // A rank's NIC in one direction, with its links' rows: of hosts with several ranks, many have a NIC
 // for each.

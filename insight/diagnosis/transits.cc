@@ -93,7 +93,8 @@ class Transits {
     }
   }
 
-  // A rank's n-th message follows the one before in either direction.
+  // A rank's n-th message follows the one before in either direction. Of clocks that differ the
+  // message that it waited for may seem to come later than itself, so all are numbered first.
   void measure_exchange() {
     const size_t ranks = operation_.parts.size();
     if (!rounds_are_distinct()) return;
@@ -104,22 +105,26 @@ class Transits {
       sent[rank].push_back(operation_.parts[rank].started);
     }
     const auto before = [](const std::vector<int64_t>& times, size_t number) {
-      return times[std::min(number, times.size()) - 1];
+      return times[std::min(number, times.size() - 1)];
     };
-    for (const Received& each : in_order()) {
+    const std::vector<Received> messages = in_order();
+    for (const Received& each : messages) {
+      received[each.to].push_back(each.arrival->at);
+      sent[each.inflow->from].push_back(each.arrival->at);
+    }
+    std::vector<size_t> number_received(ranks);
+    std::vector<size_t> number_sent(ranks);
+    for (const Received& each : messages) {
       const uint32_t from = each.inflow->from;
-      const size_t number_sent = sent[from].size();
-      const size_t number_received = received[each.to].size();
-      Ready ready{
-          .sender = std::max(before(sent[from], number_sent), before(received[from], number_sent)),
-          .receiver = before(received[each.to], number_received)};
-      if (number_received > 1) {
+      const size_t first = number_sent[from]++;
+      const size_t second = number_received[each.to]++;
+      Ready ready{.sender = std::max(before(sent[from], first), before(received[from], first)),
+                  .receiver = before(received[each.to], second)};
+      if (second > 0) {
         ready.link = ready.receiver;
-        ready.sender = std::max(ready.sender, before(sent[each.to], number_received));
+        ready.sender = std::max(ready.sender, before(sent[each.to], second));
       }
       add(*each.inflow, *each.arrival, ready, {});
-      received[each.to].push_back(each.arrival->at);
-      sent[from].push_back(each.arrival->at);
     }
   }
 

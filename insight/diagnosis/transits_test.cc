@@ -150,6 +150,22 @@ TEST_F(TransitsTest, OnlyWhatASlowSenderSendsIsSlow) {
 // Each rank has posted all from the beginning, and its NIC carries them at once: those that come
 // last have taken as long for their share of it as the first ones. Rank 1 looked slow, whose
 // messages met those of the rank before it.
+// By its clock rank 1 receives rank 3's slow message after rank 0 has got the one that waited for
+// it.
+TEST_F(TransitsTest, AMessageThatSeemsToComeBeforeTheOneItWaitedForIsNotSlow) {
+  constexpr int64_t kAhead = 1250;
+  ahead_[1] = kAhead;
+  for (ProcessFacts& process : processes_) process.end.clock_error_ns = kAhead;
+  run_exchange(3);
+  measure_transits(processes_, operation_);
+  for (uint32_t from = 0; from < 3; ++from) {
+    for (uint32_t to = 0; to < kRanks; ++to) {
+      if (to == from) continue;
+      EXPECT_LE(least(from, to), kUsual) << from << " to " << to;
+    }
+  }
+}
+
 TEST_F(TransitsTest, MessagesOfAnExchangeAtTheSameTimeShareTheirNics) {
   operation_.what = events::Operation::kAlltoall;
   operation_.algorithm = events::Algorithm::kPairwise;
