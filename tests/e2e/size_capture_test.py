@@ -68,20 +68,37 @@ class SizeCapture(unittest.TestCase):
         self.assertIn(b"1,048,576            1 100.0%", done.stdout)
 
     def test_ctrl_c_ends_what_writes_to_the_pipe_and_the_figures_are_printed(self):
+        out = self.interrupted_reader(lambda state: True)
+        self.assertIn(b"1,048,576            1 100.0%", out)
+
+    def test_ctrl_c_while_the_pipe_is_empty_is_no_error(self):
+        """Its read was interrupted, which ended the capture early."""
+        out = self.interrupted_reader(lambda state: state["State"].startswith("S"))
+        self.assertIn(b"1,048,576            1 100.0%", out)
+
+    def interrupted_reader(self, is_time):
+        """What it prints that is interrupted once it catches the signal, and `is_time` of /proc's status."""
         with subprocess.Popen([program.HEDDLE, "size", "capture", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env=program.environment()) as reader:
             reader.stdin.write(capture_file.capture(self.writes(1)))
             reader.stdin.flush()
-            # It catches the signal once it has begun to read: until then the pipe is full or just written.
             status = pathlib.Path(f"/proc/{reader.pid}/status")
-            caught = lambda: int(next(line for line in status.read_text(encoding="utf-8").splitlines()
-                                      if line.startswith("SigCgt")).split()[1], 16)
-            while not caught() >> (signal.SIGINT - 1) & 1:
+
+            def read_status():
+                state = dict(line.split(":\t", 1) for line in status.read_text(encoding="utf-8").splitlines()
+                             if ":\t" in line)
+                return int(state["SigCgt"], 16) >> (signal.SIGINT - 1) & 1, state
+            while True:
+                caught, state = read_status()
+                if caught and is_time(state):
+                    break
                 os.sched_yield()
             reader.send_signal(signal.SIGINT)
+            while read_status()[0]:  # it catches one, and the next one ends it
+                os.sched_yield()
             out, errors = reader.communicate(timeout=program.PATIENCE_S)
             self.assertEqual(reader.returncode, 0, errors)
-        self.assertIn(b"1,048,576            1 100.0%", out)
+        return out
 
     def test_a_file_that_is_cut_has_its_figures_and_status_1(self):
         data = capture_file.capture(self.writes(1))

@@ -1,6 +1,8 @@
 // See capture_command.h.
 #include "apps/cli/size/capture_command.h"
 
+#include <signal.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <set>
@@ -36,13 +38,26 @@ struct CaptureCommandOptions {
   bool json = false;
 };
 
+// A read of the pipe goes on after a signal: what writes to it gets the same one, and ends it.
+void read_on_after_interrupts() {
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    struct sigaction action {};
+    sigaction(signal_number, nullptr, &action);
+    action.sa_flags |= SA_RESTART;
+    sigaction(signal_number, &action, nullptr);
+  }
+}
+
 int run(const CaptureCommandOptions& options) {
   recordings::CaptureOptions reading;
   reading.roce_port = options.roce_port;
   reading.heddle_ports = {options.heddle_ports.begin(), options.heddle_ports.end()};
   catch_interrupts();
-  // What writes to a pipe gets the same signal, and ends it.
-  if (options.file != "-") reading.interrupted = [] { return interrupted() != 0; };
+  if (options.file == "-") {
+    read_on_after_interrupts();
+  } else {
+    reading.interrupted = [] { return interrupted() != 0; };
+  }
   const auto sizes = recordings::read_capture(options.file, reading);
   if (!sizes) {
     print_error(sizes.error());
