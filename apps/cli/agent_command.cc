@@ -2,6 +2,7 @@
 // acceptance/machine_side.h.
 #include "apps/cli/agent_command.h"
 
+#include <signal.h>
 #include <unistd.h>
 
 #include <array>
@@ -84,8 +85,15 @@ std::string standard_input() {
   return text;
 }
 
+// Signals wait until the file is replaced, or its draft would be left behind.
 int take_plan_of_input(const std::string& file) {
-  const Result<void> taken = take_plan(standard_input(), file);
+  const std::string plan = standard_input();
+  sigset_t ends, before;
+  sigemptyset(&ends);
+  for (const int each : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&ends, each);
+  sigprocmask(SIG_BLOCK, &ends, &before);
+  const Result<void> taken = take_plan(plan, file);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
   if (taken) print(kPlanTaken);
   return print_end(taken);
 }

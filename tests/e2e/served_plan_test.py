@@ -12,8 +12,8 @@ import unittest
 import program
 
 PLAN = {"version": 2, "addresses": {"a": ["127.0.0.1"], "b": ["127.0.0.2"], "s": ["127.0.0.9"]},
-        "flows": [{"from": "a", "to": "b", "paths": [{"path": 0, "source_port": 0, "share_per_million": 1_000_000,
-                                                      "via": ["s"]}]}]}
+        "flows": [{"from": one, "to": other, "paths": [{"path": 0, "source_port": 0, "share_per_million": 1_000_000,
+                                                        "via": ["s"]}]} for one, other in (("a", "b"), ("b", "a"))]}
 
 # As ssh is, but to this machine: it can be down, or stand still with the order that it has got.
 SHELL = """#!/bin/sh
@@ -107,6 +107,8 @@ class ServedPlan(unittest.TestCase):
         for plan, words in (("{", "no JSON object, or is cut off"), ({"version": 1}, "its version is not 2"),
                             (without_route, "a path without the switches"),
                             (json.dumps(PLAN) + " " * (16 << 20), "are the most"),
+                            (json.dumps(PLAN)[:-1] + ', "more": ' + "[" * 300_000 + "]" * 300_000 + "}",
+                             "nests deeper than 16 levels"),
                             (stranger, "127.0.0.1 has not taken the plan .*no host of it has an address of this host")):
             self.serve(plan)
             monitor.wait_for(words)

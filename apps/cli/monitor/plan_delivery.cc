@@ -29,8 +29,9 @@ constexpr const char* kTodo = "give the plan's file with --plan";
 std::string mark_of(const std::string& file) {
   struct stat about {};
   if (stat(file.c_str(), &about) != 0) return {};
-  return fmt::format("{}:{}:{}:{}.{}", about.st_dev, about.st_ino, about.st_size,
-                     about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+  return fmt::format("{}:{}:{}:{}.{}:{}.{}", about.st_dev, about.st_ino, about.st_size,
+                     about.st_mtim.tv_sec, about.st_mtim.tv_nsec, about.st_ctim.tv_sec,
+                     about.st_ctim.tv_nsec);
 }
 
 }  // namespace
@@ -46,6 +47,10 @@ struct PlanDelivery::Machine {
   Nanos retry_at;
   Nanos retry_wait = monitor::params::kFirstRetry;
 };
+
+bool PlanDelivery::is_silent(const Machine& machine, Nanos now) {
+  return now - machine.started_at >= monitor::params::kSilentStream;
+}
 
 PlanDelivery::PlanDelivery(PlanDeliveryOptions options) : options_(std::move(options)) {
   for (const launch::RemoteHost& each : options_.hosts) {
@@ -94,6 +99,10 @@ void PlanDelivery::look(Nanos now) {
 
 void PlanDelivery::poll(Nanos now) {
   look(now);
+  // All at once: each may take its time to end.
+  for (const auto& machine : machines_) {
+    if (machine->stream && is_silent(*machine, now)) machine->stream->stop();
+  }
   for (const auto& machine : machines_) poll(now, *machine);
 }
 
@@ -116,7 +125,7 @@ void PlanDelivery::poll(Nanos now, Machine& machine) {
     const size_t kept = std::min(static_cast<size_t>(got), piece.size() - machine.output.size());
     machine.output.append(piece.data(), kept);
   }
-  if (now - machine.started_at < monitor::params::kSilentStream) return;
+  if (!is_silent(machine, now)) return;
   finish(now, machine,
          fmt::format("no answer for {} s", monitor::params::kSilentStream / seconds(1)));
 }

@@ -42,6 +42,7 @@ class PlanDelivery {
   explicit PlanDelivery(PlanDeliveryOptions options);
   // Takes the file's text if it is another one than what is served.
   Result<void> read();
+  static bool is_silent(const Machine& machine, Nanos now);
   void look(Nanos now);
   void poll(Nanos now, Machine& machine);
   void start(Nanos now, Machine& machine);

@@ -19,6 +19,18 @@ Unexpected refuse(const std::string& file, const std::string& why) {
               "make it with 'heddle plan --addresses' for this fabric");
 }
 
+// A plan has a few levels; copies and dumps of a document take stack with each.
+constexpr int kMostDepth = 16;
+
+// Discarded where it is no JSON, or nests deeper than kMostDepth.
+Json parse_shallow(const std::string& text, bool& deep) {
+  const auto keep = [&](int depth, Json::parse_event_t, Json&) {
+    deep = deep || depth > kMostDepth;
+    return !deep;
+  };
+  return Json::parse(text, keep, false);
+}
+
 // The first address of a host.
 Result<transport::Address> address_in(const Json& addresses, const std::string& host,
                                       const std::string& file) {
@@ -37,7 +49,9 @@ Result<void> check_plan(const std::string& text, const std::string& file) {
     return refuse(file, fmt::format("it has {} bytes, and {} are the most that are served",
                                     text.size(), kMostServedBytes));
   }
-  const Json document = Json::parse(text, nullptr, false);
+  bool deep = false;
+  const Json document = parse_shallow(text, deep);
+  if (deep) return refuse(file, fmt::format("it nests deeper than {} levels", kMostDepth));
   const auto at = [&](const char* name) {
     return document.is_object() ? document.value(name, Json()) : Json();
   };
@@ -57,12 +71,12 @@ Result<void> check_plan(const std::string& text, const std::string& file) {
   for (const auto& [host, its] : flows) {
     const Result<transport::Address> own = address_in(addresses, host, file);
     if (!own) return fail(own.error());
+    part["addresses"][host] = addresses[host];
     part["flows"] = its;
     const std::vector<transport::Address> alone = {*own};
     const Result<engine::RoutePlan> plan = engine::RoutePlan::parse(part.dump(), file, alone);
     if (!plan) return fail(plan.error());
-    part["addresses"] = Json::object();  // all were looked at
-    part["addresses"][host] = addresses[host];
+    part["addresses"] = Json::object();  // the first host's check has looked at all
   }
   return {};
 }
