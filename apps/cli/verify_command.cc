@@ -278,17 +278,16 @@ int run_in_place(const VerifyOptions& options, const Place& place,
   if (auto written = folder->write(*report); !written) return could_not_write(written.error());
   if (!options.json) print(fmt::format("report: {}/report.html\n", options.report));
   const Result<void> copies = write_copies(options, *folder, *report);
-  if (!copies) return could_not_write(copies.error());
   if (key) {
     const auto done = sign_report(options, *folder, *key, report->complete);
     if (!done) return could_not_write(done.error());
   }
-  if (options.json) return status;
+  if (options.json) return copies ? status : could_not_write(copies.error());
   if (key) print(fmt::format("signed: by the key {}\n", key->public_key().id()));
   if (!report->complete) {
     print(fmt::format("go on:  heddle verify --resume {}\n", options.report));
   }
-  return status;
+  return copies ? status : could_not_write(copies.error());
 }
 
 int run_verify(VerifyOptions options) {

@@ -59,7 +59,9 @@ Json asked_of(const VerifyOptions& options) {
           {"training", options.training.wanted},
           {"python", options.training.python},
           {"cifar", options.training.cifar},
-          {"weights", options.training.weights}};
+          {"weights", options.training.weights},
+          {"language", options.language},
+          {"pdf", options.pdf}};
 }
 
 Result<void> read_asked(const Json& asked, VerifyOptions& options) {
@@ -78,6 +80,9 @@ Result<void> read_asked(const Json& asked, VerifyOptions& options) {
     asked.at("python").get_to(options.training.python);
     asked.at("cifar").get_to(options.training.cifar);
     asked.at("weights").get_to(options.training.weights);
+    // Reports of 0.1.0's first builds have neither.
+    if (options.language.empty()) options.language = asked.value("language", "");
+    options.pdf = options.pdf || asked.value("pdf", false);
     if (const char* const what = unknown_in(options, depth)) {
       return fail(acceptance::no_report(std::string("it names ") + what + " that is not known"));
     }
