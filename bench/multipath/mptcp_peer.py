@@ -36,7 +36,7 @@ def _prepare(subflows):
 
 def _own_address():
     listed = subprocess.run(["ip", "-j", "-4", "address", "show", "scope", "global"], check=True, capture_output=True)
-    return json.loads(listed.stdout)[0]["addr_info"][0]["local"]
+    return next(each["addr_info"][0]["local"] for each in json.loads(listed.stdout) if each.get("addr_info"))
 
 
 def _socket():

@@ -180,6 +180,10 @@ EngineProcess& process_at(simulator::World& world, simulator::NicId nic, const R
 }  // namespace
 
 Result<RoadResult> run_relayed(const RelayedRoad& road, uint32_t skipped) {
+  if (skipped == 0 || road.outstanding == 0 || road.message_bytes == 0) {
+    return fail(ErrorCode::kInvalid, "cannot measure a relayed road",
+                "it needs messages, and some of them before those that count", "");
+  }
   const relaying::RelayOptions memory{.memory_bytes = road.relay_bytes, .most_sessions = 1};
   if (auto sound = relaying::Relay::check(memory); !sound) return fail(sound.error());
   simulator::World world({.topology = two_sites(road)}, 1);

@@ -27,7 +27,7 @@ struct RoadResult {
 };
 
 // Goodput between two numbers of confirmed messages: that after `skipped` times `outstanding`, for
-// as many again. Errors: kInvalid (relay memory), kTimeout (no end within a simulated minute),
+// as many again. Errors: kInvalid (relay memory, a zero), kTimeout (no end within a simulated minute),
 // those of the session, kSystem (a wrong byte arrived).
 Result<RoadResult> run_relayed(const RelayedRoad& road, uint32_t skipped);
 

@@ -36,6 +36,12 @@ TEST(RelayedRoad, AWindowCountsForTheWholeDistance) {
   EXPECT_LT(result->goodput_bits_per_s, 45e9);
 }
 
+TEST(RelayedRoad, AMeasurementWithoutAStartIsRefused) {
+  const Result<RoadResult> result = run_relayed(cable_of(1), 0);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kInvalid);
+}
+
 TEST(RelayedRoad, TooLittleMemoryIsRefused) {
   RelayedRoad road = cable_of(1);
   road.relay_bytes = 1'000;

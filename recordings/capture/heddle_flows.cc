@@ -38,7 +38,10 @@ bool is_announcement(std::span<const std::byte> packet, size_t packet_bytes) {
 
 // Of a row of parity: the wire id of the packets that it covers.
 std::optional<uint64_t> covered_connection(std::span<const std::byte> packet) {
-  if (packet.size() < kParityHeaderBytes || packet[2] != std::byte{1}) return std::nullopt;
+  const auto at = [&](size_t byte) { return static_cast<uint8_t>(packet[byte]); };
+  const bool row = packet.size() >= kParityHeaderBytes && at(2) == 1 && at(3) <= 7 && at(6) >= 1 &&
+                   at(6) <= 32 && at(7) >= 1 && at(7) <= 8;
+  if (!row) return std::nullopt;
   uint64_t wire_id = 0;
   for (size_t i = 0; i < sizeof wire_id; ++i) {
     wire_id |= static_cast<uint64_t>(packet[kAnnouncementBytes + i]) << 8 * i;
