@@ -27,8 +27,8 @@ struct RoadResult {
 };
 
 // Goodput between two numbers of confirmed messages: that after `skipped` times `outstanding`, for
-// as many again. Errors: kInvalid (relay memory, a zero), kTimeout (no end within a simulated minute),
-// those of the session, kSystem (a wrong byte arrived).
+// as many again. Errors: kInvalid (relay memory, a zero), kTimeout (no end within a simulated
+// minute), those of the session, kSystem (a wrong byte arrived).
 Result<RoadResult> run_relayed(const RelayedRoad& road, uint32_t skipped);
 
 }  // namespace heddle::bench
