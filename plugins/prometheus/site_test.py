@@ -73,7 +73,7 @@ class Files(unittest.TestCase):
         for test in parsed(TESTS.name)["tests"]:
             for check in test.get("alert_rule_test", ()):
                 labels = [alert["exp_labels"] for alert in check["exp_alerts"]]
-                about = {each.get("device") or each["host"] for each in labels}
+                about = {each.get("device") or each.get("host") or each["instance"].split(":")[0] for each in labels}
                 fired.setdefault(check["alertname"], set()).update(about)
         self.assertEqual(fired, {rule["alert"]: {"bad"} for rule in prometheus_server.rules(RULES, "alert")})
 
