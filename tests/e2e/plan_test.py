@@ -3,6 +3,9 @@
 
 import json
 import os
+import resource
+import signal
+import subprocess
 import tempfile
 import unittest
 
@@ -96,6 +99,21 @@ class Plan(unittest.TestCase):
 
     def test_a_permutation_on_three_tiers(self):
         self.expect_followed("tree.toml", "perm.toml")
+
+    def test_what_cannot_be_written_whole_leaves_the_plan_from_before(self):
+        """A limit of files in place of a full disk, which left a fragment."""
+        before = self.plan("fabric.toml", "neighbors.toml")
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        done = subprocess.run([program.HEDDLE, "plan", "--topology", "fabric.toml", "--workload", "perm.toml", "-o",
+                               "plan.json"], cwd=self.folder, env=program.environment(), capture_output=True,
+                              text=True, preexec_fn=limit, timeout=program.PATIENCE_S, check=False)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("cannot write plan.json", done.stderr)
+        with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["flows"], before["flows"])
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("plan.json.")], [])
 
     def test_text_says_where_no_choice_helps(self):
         done = self.command("plan", "fabric.toml", "incast.toml")
