@@ -251,6 +251,13 @@ class Resumed(unittest.TestCase):
         before = self.document()
         self.assertEqual((before["verdict"], before["complete"], self.outcomes()),
                          ("INCOMPLETE", False, ["passed", "passed", "not run"]))
+        file = pathlib.Path(self.report, "report.json")
+        kept = file.read_text(encoding="utf-8")
+        file.write_text(json.dumps({**before, "asked": {**before["asked"], "language": "../x"}}), encoding="utf-8")
+        done = program.run("verify", "--resume", self.report)
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("a language that is not known", done.stderr)
+        file.write_text(kept, encoding="utf-8")
         done = program.run("verify", "--resume", self.report, timeout=100)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         after = self.document()

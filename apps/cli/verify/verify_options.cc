@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "acceptance/report_document.h"
+#include "apps/cli/verify/report_page.h"
 
 namespace heddle::cli {
 namespace {
@@ -26,6 +27,11 @@ const char* unknown_in(const VerifyOptions& options, const std::string& depth) {
   for (const std::string& each : options.stages) {
     if (std::find(known.begin(), known.end(), each) == known.end()) return "a stage";
   }
+  // It names a file of the report.
+  const std::vector<std::string> languages = report_languages();
+  const bool written =
+      std::find(languages.begin(), languages.end(), options.language) != languages.end();
+  if (!options.language.empty() && !written) return "a language";
   if (!options.coverage.empty() && !coverage_named(options.coverage)) return "a coverage";
   return depth == "quick" || depth == "normal" || depth == "full" ? nullptr : "a depth";
 }
@@ -80,7 +86,7 @@ Result<void> read_asked(const Json& asked, VerifyOptions& options) {
     asked.at("python").get_to(options.training.python);
     asked.at("cifar").get_to(options.training.cifar);
     asked.at("weights").get_to(options.training.weights);
-    // Reports of 0.1.0's first builds have neither.
+    // Older reports have neither.
     if (options.language.empty()) options.language = asked.value("language", "");
     options.pdf = options.pdf || asked.value("pdf", false);
     if (const char* const what = unknown_in(options, depth)) {
