@@ -118,16 +118,19 @@ Result<void> write_text_file(const std::string& path, const std::string& text) {
 Result<void> replace_text_file(const std::string& path, const std::string& text) {
   const std::string what = fmt::format("cannot write {}", path);
   struct stat about {};
-  if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) {
+  const bool exists = stat(path.c_str(), &about) == 0;
+  if (exists && !S_ISREG(about.st_mode)) {
     return fail(ErrorCode::kInvalid, what, "it is no file", "name a file");
   }
   std::string draft = path + ".XXXXXX";
   const Descriptor file(mkostemp(draft.data(), O_CLOEXEC));
   if (!file.valid()) return cannot_write(what, errno, "free some space there");
-  // As another program would make it: mkostemp() keeps it from others.
+  // Rights as of the file before, or as another program would make it: mkostemp() keeps it from
+  // others.
   const mode_t mask = umask(0);
   umask(mask);
-  const bool written = fchmod(file.number(), 0666 & ~mask) == 0 && write_all(file.number(), text) &&
+  const mode_t rights = exists ? about.st_mode & 0777 : 0666 & ~mask;
+  const bool written = fchmod(file.number(), rights) == 0 && write_all(file.number(), text) &&
                        fsync(file.number()) == 0 && std::rename(draft.c_str(), path.c_str()) == 0;
   if (written) return {};
   const int error = errno;

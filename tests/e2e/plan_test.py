@@ -103,6 +103,9 @@ class Plan(unittest.TestCase):
     def test_what_cannot_be_written_whole_leaves_the_plan_from_before(self):
         """A limit of files in place of a full disk, which left a fragment."""
         before = self.plan("fabric.toml", "neighbors.toml")
+        os.chmod(os.path.join(self.folder, "plan.json"), 0o640)
+        self.assertEqual(self.plan("fabric.toml", "neighbors.toml")["flows"], before["flows"])
+        self.assertEqual(os.stat(os.path.join(self.folder, "plan.json")).st_mode & 0o777, 0o640)
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
