@@ -3,7 +3,8 @@
 Three steps, each before the next: does RDMA talk (rping), how much (qperf), does training gain (ResNet-18 on one
 server and on two). Published figures have a column of their own: two GPU servers, one 100GbE switch, 60 s a run.
 Ours are shares of what each link can carry here, since absolute figures of a veth pair, or of soft-RoCE on an emulated
-processor, say nothing about a NIC's.
+processor, say nothing about a NIC's. A fourth question is of the test itself: `faults` breaks labs in known ways, and
+looks whether `heddle verify` names the place.
 """
 
 import json
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+from acceptance import faults
 from harness.cable import Cable, need_network_rights
 from harness.failure import CannotMeasure
 from harness.machine import describe
@@ -24,7 +26,7 @@ from harness.rounds import interleave, ratio, spread, text
 SUMMARY = "an integrator's acceptance test beside the same questions here"
 
 _MTU = 9000
-_STEPS = ("reach", "throughput", "rdma", "training")
+_STEPS = ("reach", "throughput", "rdma", "training", "faults")
 _VM = pathlib.Path(__file__).with_name("inside_vm.py")
 # The integrator's figures: Gb/s, microseconds, minutes.
 _THEIR_LINK = 100
@@ -37,6 +39,8 @@ def add_arguments(parser):
     parser.add_argument("--seconds", type=int, default=2, metavar="N", help="how long a measurement takes [2]")
     parser.add_argument("--pairs", type=int, default=5, metavar="N",
                         help="rounds: so often each program is measured, in turn [5]")
+    parser.add_argument("--runs", type=int, default=3, metavar="N", help="of faults: of each one [3]")
+    parser.add_argument("--clean", type=int, default=10, metavar="N", help="of faults: runs without one [10]")
 
 
 def _by_qperf(output):
@@ -196,8 +200,11 @@ def _training(arguments, progress):
 
 
 def run(arguments, progress):
-    if arguments.step in ("reach", "throughput"):
+    if arguments.step in ("reach", "throughput", "faults"):
         need_network_rights()
+    if arguments.step == "faults":
+        found = faults.measure(arguments, progress)
+        return {"scenario": "acceptance", "step": "faults", "machine": describe(), **found}
     made = {"reach": _reach, "throughput": _throughput, "rdma": _rdma, "training": _training}[arguments.step](
         arguments, progress)
     return {"scenario": "acceptance", "step": arguments.step, "machine": describe(), "seconds": arguments.seconds,
@@ -249,6 +256,9 @@ def _show_training(document):
 
 def show(document):
     step = document["step"]
+    if step == "faults":
+        faults.show(document)
+        return
     print(f"{step}: the integrator's test (two GPU servers, one 100GbE switch) and this machine\n")
     if step == "reach":
         row("", "messages of 20")

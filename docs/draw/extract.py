@@ -382,8 +382,16 @@ def _acceptance_training(document):
                    ["gain"], rows, 2)]
 
 
+def _acceptance_faults(document):
+    rows = [(case["fault"], [one(len(case["runs"])), one(case["found"])]) for case in document["cases"]]
+    return [figure("acceptance_faults", "Labs with a known fault under heddle verify --quick", "runs",
+                   ["runs", "the place was named"], rows, 0)]
+
+
 def acceptance(document):
     step = document["step"]
+    if step == "faults":
+        return _acceptance_faults(document)
     if step == "training":
         return _acceptance_training(document)
     if step == "reach":

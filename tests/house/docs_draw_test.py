@@ -51,7 +51,8 @@ def acceptance_document(step):
     rows = [{"measure": "rc_bw", "unit": "Gb/s", "their_share_of_link": 0.97, "to_limit": spread(1.0)},
             {"measure": "heddle, RC, bandwidth", "unit": "Gb/s", "their_share_of_link": None, "to_limit": spread(0.5)}]
     runs = {"one": {"images_per_s": 10.0}, "all": {"images_per_s": 19.0}, "gloo": {"images_per_s": 15.0}}
-    return {"step": step, "rows": rows, "runs": runs,
+    cases = [{"fault": "an unplugged NIC", "runs": [{}, {}, {}], "found": 2}]
+    return {"step": step, "rows": rows, "runs": runs, "cases": cases,
             "theirs": {"minutes, one server": 27, "minutes, two servers": 15}}
 
 
@@ -284,7 +285,7 @@ class ExtractTest(unittest.TestCase):
 
     def test_each_step_of_the_acceptance_test_gives_figures(self):
         for step, shown in (("throughput", "| 0.97 | 1.00 |"), ("rdma", "| **heddle, RC** | - | 0.50 |"),
-                            ("training", "| 1.80 |")):
+                            ("training", "| 1.80 |"), ("faults", "| an unplugged NIC | 3 | 2 |")):
             (found,) = self.figures("acceptance", acceptance_document(step)).values()
             self.assertIn(shown, pages.table(found, every_row=True), step)
 
