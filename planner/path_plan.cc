@@ -124,6 +124,25 @@ class Planning {
 
   PathPlan plan() {
     plan_.paths = options_.paths;
+    measure_usual();
+    place();
+    compare();
+    return std::move(plan_);
+  }
+
+  // The same of paths that are chosen already.
+  PathPlan measured(std::vector<PlannedFlow> flows) {
+    plan_.flows = std::move(flows);
+    measure_usual();
+    loads_ = planned_loads();
+    plan_.planned.between_switches = loads_.longest_between();
+    compare();
+    return std::move(plan_);
+  }
+
+ private:
+  // What takes longest without a plan, whatever the plan, and at best.
+  void measure_usual() {
     plan_.ecmp = longest_of(first_path_loads(table_, fixed_));
     plan_.spraying = longest_of(all_path_loads(table_, fixed_));
     plan_.planned.of_nics = fixed_.longest_of_nics();
@@ -131,13 +150,30 @@ class Planning {
     for (uint32_t i = 0; i < table_.size(); ++i) {
       plan_.unreachable += table_.options_of(i) == 0 ? 1 : 0;
     }
-    place();
-    if (!near_bound(params::kShareTolerance)) raise_bound();
-    plan_.no_gain = no_gain();
-    return std::move(plan_);
   }
 
- private:
+  void compare() {
+    if (!near_bound(params::kShareTolerance)) raise_bound();
+    plan_.no_gain = no_gain();
+  }
+
+  Loads planned_loads() {
+    Loads loads = fixed_;
+    Route route;
+    for (const PlannedFlow& flow : plan_.flows) {
+      const uint32_t lanes = lanes_of(fabric_, demand_.endpoints[flow.demand.from].host,
+                                      demand_.endpoints[flow.demand.to].host, options_.paths);
+      for (const PlannedPath& each : flow.paths) {
+        const topology::EcmpKey key =
+            key_of(fabric_, demand_, flow.demand, each.path % lanes, each.path);
+        if (!fabric_.route(key, route)) continue;
+        loads.add(route.between(),
+                  static_cast<double>(flow.demand.bytes) * each.share_per_million * 1e-6);
+      }
+    }
+    return loads;
+  }
+
   double floor() const { return std::max(plan_.bound_between, plan_.planned.of_nics); }
   bool near_bound(double tolerance) const {
     return plan_.planned.between_switches <= floor() * (1 + tolerance);
@@ -219,6 +255,18 @@ Result<PathPlan> plan_paths(const topology::Topology& topology, const Demand& de
                             const PathPlanOptions& options) {
   Fabric fabric(topology, options.failed_links);
   return plan_on(fabric, demand, options);
+}
+
+void measure_plan(const topology::Topology& topology, const Demand& demand,
+                  const PathPlanOptions& options, PathPlan& plan) {
+  Fabric fabric(topology, options.failed_links);
+  const PathPlan measured = Planning(fabric, demand, options).measured(plan.flows);
+  plan.ecmp = measured.ecmp;
+  plan.spraying = measured.spraying;
+  plan.planned = measured.planned;
+  plan.bound_between = measured.bound_between;
+  plan.unreachable = measured.unreachable;
+  plan.no_gain = measured.no_gain;
 }
 
 }  // namespace heddle::planner

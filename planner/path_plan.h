@@ -70,4 +70,10 @@ struct PathPlanOptions {
 Result<PathPlan> plan_paths(const topology::Topology& topology, const Demand& demand,
                             const PathPlanOptions& options);
 
+// Measures all flows of a plan on the fabric without the failed links: its times, those of ECMP and
+// of spraying, the bound, and whether there is a gain. After a re-plan these are of the moved flows
+// until then. `plan` must be one of the demand, with the options' paths.
+void measure_plan(const topology::Topology& topology, const Demand& demand,
+                  const PathPlanOptions& options, PathPlan& plan);
+
 }  // namespace heddle::planner

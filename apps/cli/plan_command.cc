@@ -118,7 +118,9 @@ Result<planner::PathPlan> plan_of(const PlanOptions& options, const topology::To
   for (planner::PlannedFlow& flow : earlier->flows()) {
     known.paths[{flow.demand.from, flow.demand.to}] = std::move(flow.paths);
   }
-  return planner::replan_paths(topology, demand, of_plan, known);
+  Result<planner::PathPlan> plan = planner::replan_paths(topology, demand, of_plan, known);
+  if (plan) planner::measure_plan(topology, demand, of_plan, *plan);
+  return plan;
 }
 
 Result<int> order_ranks(const PlanOptions& options, const topology::Topology& topology,

@@ -206,6 +206,11 @@ class Plan(unittest.TestCase):
         whole = self.planned("--workload", "neighbors.toml", "--failed", "leaf1:spine2")
         self.assertEqual(whole["kept"], 0)
         self.assertAlmostEqual(whole["bound_us"], 8e6 * 8 / 100e3 * 4 / 3, delta=1)
+        # Of all flows, those that stay included.
+        self.assertAlmostEqual(after["bound_us"], whole["bound_us"], delta=1)
+        for usual in ("ecmp", "spraying"):
+            for links in ("between_switches_us", "nics_us"):
+                self.assertAlmostEqual(after[usual][links], whole[usual][links], delta=1)
         fault = '[[fault]]\nat = "0s"\nlink = ["leaf1", "spine2"]\nkind = "down"\n'
         self.write("faulty.toml", FABRIC + fault)
         simulated = self.document("sim", "faulty.toml", "neighbors.toml", "--plan", "after.json", "--convergence",
