@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
@@ -42,10 +43,21 @@ Error decoded_error(const std::string& text) {
           parts[2], parts[3]};
 }
 
-std::string read_all(int descriptor) {
+// Between two looks for a child that was stopped.
+constexpr int kLookEveryMs = 50;
+
+// What `child` writes, the leader of its group. A pause of a host stops all processes in its
+// namespace; one that only reads or changes the lab is none of the host's, and goes on with the
+// programs that it runs.
+std::string read_all(int descriptor, pid_t child) {
   std::string text;
   std::array<char, 65536> block;
   for (;;) {
+    pollfd waiting{descriptor, POLLIN, 0};
+    if (poll(&waiting, 1, kLookEveryMs) == 0) {
+      kill(-child, SIGCONT);
+      continue;
+    }
     const ssize_t got = read(descriptor, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return text;
@@ -82,7 +94,7 @@ Workers::Workers(size_t limit) : limit_(limit) {
 
 Workers::~Workers() {
   for (const Running& each : running_) {
-    kill(each.process, SIGKILL);
+    kill(-each.process, SIGKILL);
     close(each.pipe);
     while (waitpid(each.process, nullptr, 0) < 0 && errno == EINTR) continue;
   }
@@ -99,6 +111,7 @@ void Workers::start(const Work& work) {
   }
   const pid_t process = fork();
   if (process == 0) {
+    setpgid(0, 0);
     close(ends[0]);
     work_and_end(work, ends[1]);
   }
@@ -108,6 +121,7 @@ void Workers::start(const Work& work) {
     close(ends[0]);
     return;
   }
+  setpgid(process, process);  // whichever of the two is first
   running_.push_back({process, ends[0], number});
 }
 
@@ -120,7 +134,7 @@ Result<std::vector<std::string>> Workers::finish() {
 void Workers::collect_first() {
   const Running first = running_.front();
   running_.erase(running_.begin());
-  const std::string text = read_all(first.pipe);
+  const std::string text = read_all(first.pipe, first.process);
   close(first.pipe);
   while (waitpid(first.process, nullptr, 0) < 0 && errno == EINTR) continue;
   if (text.empty()) {
