@@ -89,6 +89,7 @@ class Relay {
     fcntl(errors_.read.number(), F_SETFL, O_NONBLOCK);
     fcntl(orders_.write.number(), F_SETFL, O_NONBLOCK);
     unsent_ = order;
+    sent_ = 0;
     const std::vector<std::string> words = remote_words(shell_, host_, agent_words("agent"));
     const pid_t parent = getpid();
     process_ = fork();
@@ -135,11 +136,14 @@ class Relay {
 
   void send() {
     while (!unsent_.empty()) {
-      const ssize_t sent = write(orders_.write.number(), unsent_.data(), unsent_.size());
+      const ssize_t sent =
+          write(orders_.write.number(), unsent_.data() + sent_, unsent_.size() - sent_);
       if (sent < 0 && errno == EINTR) continue;
       if (sent < 0 && errno == EAGAIN) return;
-      if (sent <= 0) unsent_.clear();  // the remote shell has gone
-      if (sent > 0) unsent_.erase(0, static_cast<size_t>(sent));
+      sent_ += sent > 0 ? static_cast<size_t>(sent) : 0;
+      if (sent > 0 && sent_ < unsent_.size()) continue;
+      unsent_ = {};  // all is sent, or the remote shell has gone
+      sent_ = 0;
     }
   }
 
@@ -227,6 +231,7 @@ class Relay {
   pid_t process_ = -1;
   std::optional<int> status_;
   std::string unsent_;  // to the agent
+  size_t sent_ = 0;     // of it: input of megabytes goes in pieces of a pipe
   std::string before_;  // the greeting
   bool greeted_ = false;
   bool signaled_ = false;

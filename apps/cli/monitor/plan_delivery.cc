@@ -23,6 +23,8 @@ namespace {
 constexpr Nanos kLookEvery = millis(200);
 // Deliveries at a time: each is a login with a process here. Range 16 to 256.
 constexpr size_t kMostAtOnce = 64;
+// Each holds the plan some three times meanwhile, as text and as an order. Range 16 to 256 MiB.
+constexpr size_t kMostBytesAtOnce = size_t{64} << 20;
 constexpr const char* kTodo = "give the plan's file with --plan";
 
 // Changes with the file. Empty: it cannot be looked at.
@@ -108,7 +110,8 @@ void PlanDelivery::poll(Nanos now) {
 
 void PlanDelivery::poll(Nanos now, Machine& machine) {
   if (!machine.stream) {
-    const bool due = machine.has != number_ && now >= machine.retry_at && running_ < kMostAtOnce;
+    const size_t most = std::clamp<size_t>(kMostBytesAtOnce / text_.size(), 1, kMostAtOnce);
+    const bool due = machine.has != number_ && now >= machine.retry_at && running_ < most;
     if (due) start(now, machine);
     return;
   }
