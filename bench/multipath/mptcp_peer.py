@@ -21,12 +21,23 @@ _PORT = 18770
 _IPPROTO_MPTCP = 262
 _CHUNK = bytes(1 << 20)
 _INTERVAL_MS = 100
+_PORTS_TO_TRY = 20
 _SOL_MPTCP, _MPTCP_INFO = 284, 1  # linux/mptcp.h: of struct mptcp_info the first byte and the 32 bits at 8 are read
 _INFO_BYTES, _FELL_BACK = 128, 1
 
 
 def _manage_paths(*words):
     subprocess.run(["ip", "mptcp", *map(str, words)], check=True)
+
+
+def _offer_on_another_port(address):
+    """Offers the address on a free port: connections of the runs before may still hold some for a minute."""
+    for _ in range(_PORTS_TO_TRY):
+        words = ["endpoint", "add", address, "port", str(random.randrange(20_000, 30_000)), "signal"]
+        done = subprocess.run(["ip", "mptcp", *words], check=False, capture_output=True, text=True)
+        if done.returncode == 0:
+            return
+    sys.exit(f"ip mptcp {' '.join(words)}: {done.stderr.strip()}; the last of {_PORTS_TO_TRY} ports")
 
 
 def _prepare(subflows):
@@ -61,9 +72,9 @@ def listen(subflows, address, is_nic):
     address = _own_address() if address == "own" else address
     if is_nic:
         _manage_paths("endpoint", "add", address, "signal")
-    further = random.randrange(20_000, 30_000)  # those of the previous run may still be in use
-    for number in range(1, 1 if is_nic else subflows):
-        _manage_paths("endpoint", "add", address, "port", further + number, "signal")
+    else:
+        for _ in range(subflows - 1):
+            _offer_on_another_port(address)
     with _socket() as server:
         server.bind(("0.0.0.0", _PORT))
         server.listen()
