@@ -76,6 +76,15 @@ bool take(const DocumentValue& entry, ModelShape& model) {
   return false;
 }
 
+std::string keys_text() {
+  std::string text = "whole numbers: ";
+  for (const NumberKey& key : kNumbers) text += std::string(key.name) + ", ";
+  for (const LatentKey& key : kLatent) text += std::string(key.name) + ", ";
+  text += "true or false: ";
+  for (const FlagKey& key : kFlags) text += std::string(key.name) + ", ";
+  return text + "texts: name, source";
+}
+
 }  // namespace
 
 Result<ModelShape> read_model(const DocumentValue& table, const std::string& file) {
@@ -85,8 +94,7 @@ Result<ModelShape> read_model(const DocumentValue& table, const std::string& fil
     if (take(entry, model)) continue;
     return fail(ErrorCode::kInvalid, fmt::format("cannot read {}:{}", file, entry.line),
                 fmt::format("'{}' is not a key of a model, or not of this kind", entry.key),
-                "numbers: layers, hidden, heads, ffn, vocabulary ...; true or false: gated, tied, "
-                "biases, qkv_biases, head_norms");
+                keys_text());
   }
   if (model.name.empty()) model.name = file;
   return check_model(model, file);

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -15,35 +17,71 @@ namespace {
 
 constexpr double kMostGpusPerNode = 1024;
 
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
 struct Known {
   const char* name;
   double* value;
+  double least = 0;  // 0: above 0
+  double most = std::numeric_limits<double>::max();
 };
+
+std::string allowed_text(const Known& known) {
+  if (known.most < std::numeric_limits<double>::max()) {
+    return fmt::format("a number from {} to {}", known.least, known.most);
+  }
+  return known.least > 0 ? fmt::format("a number of {} or more", known.least)
+                         : std::string("a number above 0");
+}
+
+// As the file has it, without its lines.
+std::string value_text(const DocumentValue& entry) {
+  switch (entry.kind) {
+    case DocumentKind::kText:
+      return fmt::format("the text \"{}\"", entry.text);
+    case DocumentKind::kInteger:
+      return fmt::format("{}", entry.integer);
+    case DocumentKind::kFraction:
+      return fmt::format("{}", entry.fraction);
+    case DocumentKind::kBoolean:
+      return entry.boolean ? "true" : "false";
+    default:
+      return "no number";
+  }
+}
 
 // Takes the numbers of a table, and its source. Errors: kInvalid, with the line.
 Result<void> take_numbers(const DocumentValue& table, const std::string& file, std::string& source,
                           const std::vector<Known>& known) {
   for (const DocumentValue& entry : table.items) {
-    if (entry.key == "source" && entry.kind == DocumentKind::kText) {
+    const auto wrong = [&](std::string why, std::string todo) {
+      return fail(ErrorCode::kInvalid, fmt::format("cannot read {}:{}", file, entry.line),
+                  std::move(why), std::move(todo));
+    };
+    if (entry.key == "source") {
+      if (entry.kind != DocumentKind::kText) {
+        return wrong(fmt::format("source is {}", value_text(entry)), "give a text in quotes");
+      }
       source = entry.text;
       continue;
     }
-    const bool number =
-        entry.kind == DocumentKind::kInteger || entry.kind == DocumentKind::kFraction;
-    const double value =
-        entry.kind == DocumentKind::kInteger ? static_cast<double>(entry.integer) : entry.fraction;
-    bool taken = false;
-    for (const Known& each : known) {
-      if (entry.key != each.name || !number || !(value > 0)) continue;
-      *each.value = value;
-      taken = true;
+    const auto key = std::find_if(known.begin(), known.end(),
+                                  [&entry](const Known& each) { return entry.key == each.name; });
+    if (key == known.end()) {
+      std::vector<std::string> names;
+      for (const Known& each : known) names.emplace_back(each.name);
+      return wrong(fmt::format("'{}' is not a key", entry.key),
+                   fmt::format("keys are {}, source", fmt::join(names, ", ")));
     }
-    if (taken) continue;
-    std::vector<std::string> names;
-    for (const Known& each : known) names.emplace_back(each.name);
-    return fail(ErrorCode::kInvalid, fmt::format("cannot read {}:{}", file, entry.line),
-                fmt::format("'{}' is not a key, or not a number above 0", entry.key),
-                fmt::format("keys are {}", fmt::join(names, ", ")));
+    const bool integer = entry.kind == DocumentKind::kInteger;
+    const double value = integer ? static_cast<double>(entry.integer) : entry.fraction;
+    const bool allowed = (integer || entry.kind == DocumentKind::kFraction) && value > 0 &&
+                         value >= key->least && value <= key->most;
+    if (!allowed) {
+      return wrong(fmt::format("{} is {}", entry.key, value_text(entry)),
+                   "give " + allowed_text(*key));
+    }
+    *key->value = value;
   }
   return {};
 }
@@ -54,19 +92,29 @@ Result<Gpu> read_gpu(const DocumentValue& table, const std::string& file) {
   double peak = 0;
   double achievable = 0;
   double nvlink = 0;
+  double memory = 0;
   Result<void> taken = take_numbers(table, file, gpu.source,
                                     {{"peak_tflops", &peak},
                                      {"achievable_tflops", &achievable},
                                      {"nvlink_gbytes_per_s", &nvlink},
-                                     {"watts", &gpu.watts}});
+                                     {"watts", &gpu.watts},
+                                     {"memory_gib", &memory}});
   if (!taken) return fail(taken.error());
   if (peak == 0) {
     return fail(ErrorCode::kInvalid, "cannot use the GPU of " + file, "peak_tflops is missing",
                 "add it: bf16, without sparsity");
   }
+  if (achievable > peak) {
+    return fail(
+        ErrorCode::kInvalid, "cannot use the GPU of " + file,
+        fmt::format("achievable_tflops is {}, above peak_tflops, which is {}", achievable, peak),
+        "give both for bf16 without sparsity; achievable_tflops is of the best matrix "
+        "product");
+  }
   gpu.peak_flops = peak * 1e12;
   gpu.achievable_flops = achievable * 1e12;
   gpu.nvlink_bits_per_s = nvlink * 8e9;
+  gpu.memory_bytes = memory * kGib;
   return gpu;
 }
 
@@ -76,18 +124,17 @@ Result<FabricPreset> read_fabric(const DocumentValue& table, const std::string& 
   double gpus = 8;
   double nic = 0;
   Result<void> taken = take_numbers(table, file, fabric.source,
-                                    {{"gpus_per_node", &gpus},
+                                    {{"gpus_per_node", &gpus, 1, kMostGpusPerNode},
                                      {"nic_gbits_per_s", &nic},
-                                     {"oversubscription", &fabric.oversubscription}});
+                                     {"oversubscription", &fabric.oversubscription, 1}});
   if (!taken) return fail(taken.error());
   if (nic == 0) {
     return fail(ErrorCode::kInvalid, "cannot use the fabric of " + file,
                 "nic_gbits_per_s is missing", "add it: of all NICs of one GPU");
   }
-  if (!(gpus >= 1 && gpus <= kMostGpusPerNode) || gpus != std::floor(gpus)) {
+  if (gpus != std::floor(gpus)) {
     return fail(ErrorCode::kInvalid, "cannot use the fabric of " + file,
-                fmt::format("a node with {} GPUs is not possible", gpus),
-                fmt::format("give 1 to {}", kMostGpusPerNode));
+                fmt::format("gpus_per_node is {}", gpus), "give a whole number");
   }
   fabric.gpus_per_node = static_cast<uint64_t>(gpus);
   fabric.nic_bits_per_s = nic * 1e9;

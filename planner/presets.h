@@ -19,6 +19,7 @@ struct Gpu {
   double achievable_flops = 0;  // of the best matrix product; 0: not known
   double nvlink_bits_per_s = 0;
   double watts = 0;
+  double memory_bytes = 0;  // 0: not known
 };
 
 struct FabricPreset {

@@ -3,13 +3,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <set>
-
 #include "base/quantity.h"
+#include "planner/sizing/cluster_memory.h"
 #include "planner/sizing/cluster_needs.h"
+#include "planner/sizing/cluster_tables.h"
 #include "planner/sizing/link_goodput.h"
 #include "planner/sizing/movements.h"
 #include "planner/sizing/step_time.h"
@@ -18,22 +15,14 @@
 namespace heddle::planner {
 namespace {
 
-constexpr std::array kRates = {50e9, 100e9, 200e9, 400e9, 800e9, 1'600e9};
 constexpr const char* kStepSource =
     "1F1B, interleaved with more than one chunk (Narayanan et al., SC 2021, section 2.2); "
     "gradients "
     "beside the backward pass of the last microbatch, ZeRO 1 and 2 a whole one, ZeRO 3 all";
+constexpr const char* kBucketSource =
+    "Li et al., PyTorch Distributed (VLDB 2020, arXiv 2006.15704), section 3.2.3 (recalled): a "
+    "bucket is exchanged when its gradients are there; heddle size overlap";
 constexpr const char* kDefinition = "definition";
-
-Machine machine_of(const ClusterQuestion& question) {
-  return {.gpu = question.gpu,
-          .nic_bits_per_s = question.fabric.nic_bits_per_s,
-          .oversubscription = question.fabric.oversubscription,
-          .kernel_share = question.kernel_share,
-          .overlap = question.overlap,
-          .base_rtt_s = question.base_rtt_s,
-          .site_link = question.site_link};
-}
 
 // What nccl-tests counts for a call: its bus bandwidth is this over the time.
 double bus_bytes(const Movement& movement) {
@@ -96,6 +85,19 @@ void add_communication(const ModelShape& model, const JobShape& job, const StepT
   answer.figures.push_back(
       sum_of({"data_s", "exchange of gradients and parameters, alone", "", {}, 0, "s", slower},
              data, seconds));
+  answer.figures.push_back(sum_of(
+      {"buckets", "buckets of gradients and parameters in a step", "", {}, 0, "", kBucketSource},
+      data, [&step](const Movement& each) { return step.buckets(each); }));
+  answer.figures.push_back(sum_of({"last_bucket_s",
+                                   "the last bucket of gradients, and the first of parameters, "
+                                   "beside which nothing is computed",
+                                   "",
+                                   {},
+                                   0,
+                                   "s",
+                                   kBucketSource},
+                                  data,
+                                  [&step](const Movement& each) { return step.bucket_s(each); }));
   answer.figures.push_back(sum_of({"data_nic_bytes",
                                    "gradients and parameters that a GPU sends through its NIC",
                                    "",
@@ -125,13 +127,21 @@ void add_step(const JobShape& job, const StepTime& step, Answer& answer) {
                             step.window_s(),
                             "s",
                             kStepSource});
-  answer.figures.push_back({"exposed_s",
-                            "exchange that does not fit beside it",
-                            "max(0, d - w)",
-                            {{"d", "exchange, alone", step.data_s(), "s"}, window},
-                            step.exposed_s(),
-                            "s",
-                            kStepSource});
+  Figure exposed{"exposed_s",
+                 "exchange that is exposed: the last bucket, or all that does not fit beside it",
+                 "max(l, d - w + w / n)",
+                 {{"l", "last bucket", step.last_bucket_s(), "s"},
+                  {"d", "exchange, alone", step.data_s(), "s"},
+                  window,
+                  {"n", "buckets, the first of which waits for its gradients", step.buckets(), ""}},
+                 step.exposed_s(),
+                 "s",
+                 kBucketSource};
+  if (step.buckets() == 0) {
+    exposed.formula = "d";
+    exposed.terms = {{"d", "exchange, alone", step.data_s(), "s"}};
+  }
+  answer.figures.push_back(std::move(exposed));
   answer.figures.push_back({"step_s",
                             "step",
                             "(c + l) * (1 + (p - 1) / (v * m)) + e",
@@ -180,8 +190,8 @@ void add_rates(const JobShape& job, const ClusterQuestion& question, const StepT
                             "compare it with nccl-tests' busbw, never with a NIC's rate"});
   answer.figures.push_back(
       {"needed_wire_bits_per_s",
-       "rate of a GPU's NICs, with headers, at which the exchange fits: above it the network is "
-       "not the bottleneck",
+       "rate of a GPU's NICs, with headers, at which the exchange fits: above it only the last "
+       "bucket is exposed",
        "8 * B / w / y * o",
        {{"B", "sent through the NIC", step.data_nic_bytes(), "B"},
         window,
@@ -190,81 +200,6 @@ void add_rates(const JobShape& job, const ClusterQuestion& question, const StepT
        wire,
        "b/s",
        "compare it with a NIC's rate, never with a bus bandwidth"});
-}
-
-// The step with `replicas` of the model and as many sequences for each.
-Result<JobShape> with_replicas(const JobShape& job, uint64_t replicas, const ModelShape& model) {
-  JobShape other = job;
-  other.data = replicas;
-  other.gpus = 0;
-  other.batch = job.batch / job.data * replicas;
-  return resolve(other, model);
-}
-
-void add_scaling(const ModelShape& model, const JobShape& job, const ClusterQuestion& question,
-                 Answer& answer) {
-  Table table{.name = "scaling",
-              .title = "By number of replicas, with as many sequences for each",
-              .columns = {{"gpus", "GPUs", ""},
-                          {"replicas", "replicas", ""},
-                          {"tokens_per_s", "tokens/s at 1:1", ""},
-                          {"exposed_s", "exposed at 1:1", "s"},
-                          {"efficiency", "efficiency at 1:1", ""},
-                          {"exposed_2to1_s", "exposed at 2:1", "s"},
-                          {"efficiency_2to1", "efficiency at 2:1", ""}},
-              .rows = {}};
-  Chart chart{.title = "Tokens a second over GPUs",
-              .x = {"GPUs", "", true},
-              .y = {"tokens a second", "", true},
-              .curves = {{"1:1", {}}, {"2:1", {}}, {"linear", {}}}};
-  Machine even = machine_of(question);
-  even.oversubscription = 1;
-  Machine half = even;
-  half.oversubscription = 2;
-  std::set<uint64_t> numbers{job.data};
-  for (uint64_t replicas = 1; replicas < job.data; replicas *= 2) numbers.insert(replicas);
-  double of_gpu = 0;  // of the fewest replicas
-  for (const uint64_t replicas : numbers) {
-    const Result<JobShape> other = with_replicas(job, replicas, model);
-    if (!other) continue;  // expert parallel groups larger than these replicas
-    const StepTime at_even(model, *other, even);
-    const StepTime at_half(model, *other, half);
-    const auto gpus = static_cast<double>(other->gpus);
-    if (of_gpu == 0) of_gpu = at_even.tokens_per_s() / gpus;
-    table.rows.push_back({gpus, static_cast<double>(replicas), at_even.tokens_per_s(),
-                          at_even.exposed_s(), at_even.tokens_per_s() / gpus / of_gpu,
-                          at_half.exposed_s(), at_half.tokens_per_s() / gpus / of_gpu});
-    chart.curves[0].points.emplace_back(gpus, at_even.tokens_per_s());
-    chart.curves[1].points.emplace_back(gpus, at_half.tokens_per_s());
-    chart.curves[2].points.emplace_back(gpus, of_gpu * gpus);
-  }
-  answer.tables.push_back(std::move(table));
-  answer.charts.push_back(std::move(chart));
-}
-
-void add_nics(const ModelShape& model, const JobShape& job, const ClusterQuestion& question,
-              Answer& answer) {
-  Table table{.name = "rates",
-              .title = "By rate of a GPU's NICs, in one direction",
-              .columns = {{"wire_bits_per_s", "NICs of a GPU", "b/s"},
-                          {"payload_bits_per_s", "payload", "b/s"},
-                          {"exposed_s", "exposed at 1:1", "s"},
-                          {"step_s", "step at 1:1", "s"},
-                          {"exposed_2to1_s", "exposed at 2:1", "s"},
-                          {"step_2to1_s", "step at 2:1", "s"}},
-              .rows = {}};
-  for (const double rate : kRates) {
-    Machine even = machine_of(question);
-    even.nic_bits_per_s = rate;
-    even.oversubscription = 1;
-    Machine half = even;
-    half.oversubscription = 2;
-    const StepTime at_even(model, job, even);
-    const StepTime at_half(model, job, half);
-    table.rows.push_back({rate, rate * kNicShare, at_even.exposed_s(), at_even.step_s(),
-                          at_half.exposed_s(), at_half.step_s()});
-  }
-  answer.tables.push_back(std::move(table));
 }
 
 Result<void> check_sites(const ClusterQuestion& question) {
@@ -288,10 +223,13 @@ Result<void> check_question(const ModelShape& model, const ClusterQuestion& ques
   }
   if (!(question.fabric.nic_bits_per_s > 0) || !(question.fabric.oversubscription >= 1) ||
       !(question.gpu.peak_flops > 0) || question.kernel_share < 0 || question.kernel_share > 1 ||
-      !(question.overlap > 0) || question.overlap > 1 || !(question.base_rtt_s >= 0)) {
-    return fail(ErrorCode::kInvalid, "no such cluster",
-                "rates are above 0, oversubscription is 1 at least, and shares are 0 to 1",
-                "correct the one that is not");
+      !(question.overlap > 0) || question.overlap > 1 || !(question.base_rtt_s >= 0) ||
+      !(question.bucket_bytes >= 1) || !(question.optimizer_bytes >= 0)) {
+    return fail(
+        ErrorCode::kInvalid, "no such cluster",
+        "rates are above 0, oversubscription is 1 at least, shares are 0 to 1, a bucket has "
+        "1 byte at least, and states of the optimizer none or more",
+        "correct the one that is not");
   }
   return check_sites(question);
 }
@@ -339,11 +277,10 @@ Result<Answer> size_cluster(const ModelShape& model, const ClusterQuestion& ques
   const Machine machine = machine_of(question);
   const StepTime step(model, *job, machine);
   Answer answer;
-  answer.title =
-      fmt::format("{} on {} {}{} with {} each, {:g}:1 oversubscribed", model.name,
-                  count_text(job->gpus), question.gpu.name,
-                  job->sites > 1 ? fmt::format(" in {} sites", job->sites) : "",
-                  rate_text(question.fabric.nic_bits_per_s), question.fabric.oversubscription);
+  answer.title = fmt::format(
+      "{} on {} {}{} with {} each, {:g}:1 oversubscribed", model.name, count_text(job->gpus),
+      question.gpu.name, job->sites > 1 ? fmt::format(" in {} sites", job->sites) : "",
+      rate_text(question.fabric.nic_bits_per_s), question.fabric.oversubscription);
   add_computation(model, *job, question, step, answer);
   add_communication(model, *job, step, answer);
   add_step(*job, step, answer);
@@ -353,16 +290,21 @@ Result<Answer> size_cluster(const ModelShape& model, const ClusterQuestion& ques
   const ClusterPlan plan{question, *job, data, step};
   add_fabric_needs(plan, answer);
   if (job->sites > 1) add_site_needs(plan, answer);
+  add_memory(model, *job, question, answer);
   add_limits(plan, answer);
   add_scaling(model, *job, question, answer);
-  add_nics(model, *job, question, answer);
+  add_rates_of_nics(model, *job, question, answer);
   add_cluster_advice(plan, answer);
   answer.assumptions = {
       fmt::format("kernels reach {:g} of the best matrix product, copies {:g} of NVLink: heddle "
                   "size --validate has what the formulas are worth",
                   question.kernel_share > 0 ? question.kernel_share : kKernelShare, kNvlinkShare),
       "oversubscription: all that NICs send crosses the spines; a placement in pods needs less",
-      "stages send while they compute; optimizer, loading of data and stragglers take no time"};
+      fmt::format("buckets of {} B at most, of equal size; stages send while they compute",
+                  count_text(static_cast<uint64_t>(question.bucket_bytes))),
+      "left out: the latency of a collective's steps within a site, optimizer, loading of data, "
+      "stragglers"};
+  add_memory_assumptions(question, answer);
   if (job->sites > 1) {
     answer.assumptions.emplace_back(
         "sites form a ring and have equal shares of the replicas; gradients are reduced within a "

@@ -158,14 +158,17 @@ Result<Answer> size_traffic(const ModelShape& model, const JobShape& given, doub
   answer.title = fmt::format(
       "{}: {} GPUs, tensor {} x context {} x data {} x pipeline {}, {} a node", model.name,
       job->gpus, job->tensor, job->context, job->data, job->pipeline, job->gpus_per_node);
-  answer.figures.push_back({.name = "parameters",
-                            .meaning = "parameters of the model, from its shape",
-                            .formula = "P",
-                            .terms = {{"P", "sum over its matrices, norms and biases",
-                                       static_cast<double>(parameters(model)), ""}},
-                            .value = static_cast<double>(parameters(model)),
-                            .unit = "",
-                            .source = model.source});
+  const char* const origin =
+      model.has_shape() ? "sum over its matrices, norms and biases" : "as given";
+  answer.figures.push_back(
+      {.name = "parameters",
+       .meaning = model.has_shape() ? "parameters of the model, from the shape of " + model.name
+                                    : "parameters of the model, as given",
+       .formula = "P",
+       .terms = {{"P", origin, static_cast<double>(parameters(model)), ""}},
+       .value = static_cast<double>(parameters(model)),
+       .unit = "",
+       .source = model.source});
   const std::vector<Movement> all = movements(model, *job);
   for (const Movement& each : all) add_figures(each, answer);
   add_total(all, false, answer);

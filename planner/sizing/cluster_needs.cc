@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "base/quantity.h"
 #include "planner/sizing/link_goodput.h"
@@ -18,6 +19,9 @@ constexpr const char* kHierarchy =
     "for an all-reduce, half for a gather: a ring of the S sites (Patarasu and Yuan, JPDC 2009, "
     "recalled)";
 constexpr const char* kDistance = "heddle size distance";
+// Shares above which advice names the cause: as that of the pipeline's bubble.
+constexpr double kLongWait = 0.1;    // round trips between sites, of the computation beside them
+constexpr double kLongBucket = 0.1;  // the last bucket, of a step
 
 // The sums over all data movements.
 struct SiteNeeds {
@@ -141,6 +145,7 @@ void add_rates(const SiteNeeds& needs, Answer& answer) {
          "b/s",
          "compare it with the rate of all cables from a site to the next"});
   }
+  if (needs.most_km() == 0) return;  // it does not fit at any distance
   answer.figures.push_back(
       {"site_most_km",
        "distance from a site to the next at which the exchange fits, without loss",
@@ -209,6 +214,8 @@ std::vector<Limit> limits_of(const ClusterPlan& plan) {
   return limits;
 }
 
+std::string time_text(double seconds) { return duration_text(nanos(std::llround(seconds * 1e9))); }
+
 std::string nic_advice(const ClusterPlan& plan, double needed) {
   const double there = plan.question.fabric.nic_bits_per_s;
   if (needed <= there) {
@@ -221,16 +228,18 @@ std::string nic_advice(const ClusterPlan& plan, double needed) {
       plan.question.fabric.oversubscription > 1 ? ", or a fabric of 1:1" : "");
 }
 
-std::string site_advice(const ClusterPlan& plan) {
-  const SiteNeeds needs(plan);
+std::string distance_advice(const ClusterPlan& plan, const SiteNeeds& needs) {
+  return fmt::format(
+      "the distance between sites is the bottleneck: round trips over {:g} km take {}, the whole "
+      "exchange {}, the computation beside it {}; give sites nearer to each other, more tokens a "
+      "microbatch, or a lower stage of ZeRO",
+      plan.question.site_link.km, time_text(needs.waiting_s()), time_text(plan.step.data_s()),
+      time_text(needs.window_s));
+}
+
+std::string site_advice(const ClusterPlan& plan, const SiteNeeds& needs) {
   const SiteLink& link = plan.question.site_link;
-  if (!std::isfinite(needs.needed_bits_per_s())) {
-    return fmt::format(
-        "the distance is the bottleneck: {:g} round trips between sites take {:.3g} s, the "
-        "computation beside them {:.3g} s; give more tokens a microbatch, a lower stage of ZeRO, "
-        "or sites nearer to each other",
-        needs.round_trips, needs.waiting_s(), needs.window_s);
-  }
+  if (!std::isfinite(needs.needed_bits_per_s())) return distance_advice(plan, needs);
   std::string text = "the links between sites are the bottleneck: ";
   if (needs.needed_bits_per_s() > link.bits_per_s) {
     text += fmt::format(
@@ -244,7 +253,57 @@ std::string site_advice(const ClusterPlan& plan) {
     text += link.go_back_n ? "a loss repeats all in flight: use selective repeat"
                            : "repair what loses packets";
   }
+  if (needs.waiting_s() > kLongWait * needs.window_s) {
+    text += fmt::format(
+        "; round trips over {:g} km take {} of the {} beside the exchange: nearer "
+        "sites need less",
+        link.km, time_text(needs.waiting_s()), time_text(needs.window_s));
+  }
   return text;
+}
+
+// Where all but the last bucket is hidden.
+std::string hidden_advice(const ClusterPlan& plan, double needed) {
+  std::string text = fmt::format(
+      "the network is not the bottleneck: the exchange of gradients needs {} of {} a GPU",
+      rate_text(needed), rate_text(plan.question.fabric.nic_bits_per_s));
+  if (plan.job.sites > 1) {
+    const SiteNeeds needs(plan);
+    text +=
+        fmt::format(", and {} of {} from a site to the next", rate_text(needs.needed_bits_per_s()),
+                    rate_text(plan.question.site_link.bits_per_s));
+  }
+  return text +
+         fmt::format("; its last bucket, {}, is exposed", time_text(plan.step.last_bucket_s()));
+}
+
+// Where the exchange does not fit: what carries it too slowly, each alone or only together.
+void add_bottlenecks(const ClusterPlan& plan, double needed, Answer& answer) {
+  const std::vector<Limit> limits = limits_of(plan);
+  const double window_s = plan.step.window_s();
+  const double inside_s = std::max(limits[0].alone_s, limits[1].alone_s);
+  const bool apart = plan.job.sites > 1;
+  const bool between = apart && limits.back().alone_s > window_s;
+  const bool slowest = between && limits.back().alone_s >= inside_s;
+  if (slowest) answer.advice.push_back(site_advice(plan, SiteNeeds(plan)));
+  if (inside_s > window_s || !apart) answer.advice.push_back(nic_advice(plan, needed));
+  if (between && !slowest) answer.advice.push_back(site_advice(plan, SiteNeeds(plan)));
+  // Each fits, but round trips between sites come on top of what NICs take.
+  if (apart && !between && inside_s <= window_s) {
+    answer.advice.push_back(distance_advice(plan, SiteNeeds(plan)));
+  }
+}
+
+void add_last_bucket(const ClusterPlan& plan, Answer& answer) {
+  const double share = plan.step.last_bucket_s() / plan.step.step_s();
+  if (share < kLongBucket) return;
+  std::string text = fmt::format(
+      "the last bucket is {:.0f}% of the step: smaller buckets shorten it", 100 * share);
+  if (plan.job.sites > 1) {
+    text += fmt::format("; each waits for round trips of {} between sites",
+                        time_text(plan.step.site_round_trip_s()));
+  }
+  answer.advice.push_back(std::move(text));
 }
 
 }  // namespace
@@ -301,19 +360,15 @@ void add_limits(const ClusterPlan& plan, Answer& answer) {
 }
 
 void add_cluster_advice(const ClusterPlan& plan, Answer& answer) {
-  const std::vector<Limit> limits = limits_of(plan);
   const double needed = answer.figure("needed_wire_bits_per_s").value;
-  const bool sites_limit =
-      plan.job.sites > 1 && limits.back().alone_s > std::max(limits[0].alone_s, limits[1].alone_s);
   if (plan.step.data_nic_bytes() == 0) {
     answer.advice.emplace_back("the replicas exchange nothing through NICs");
-  } else if (plan.step.exposed_s() == 0) {
-    answer.advice.push_back(fmt::format(
-        "the network is not the bottleneck: the exchange of gradients needs {} of {} a GPU",
-        rate_text(needed), rate_text(plan.question.fabric.nic_bits_per_s)));
+  } else if (plan.step.fits()) {
+    answer.advice.push_back(hidden_advice(plan, needed));
   } else {
-    answer.advice.push_back(sites_limit ? site_advice(plan) : nic_advice(plan, needed));
+    add_bottlenecks(plan, needed, answer);
   }
+  add_last_bucket(plan, answer);
   if (plan.job.pipeline > 1 && plan.step.bubble_share() > 0.1) {
     answer.advice.push_back(fmt::format(
         "the pipeline's bubble is {:.0f}% of the computation: more microbatches or chunks shorten "

@@ -2,6 +2,7 @@
 #include "planner/sizing/step_time.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "planner/sizing/link_goodput.h"
 #include "planner/sizing/movements.h"
@@ -18,6 +19,8 @@ StepTime::StepTime(const ModelShape& model, const JobShape& job, const Machine& 
   for (const Movement& each : data) {
     data_s_ += seconds(each);
     data_nic_bytes_ += nic_bytes(each);
+    buckets_ += buckets(each);
+    last_s_ += bucket_s(each);
   }
 }
 
@@ -73,6 +76,16 @@ double StepTime::seconds(const Movement& movement) const {
          site_round_trips(movement) * site_round_trip_s();
 }
 
+double StepTime::buckets(const Movement& movement) const {
+  return movement.calls * std::ceil(movement.buffer_bytes / machine_.bucket_bytes);
+}
+
+// Buckets share what a call takes, and each waits for a call's round trips between sites.
+double StepTime::bucket_s(const Movement& movement) const {
+  const double waiting_s = site_round_trips(movement) * site_round_trip_s();
+  return (seconds(movement) - waiting_s) / buckets(movement) + waiting_s / movement.calls;
+}
+
 double StepTime::compute_flops() const { return job_.recompute ? flops_ * 4 / 3 : flops_; }
 
 double StepTime::flops_per_s_possible() const {
@@ -98,11 +111,16 @@ double StepTime::window_share() const {
 
 double StepTime::window_s() const { return window_share() * (compute_s() + layers_s_); }
 
-double StepTime::exposed_s() const { return std::max(0.0, data_s_ - window_s()); }
-
-double StepTime::step_s() const {
-  return (compute_s() + layers_s_) * (1 + bubble_share()) + exposed_s();
+// The first bucket waits for its share of the computation, the last one for all of it: the step of
+// size_overlap.h, with buckets of equal size.
+double StepTime::exposed_s() const {
+  if (buckets_ == 0) return 0;
+  return std::max(last_s_, data_s_ - window_s() + window_s() / buckets_);
 }
+
+double StepTime::alone_s() const { return (compute_s() + layers_s_) * (1 + bubble_share()); }
+
+double StepTime::step_s() const { return alone_s() + exposed_s(); }
 
 double StepTime::tokens_per_s() const {
   return static_cast<double>(job_.batch * job_.sequence) / step_s();

@@ -1,5 +1,6 @@
 // StepTime: how long a training step takes: computation, communication of activations that it waits
-// for, the pipeline's bubble, and what of the exchange of gradients does not fit beside it.
+// for, the pipeline's bubble, and what of the exchange of gradients does not fit beside it: its
+// last bucket at least, which begins when the computation ends.
 #pragma once
 
 #include "planner/job_shape.h"
@@ -14,11 +15,12 @@ namespace heddle::planner {
 // GPUs and NICs, and what they reach of their data sheets.
 struct Machine {
   Gpu gpu;
-  double nic_bits_per_s = 400e9;  // of one GPU's NICs, in one direction
-  double oversubscription = 1;    // of the fabric between leaves
-  double kernel_share = 0;        // of the GPU's achievable operations; 0: kKernelShare
-  double overlap = 1;             // share of the possible computation that exchanges run beside
-  double base_rtt_s = 10e-6;      // round trip without cables between sites
+  double nic_bits_per_s = 400e9;   // of one GPU's NICs, in one direction
+  double oversubscription = 1;     // of the fabric between leaves
+  double kernel_share = 0;         // of the GPU's achievable operations; 0: kKernelShare
+  double overlap = 1;              // share of the possible computation that exchanges run beside
+  double base_rtt_s = 10e-6;       // round trip without cables between sites
+  double bucket_bytes = 25 << 20;  // of gradients or parameters that are exchanged at once
   SiteLink site_link;
 };
 
@@ -48,8 +50,12 @@ class StepTime {
   double data_nic_bytes() const { return data_nic_bytes_; }
   double window_share() const;  // of the first two, which data_s() runs beside
   double window_s() const;
+  double buckets() const { return buckets_; }       // of a step
+  double last_bucket_s() const { return last_s_; }  // one bucket of each kind of exchange
+  bool fits() const { return data_s_ <= window_s(); }
   double exposed_s() const;
   double step_s() const;
+  double alone_s() const;  // a step that exchanges nothing with other replicas
   // Of the published kind: operations without recomputation over the time of a step.
   double flops_per_s() const { return flops_ / step_s(); }
   double tokens_per_s() const;  // of the job
@@ -58,7 +64,9 @@ class StepTime {
   double seconds(const Movement& movement) const;
   double nvlink_s(const Movement& movement) const;
   double nic_s(const Movement& movement) const;
-  double site_s(const Movement& movement) const;  // without round trips
+  double site_s(const Movement& movement) const;    // without round trips
+  double buckets(const Movement& movement) const;   // in a step
+  double bucket_s(const Movement& movement) const;  // of one of them, all of equal size
   // Of exchanges with other sites that wait for each other.
   double site_round_trips(const Movement& movement) const;
   double site_round_trip_s() const;
@@ -75,6 +83,8 @@ class StepTime {
   double layers_s_ = 0;
   double data_s_ = 0;
   double data_nic_bytes_ = 0;
+  double buckets_ = 0;
+  double last_s_ = 0;
 };
 
 }  // namespace heddle::planner

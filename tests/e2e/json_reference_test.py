@@ -174,7 +174,7 @@ class Reference(unittest.TestCase):
                                             "--background", counters, "--json"))
 
     def test_sizes(self):
-        job = ("--model", "llama-3-8b", "--gpus", "16")
+        job = ("--model", "llama-3-8b", "--gpus", "16", "--zero", "3")
         for words in (("--list",), ("--validate",), ("cluster", *job), ("traffic", *job), ("distance", "--km", "100"),
                       ("overlap", "--parameters", "1000", "--backward", "1s"), ("headroom",), ("messages",)):
             self.expect_listed("heddle size", self.json_of("size", *words, "--json"))

@@ -21,8 +21,8 @@ class Size(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stderr)
         return json.loads(done.stdout)
 
-    def figures(self, *words):
-        return {figure["name"]: figure["value"] for figure in self.json_of(*words)["figures"]}
+    def figures(self, *words, status=0):
+        return {figure["name"]: figure["value"] for figure in self.json_of(*words, status=status)["figures"]}
 
     def refused(self, *words):
         done = program.run("size", *words)
@@ -37,6 +37,7 @@ class Size(unittest.TestCase):
         self.assertTrue(models["gpt3-175b"]["recalled"])
         gpus = {gpu["name"]: gpu for gpu in listed["gpus"]}
         self.assertEqual(gpus["h100"]["nvlink_bits_per_s"], 3.6e12)
+        self.assertTrue(all(79e9 < gpu["memory_bytes"] and "memory:" in gpu["source"] for gpu in gpus.values()))
         self.assertTrue(all(each["source"] for each in listed["models"] + listed["fabrics"] + listed["gpus"]))
         text = program.run("size", "--list").stdout
         self.assertRegex(text, r"(?m)^\* gpt3-175b .*\(recalled\)$")
@@ -45,8 +46,11 @@ class Size(unittest.TestCase):
 
     def test_traffic_of_data_parallel_ranks(self):
         # 4 nodes of one GPU, 1,000,000 gradients of 4 bytes: 2 x 3/4 x 4,000,000 bytes.
-        found = self.figures("traffic", "--parameters", "1000000", "--gpus", "4", "--gpus-per-node", "1")
-        self.assertEqual(found["nic_bytes"], 6_000_000)
+        words = ("traffic", "--parameters", "1000000", "--gpus", "4", "--gpus-per-node", "1")
+        self.assertEqual(self.figures(*words)["nic_bytes"], 6_000_000)
+        self.assertEqual(self.json_of(*words)["figures"][0]["meaning"], "parameters of the model, as given")
+        preset = self.json_of("traffic", "--model", "llama-3-8b", "--gpus", "8")["figures"][0]
+        self.assertEqual(preset["meaning"], "parameters of the model, from the shape of llama-3-8b")
 
     def test_traffic_of_a_fabric_has_the_time_of_its_nics(self):
         found = self.figures("traffic", "--model", "llama-3-8b", "--gpus", "64", "--fabric", "roce-400g")
@@ -107,12 +111,15 @@ class Size(unittest.TestCase):
         self.assertEqual(document["worst_error"], max(map(abs, errors)))
 
     def test_clusters_name_the_network_that_they_need(self):
-        words = ("cluster", "--model", "llama-3-8b", "--gpus", "64")
+        words = ("cluster", "--model", "llama-3-8b", "--gpus", "64", "--gpu", "b200")
         found = self.figures(*words)
         # 8 nodes of 8: a bus bandwidth counts 63/64 of what is reduced, a NIC 7/8 of an eighth.
         payload = found["needed_wire_bits_per_s"] * 4096 / 4178 / 8
         self.assertAlmostEqual(found["needed_bus_bytes_per_s"] / payload, 9, places=6)
-        self.assertEqual(found["exposed_s"], max(0, found["data_s"] - found["window_s"]))
+        after_first = found["window_s"] * (1 - 1 / found["buckets"])
+        exposed = max(found["last_bucket_s"], found["data_s"] - after_first)
+        self.assertAlmostEqual(found["exposed_s"], exposed, delta=1e-12)
+        self.assertEqual(found["buckets"], -(-8_030_261_248 * 4 // (25 << 20)))
         tables = {table["name"]: table for table in self.json_of(*words)["tables"]}
         exposed = [row[2] for row in tables["rates"]["rows"]]
         self.assertEqual(exposed, sorted(exposed, reverse=True))
@@ -169,7 +176,8 @@ class Size(unittest.TestCase):
                 (("overlap", "--parameters", "1000"), "--backward"),
                 (("overlap", "--parameters", "1000", "--backward", "0s"), "give --backward"),
                 (("overlap", "--parameters", "1000", "--backward", "1s", "--gpus", "1"), "give --gpus 2"),
-                (("cluster", "--parameters", "1000", "--gpus", "8"), "give --model"),
+                (("cluster", "--gpus", "8"), "--model"),
+                (("cluster", "--model", "llama-3-8b", "--parameters", "1000", "--gpus", "8"), "--parameters"),
                 (("cluster", "--model", "llama-3-8b", "--gpus", "8", "--gpu", "z1"), "there are a100, b200,"),
                 (("messages", "--gpus", "1"), "give --gpus 2"),
                 (("--json", "distance"), "write options of a question after its name"),

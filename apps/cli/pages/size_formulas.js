@@ -47,12 +47,13 @@ const sizeFormulas = (() => {
       site_lossless_bits_per_s: link.lossless,
       site_goodput_bits_per_s: link.goodput,
       site_s: 8 * sum.site_bytes / link.goodput + waiting,
-      site_most_km: Math.max(0, (window - sum.full_rate_s - sum.round_trips * model.base_rtt_s)
-        / (sum.round_trips * 2 * model.seconds_a_km)),
       site_window_bytes: (link.capacity / 8 * link.roundTrip + model.mtu_bytes) / gpusOfSite,
       site_buffer_bytes: product / Math.sqrt(gpusOfSite),
       site_lossless_buffer_bytes: product,
     };
+    // Missing: it does not fit at any distance, at any rate.
+    const km = (window - sum.full_rate_s - sum.round_trips * model.base_rtt_s) / (sum.round_trips * 2 * model.seconds_a_km);
+    if (km > 0) needs.site_most_km = km;
     if (waiting < window) needs.needed_site_bits_per_s = 8 * sum.site_bytes / (window - waiting) / model.nic_share;
     return needs;
   };
@@ -75,7 +76,7 @@ const sizeFormulas = (() => {
       layers += Math.max(inside, outside);
     }
     const sum = { data: 0, nvlink_s: 0, nic_s: 0, nvlink_bytes: 0, nic_bytes: 0, site_bytes: 0, round_trips: 0,
-      full_rate_s: 0 };
+      full_rate_s: 0, buckets: 0, last_s: 0 };
     for (const movement of model.data) {
       const ranks = asked.replicas * model.context / movement.divisor;
       // A single rank holds all copies itself.
@@ -86,7 +87,11 @@ const sizeFormulas = (() => {
       const ofSite = gpusOfSite * passes(movement) * (asked.sites - 1) * movement.calls * movement.buffer_bytes / ranks;
       const trips = movement.calls * passes(movement) * (asked.sites - 1) / 2;
       const between = asked.sites > 1 ? 8 * ofSite / link.goodput : 0;
-      sum.data += Math.max(inside, outside, between) + trips * link.roundTrip;
+      const carried = Math.max(inside, outside, between), waiting = trips * link.roundTrip;
+      const buckets = movement.calls * Math.ceil(movement.buffer_bytes / model.bucket_bytes);
+      sum.data += carried + waiting;
+      sum.buckets += buckets;
+      sum.last_s += carried / buckets + waiting / movement.calls;
       sum.full_rate_s += Math.max(inside, outside, 8 * ofSite / link.capacity);
       sum.nvlink_s += inside;
       sum.nic_s += outside;
@@ -96,7 +101,7 @@ const sizeFormulas = (() => {
       sum.round_trips += trips;
     }
     const window = asked.overlap * model.window_share * (model.compute_s + layers);
-    const exposed = Math.max(0, sum.data - window);
+    const exposed = sum.buckets > 0 ? Math.max(sum.last_s, sum.data - window + window / sum.buckets) : 0;
     const bubble = (model.compute_s + layers) * model.bubble_share;
     const step = model.compute_s + layers + bubble + exposed;
     const found = {
@@ -105,6 +110,8 @@ const sizeFormulas = (() => {
       layers_s: layers,
       bubble_s: bubble,
       data_s: sum.data,
+      buckets: sum.buckets,
+      last_bucket_s: sum.last_s,
       data_nic_bytes: sum.nic_bytes,
       window_s: window,
       exposed_s: exposed,

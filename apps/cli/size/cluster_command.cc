@@ -16,9 +16,9 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
-  heddle size cluster --model llama-3-8b --gpus 64 --gpu h100 --fabric roce-400g
-  heddle size cluster --model llama-3-70b --gpus 512 --tensor 8 --zero 1 --batch 512 --json
-  heddle size cluster --model llama-3-8b --gpus 1024 --sites 2 --site-km 100 --site-rate 3.2T)";
+  heddle size cluster --model llama-3-8b --gpus 64 --zero 2 --gpu h100 --fabric roce-400g
+  heddle size cluster --model llama-3-70b --gpus 512 --tensor 8 --sequence-parallel --zero 1
+  heddle size cluster --model llama-3-8b --gpus 64 --zero 2 --sites 2 --site-km 80 --site-rate 1T)";
 
 struct ClusterOptions {
   JobOptions job;
@@ -62,8 +62,19 @@ int answer_cluster(const ClusterOptions& options, Answered answered) {
   return finish_question(answer, answered);
 }
 
+void add_state_options(CLI::App& command, ClusterOptions& options) {
+  constexpr double kMostBytes = 64;
+  add_size(command, "--bucket", options.question.bucket_bytes,
+           "gradients or parameters that are exchanged at once");
+  add_number(command, "--optimizer-bytes", options.question.optimizer_bytes,
+             "states of the optimizer for a parameter; 12: Adam with a float32 copy",
+             {0, kMostBytes});
+  command.add_flag("--attention-scores", options.question.attention_scores,
+                   "keep attention's scores for the backward pass; a fused kernel does not");
+}
+
 void add_hardware_options(CLI::App& command, ClusterOptions& options) {
-  command.add_option("--gpu", options.gpu, "a preset or a TOML file: operations, NVLink")
+  command.add_option("--gpu", options.gpu, "a preset or a TOML file: operations, NVLink, memory")
       ->type_name("NAME|FILE")
       ->capture_default_str();
   add_number(command, "--kernel-share", options.question.kernel_share,
@@ -100,16 +111,18 @@ void add_site_options(CLI::App& command, ClusterOptions& options) {
 void add_size_cluster_command(CLI::App& group, Invocation& invocation) {
   CLI::App* const cluster = group.add_subcommand(
       "cluster", "time of a training step, and the network at which it is no bottleneck");
-  cluster->footer(kExample + exit_status_help("", "could not run"));
+  cluster->footer(kExample +
+                  exit_status_help("the job does not fit in a GPU's memory", "could not run"));
   const auto options = std::make_shared<ClusterOptions>();
   options->job.fabric = "roce-400g";
+  add_shape_option(*cluster, options->job.model)->required();
   add_job_options(*cluster, options->job);
   cluster->get_option("--fabric")->default_str("roce-400g");
+  add_state_options(*cluster, *options);
   add_hardware_options(*cluster, *options);
   add_site_options(*cluster, *options);
   add_question_options(*cluster, options->common);
   cluster->callback([options, cluster, &invocation] {
-    require_model(options->job.model);
     invocation.run = [options, cluster, &invocation] {
       return answer_cluster(*options, {*cluster, options->common, invocation.places});
     };

@@ -13,10 +13,22 @@
 namespace heddle::cli {
 namespace {
 
-constexpr std::array kJob = {
-    "--model",    "--parameters", "--gpus",           "--batch",           "--microbatch",
-    "--sequence", "--recompute",  "--gradient-bytes", "--parameter-bytes", "--activation-bytes",
-    "--forward",  "--backward",   "--bucket",         "--overlap"};
+constexpr std::array kJob = {"--model",
+                             "--parameters",
+                             "--gpus",
+                             "--batch",
+                             "--microbatch",
+                             "--sequence",
+                             "--recompute",
+                             "--gradient-bytes",
+                             "--parameter-bytes",
+                             "--activation-bytes",
+                             "--forward",
+                             "--backward",
+                             "--bucket",
+                             "--overlap",
+                             "--optimizer-bytes",
+                             "--attention-scores"};
 constexpr std::array kParallelism = {"--tensor", "--context", "--data", "--pipeline",
                                      "--expert", "--chunks",  "--zero", "--sequence-parallel"};
 constexpr std::array kTables = {"job", "parallelism", "sites", "hardware"};

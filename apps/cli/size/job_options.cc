@@ -46,7 +46,6 @@ void add_size_options(CLI::App& command, planner::JobShape& job) {
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& options) {
-  add_model_options(command, options.model);
   add_count(command, "--gpus", options.job.gpus, "of the job", kMostGpus);
   command.add_option("--fabric", options.fabric, "a preset or a TOML file: nodes and NICs")
       ->type_name("NAME|FILE");

@@ -20,7 +20,7 @@ struct JobOptions {
   planner::JobShape job;
 };
 
-// Adds them all. `options` must outlive the command.
+// Adds all but those of the model. `options` must outlive the command.
 void add_job_options(CLI::App& command, JobOptions& options);
 
 struct Job {

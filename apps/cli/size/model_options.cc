@@ -40,10 +40,13 @@ std::string refuse_parameters(const std::string& text) {
 
 }  // namespace
 
+CLI::Option* add_shape_option(CLI::App& command, ModelOptions& options) {
+  return command.add_option("--model", options.model, "a preset, a config.json or a TOML file")
+      ->type_name("NAME|FILE");
+}
+
 void add_model_options(CLI::App& command, ModelOptions& options) {
-  CLI::Option* const model =
-      command.add_option("--model", options.model, "a preset, a config.json or a TOML file");
-  model->type_name("NAME|FILE");
+  CLI::Option* const model = add_shape_option(command, options);
   const auto take = [&options](const std::string& text) {
     options.parameters = *parameters_of(text);
   };

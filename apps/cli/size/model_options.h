@@ -15,7 +15,9 @@ struct ModelOptions {
   uint64_t parameters = 0;
 };
 
-// Adds --model and --parameters. `options` must outlive the command.
+// Adds --model. `options` must outlive the command.
+CLI::Option* add_shape_option(CLI::App& command, ModelOptions& options);
+// Adds --model and --parameters, for questions that need no shape.
 void add_model_options(CLI::App& command, ModelOptions& options);
 // To call as the command line is parsed. Throws CLI::RequiredError where neither is given.
 void require_model(const ModelOptions& options);

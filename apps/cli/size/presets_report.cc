@@ -11,6 +11,8 @@
 namespace heddle::cli {
 namespace {
 
+constexpr double kGib = 1024.0 * 1024 * 1024;
+
 // Sources say so of figures that were not compared with the publication.
 bool is_recalled(const std::string& source) { return source.find("recalled") != std::string::npos; }
 
@@ -32,9 +34,10 @@ std::string presets_text() {
   }
   text += "\nGPUs (--gpu)\n";
   for (const planner::Gpu& gpu : planner::preset_gpus()) {
-    text += fmt::format("{} {:<16} {:.0f} of {:.0f} TFLOP/s, NVLink {:.0f} GB/s  {}\n",
-                        mark(gpu.source), gpu.name, gpu.achievable_flops / 1e12,
-                        gpu.peak_flops / 1e12, gpu.nvlink_bits_per_s / 8e9, gpu.source);
+    text +=
+        fmt::format("{} {:<16} {:.0f} of {:.0f} TFLOP/s, NVLink {:.0f} GB/s, {:.1f} GiB  {}\n",
+                    mark(gpu.source), gpu.name, gpu.achievable_flops / 1e12, gpu.peak_flops / 1e12,
+                    gpu.nvlink_bits_per_s / 8e9, gpu.memory_bytes / kGib, gpu.source);
   }
   return text +
          "\n* figures are recalled: compare them with the source before you rely on them\n"
@@ -66,6 +69,7 @@ Json presets_document() {
                     {"achievable_flops", gpu.achievable_flops},
                     {"nvlink_bits_per_s", gpu.nvlink_bits_per_s},
                     {"watts", gpu.watts},
+                    {"memory_bytes", gpu.memory_bytes},
                     {"source", gpu.source},
                     {"recalled", is_recalled(gpu.source)}});
   }

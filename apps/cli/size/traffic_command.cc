@@ -34,6 +34,7 @@ void add_size_traffic_command(CLI::App& group, Invocation& invocation) {
       group.add_subcommand("traffic", "bytes that a GPU sends in a training step");
   traffic->footer(kExample + exit_status_help("", "could not run"));
   const auto options = std::make_shared<TrafficOptions>();
+  add_model_options(*traffic, options->job.model);
   add_job_options(*traffic, options->job);
   add_question_options(*traffic, options->common);
   traffic->callback([options, traffic, &invocation] {

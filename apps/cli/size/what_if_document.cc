@@ -65,6 +65,7 @@ Json what_if_document(const planner::WhatIf& what_if, const planner::ClusterQues
             {"mtu_bytes", what_if.mtu_bytes},
             {"seconds_a_km", what_if.seconds_a_km},
             {"base_rtt_s", question.base_rtt_s},
+            {"bucket_bytes", question.bucket_bytes},
             {"site_loss", link.loss},
             {"go_back_n", link.go_back_n},
             {"gpu_window_bytes", link.gpu_window_bytes},
