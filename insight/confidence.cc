@@ -53,11 +53,15 @@ Range confidence_range(VerdictClass verdict, PlaceKind place) {
       if (place != PlaceKind::kGroup) return std::nullopt;
       return ConfidenceRange{params::kPlaced, params::kDiffers};
     case VerdictClass::kNonCommunicationSlow:
+    case VerdictClass::kMixedSlow:
       return is_rank(place) ? Range(of_outliers()) : std::nullopt;
     case VerdictClass::kCommunicationSlow:
       return joins_ranks(place) ? Range(of_outliers()) : std::nullopt;
     case VerdictClass::kDegradation:
       return is_rank(place) || joins_ranks(place) ? Range(of_outliers()) : std::nullopt;
+    case VerdictClass::kFabricCollision:
+      if (place != PlaceKind::kRoute && place != PlaceKind::kGroup) return std::nullopt;
+      return ConfidenceRange{of_outliers().least, params::kPlaced};
     case VerdictClass::kFlapping:
       if (!meets_paths(place)) return std::nullopt;
       return by_count(params::kLeastFlaps);

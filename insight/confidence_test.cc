@@ -29,6 +29,10 @@ TEST(ConfidenceTest, EachClassHasItsPlaces) {
   EXPECT_EQ(most(VerdictClass::kPathFailure, PlaceKind::kNic), 0);
   EXPECT_EQ(most(VerdictClass::kFlapping, PlaceKind::kRank), 0);
   EXPECT_EQ(most(VerdictClass::kFlapping, PlaceKind::kNic), 0.95);
+  EXPECT_EQ(most(VerdictClass::kMixedSlow, PlaceKind::kNic), 0);
+  EXPECT_EQ(most(VerdictClass::kMixedSlow, PlaceKind::kRank), 0.99);
+  EXPECT_EQ(most(VerdictClass::kFabricCollision, PlaceKind::kLink), 0);
+  EXPECT_EQ(most(VerdictClass::kFabricCollision, PlaceKind::kRoute), 0.9);
   EXPECT_EQ(most(VerdictClass::kLoadImbalance, PlaceKind::kRank), 0);
 }
 

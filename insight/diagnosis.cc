@@ -23,12 +23,16 @@ const char* name_of(VerdictClass verdict) {
       return "non_communication_slow";
     case VerdictClass::kCommunicationSlow:
       return "communication_slow";
+    case VerdictClass::kMixedSlow:
+      return "mixed_slow";
     case VerdictClass::kDegradation:
       return "degradation";
     case VerdictClass::kFlapping:
       return "flapping";
     case VerdictClass::kPathFailure:
       return "path_failure";
+    case VerdictClass::kFabricCollision:
+      return "fabric_collision";
     case VerdictClass::kLoadImbalance:
       return "load_imbalance";
   }
@@ -138,6 +142,8 @@ class DiagnosisBuilder::Body {
     const bool hangs =
         std::any_of(diagnosis.verdicts.begin(), diagnosis.verdicts.end(),
                     [](const Verdict& each) { return each.what != VerdictClass::kMismatch; });
+    std::vector<LateLinks> late;
+    int64_t compared_from_ns = INT64_MAX;
     for (const BlockSeries& series : make_series(facts_, since_ns)) {
       if (series.blocks.size() < params::kLeastBlocks) {
         diagnosis.not_judged.push_back(fmt::format(
@@ -148,9 +154,12 @@ class DiagnosisBuilder::Body {
         continue;
       }
       diagnosis.operations += series.operations;
+      compared_from_ns = std::min(compared_from_ns, series.blocks.front().begin);
       find_slow_ranks(facts_, series, diagnosis);
-      find_slow_links(facts_, series, diagnosis);
+      find_slow_links(facts_, series, diagnosis, late);
     }
+    find_collisions(facts_, late, diagnosis);
+    find_mixed_slow(facts_, compared_from_ns, diagnosis);
     // Of a job that hangs all paths to a rank may have failed.
     if (!hangs) find_path_faults(facts_, since_ns, diagnosis);
     limit(diagnosis);

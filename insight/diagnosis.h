@@ -20,9 +20,11 @@ enum class VerdictClass : uint8_t {
   kMismatch,              // ranks called different operations, or wait for each other in a circle
   kNonCommunicationSlow,  // the others wait for a rank's computation
   kCommunicationSlow,     // data between two ranks, from one or to one is late
+  kMixedSlow,             // both of these at one rank and its host
   kDegradation,           // it gets slower bit by bit
   kFlapping,              // paths fail together and come back, again and again
   kPathFailure,           // a way through the fabric does not work; others carry the data
+  kFabricCollision,       // flows share a link of the fabric, and are late while both are active
   kLoadImbalance,         // ranks have unequal work by design: no fault
 };
 const char* name_of(VerdictClass verdict);

@@ -27,7 +27,9 @@ Family family_of(VerdictClass verdict) {
       return Family::kPaths;
     case VerdictClass::kNonCommunicationSlow:
     case VerdictClass::kCommunicationSlow:
+    case VerdictClass::kMixedSlow:
     case VerdictClass::kDegradation:
+    case VerdictClass::kFabricCollision:
     case VerdictClass::kLoadImbalance:
       break;
   }

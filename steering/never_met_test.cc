@@ -44,7 +44,7 @@ TEST(NeverMetTest, AClassThatIsNeverSureEnoughIsNamedWithItsMost) {
   EXPECT_THAT(warnings("class = [\"communication_hang\"]"), IsEmpty());
   EXPECT_THAT(warnings("class = [\"communication_hang\"]\nplace = [\"job\"]"),
               ElementsAre(HasSubstr("at most 0.6, and the rule asks for 0.9")));
-  EXPECT_THAT(warnings("confidence = 1"), SizeIs(6));
+  EXPECT_THAT(warnings("confidence = 1"), SizeIs(7));
 }
 
 TEST(NeverMetTest, AClassThatIsNeverThereIsNamed) {
@@ -53,7 +53,7 @@ TEST(NeverMetTest, AClassThatIsNeverThereIsNamed) {
                           "places"));
   EXPECT_THAT(warnings("place = [\"nic\"]"), IsEmpty());
   // All that has this place must be named as a class.
-  EXPECT_THAT(warnings("place = [\"route\"]"), SizeIs(6));
+  EXPECT_THAT(warnings("place = [\"route\"]"), SizeIs(7));
   EXPECT_THAT(warnings("place = [\"route\"]"), Each(HasSubstr("none of its places")));
   EXPECT_THAT(warnings("place = [\"route\"]\nclass = [\"path_failure\"]"), IsEmpty());
 }

@@ -22,12 +22,14 @@ constexpr std::array kClasses = {VerdictClass::kNonCommunicationHang,
                                  VerdictClass::kMismatch,
                                  VerdictClass::kNonCommunicationSlow,
                                  VerdictClass::kCommunicationSlow,
+                                 VerdictClass::kMixedSlow,
                                  VerdictClass::kDegradation,
                                  VerdictClass::kFlapping,
-                                 VerdictClass::kPathFailure};
+                                 VerdictClass::kPathFailure,
+                                 VerdictClass::kFabricCollision};
 
 // The last of these must be named: the job goes on meanwhile, and an action may cost more.
-constexpr std::ptrdiff_t kOnlyByName = 2;
+constexpr std::ptrdiff_t kOnlyByName = 3;
 
 struct PlaceWord {
   const char* name;

@@ -34,6 +34,16 @@ std::vector<std::string> fault_names() {
   return names;
 }
 
+// By which a miss may be explained.
+nlohmann::ordered_json noise_of(const Noise& noise) {
+  return {{"jitter", noise.jitter},
+          {"lengths", noise.lengths},
+          {"crowding", noise.crowding},
+          {"imbalance", noise.imbalance},
+          {"congestion_chance", noise.congestion_chance},
+          {"clock_error_ns", noise.clock_error_ns}};
+}
+
 nlohmann::ordered_json json_of(uint64_t seed, const Judgement& judgement) {
   const FaultCase& job = judgement.job;
   nlohmann::ordered_json line = {{"seed", seed},
@@ -42,6 +52,7 @@ nlohmann::ordered_json json_of(uint64_t seed, const Judgement& judgement) {
                                  {"algorithm", topology::text_of(job.algorithm)},
                                  {"ranks", job.ranks},
                                  {"ranks_per_host", job.ranks_per_host},
+                                 {"noise", noise_of(job.noise)},
                                  {"judged", judgement.judged},
                                  {"events", judgement.events},
                                  {"first_class", judgement.first_class},

@@ -10,7 +10,17 @@ namespace heddle::bench {
 namespace {
 
 // What draws at a place and time are for.
-enum Purpose : uint64_t { kCase = 1, kRank, kStep, kSlice, kCrowd, kLoad, kPauses };
+enum Purpose : uint64_t {
+  kCase = 1,
+  kRank,
+  kStep,
+  kSlice,
+  kCrowd,
+  kLoad,
+  kPauses,
+  kMeeting,
+  kTurn
+};
 
 // Deviations and rates are drawn over what operators report; each kind of noise is in a part of
 // the jobs only, so that quiet jobs are tested, too.
@@ -81,6 +91,13 @@ void draw_truth(Random& random, FaultCase& job) {
     case Fault::kGradualRank:
       truth.severity = std::array{1.2, 1.5, 2.0}[random.below(3)];
       break;
+    case Fault::kSlowHost:
+      truth.severity = std::array{1.2, 1.5, 2.0}[random.below(3)];
+      break;
+    case Fault::kCollision:
+      truth.severity = std::array{0.25, 0.33, 0.5}[random.below(3)];
+      truth.turn_ns = log_uniform(random, 0.05e9, 3e9);
+      break;
     case Fault::kLossyNic:
       truth.severity = std::array{0.001, 0.003, 0.01, 0.03, 0.1}[random.below(5)];
       break;
@@ -100,6 +117,16 @@ void draw_leaves(Random& random, FaultCase& job) {
   job.ranks_per_host = 1;
   job.truth.rank = chance(random, 0.5) ? (job.ranks + 1) / 2 - 1 : job.ranks - 1;
   job.truth.peer = (job.truth.rank + 1) % job.ranks;
+}
+
+// Links of even hosts to odd ones may meet, and those between hosts of a pair do: four hosts have
+// two that share none. Of a simulation the even hosts are below one leaf.
+void draw_meeting(Source source, FaultCase& job) {
+  const bool simulated = source == Source::kSimulation;
+  if (job.ranks / job.ranks_per_host < 4 || simulated) job.ranks_per_host = 1;
+  job.ranks = std::clamp(job.ranks + job.ranks % 2, 4u, simulated ? 8u : job.ranks + 1);
+  // A turn is many packets of all its neighbors.
+  if (simulated) job.truth.turn_ns = std::max(job.truth.turn_ns, 0.5e9);
 }
 
 // Of a ring the next rank; of all-to-alls any other one. Links within a host are memory.
@@ -141,6 +168,10 @@ const char* name_of(Fault fault) {
       return "flapping_link";
     case Fault::kFlappingNic:
       return "flapping_nic";
+    case Fault::kSlowHost:
+      return "slow_host";
+    case Fault::kCollision:
+      return "collision";
   }
   return "unknown";
 }
@@ -177,20 +208,36 @@ FaultCase draw_case(uint64_t seed, Fault fault, Source source) {
   draw_truth(random, job);
   // Links are compared with each other, and of exchanges between two there is one pair.
   const bool of_network = fault == Fault::kSlowNic || fault == Fault::kLossyNic ||
-                          fault == Fault::kSlowLink || fault >= Fault::kFlappingLink;
+                          fault == Fault::kSlowLink || flaps(fault) || fault == Fault::kSlowHost;
   if (of_network && job.ranks / job.ranks_per_host < 3) {
     job.ranks = 4;
     job.ranks_per_host = 1;
   }
+  if (fault == Fault::kSlowHost && source == Source::kSimulation) job.ranks_per_host = 1;
   if (of_network) draw_peer(random, job);
   if (fault == Fault::kSlowLink && source == Source::kSimulation) draw_leaves(random, job);
   if (fault == Fault::kFlappingLink) {
     draw_leaves(random, job);
     job.spines = 4;
   }
+  if (fault == Fault::kCollision) draw_meeting(source, job);
   // A loss inside of a host does not happen; messages are recorded by heddle alone.
-  if (of_network || !ring) job.waits = true;
+  if (of_network || fault == Fault::kCollision || !ring) job.waits = true;
   return job;
+}
+
+bool FaultCase::collides(uint32_t from, uint32_t to) const {
+  const uint32_t sender = host_of(from);
+  const uint32_t receiver = host_of(to);
+  if (truth.fault != Fault::kCollision || sender % 2 != 0 || receiver % 2 != 1) return false;
+  if (receiver == sender + 1) return true;
+  Random random = random_at(seed, kMeeting, sender, receiver);
+  return chance(random, 0.5);
+}
+
+bool FaultCase::neighbor_sends(uint64_t turn) const {
+  Random random = random_at(seed, kTurn, turn, 0);
+  return chance(random, 0.5);
 }
 
 // --- computation ---
@@ -212,7 +259,9 @@ double Computation::load(uint32_t rank, uint32_t step) const {
 
 double Computation::fault_factor(uint32_t rank, uint32_t step) const {
   const Truth& truth = job_.truth;
-  if (rank != truth.rank || step < truth.onset_step) return 1;
+  if (job_.host_of(rank) != job_.host_of(truth.rank) || step < truth.onset_step) return 1;
+  if (truth.fault == Fault::kSlowHost) return truth.severity;
+  if (rank != truth.rank) return 1;
   if (truth.fault == Fault::kSlowRank) return truth.severity;
   if (truth.fault != Fault::kGradualRank) return 1;
   const double rest = 0.8 * (job_.steps - truth.onset_step);

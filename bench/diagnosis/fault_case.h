@@ -24,21 +24,25 @@ enum class Fault : uint8_t {
   kSlowLink,      // a link between two ranks, or switches, has `severity` of its rate
   kFlappingLink,  // a link of a spine goes down and up; simulated only
   kFlappingNic,   // a NIC's link does
+  kSlowHost,      // its ranks compute `severity` times as long, and its data takes as much longer
+  kCollision,     // links that share no host have `severity` of their rate while a neighbor sends
 };
 inline constexpr std::array kFaults = {
-    Fault::kNone,     Fault::kStoppedRank,  Fault::kFrozenRank,  Fault::kMismatch,
-    Fault::kSlowRank, Fault::kGradualRank,  Fault::kSlowNic,     Fault::kLossyNic,
-    Fault::kSlowLink, Fault::kFlappingLink, Fault::kFlappingNic,
+    Fault::kNone,      Fault::kStoppedRank,  Fault::kFrozenRank,  Fault::kMismatch,
+    Fault::kSlowRank,  Fault::kGradualRank,  Fault::kSlowNic,     Fault::kLossyNic,
+    Fault::kSlowLink,  Fault::kFlappingLink, Fault::kFlappingNic, Fault::kSlowHost,
+    Fault::kCollision,
 };
 const char* name_of(Fault fault);
-// Streams have no paths.
-inline bool lacks(Source source, Fault fault) {
-  return source == Source::kStream && fault >= Fault::kFlappingLink;
+inline bool flaps(Fault fault) {
+  return fault == Fault::kFlappingLink || fault == Fault::kFlappingNic;
 }
+// Streams have no paths.
+inline bool lacks(Source source, Fault fault) { return source == Source::kStream && flaps(fault); }
 // It costs time and does not stop the job.
 inline bool slows(Fault fault) { return fault >= Fault::kSlowRank; }
 // It is a fault whether it costs time or not.
-inline bool is_seen_without_effect(Fault fault) { return fault >= Fault::kFlappingLink; }
+inline bool is_seen_without_effect(Fault fault) { return flaps(fault); }
 
 enum class Shape : uint8_t {
   kBuckets,   // all-reduces during the backward pass
@@ -57,6 +61,7 @@ struct Truth {
   NicSide side = NicSide::kBoth;
   double severity = 0;
   uint32_t onset_step = 0;
+  double turn_ns = 0;  // of a collision: the neighbor sends, or does not, for this long
 };
 
 // What a healthy job has to live with. Times are in ns; 0 of a period: never.
@@ -101,6 +106,12 @@ struct FaultCase {
   Truth truth;
 
   uint32_t host_of(uint32_t rank) const { return rank / ranks_per_host; }
+  // The same without a fault has its fabric and places, too.
+  bool may_collide() const { return truth.turn_ns > 0; }
+  // Of a collision: the link of these two ranks is one of those that meet.
+  bool collides(uint32_t from, uint32_t to) const;
+  // And the neighbor sends in that turn since the onset; as often as not.
+  bool neighbor_sends(uint64_t turn) const;
 };
 
 // Simulations are shorter: each packet costs.

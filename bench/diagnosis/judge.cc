@@ -35,6 +35,14 @@ bool of_family(Fault fault, const Verdict& verdict) {
     case Fault::kFlappingLink:
     case Fault::kFlappingNic:
       return verdict.what == VerdictClass::kFlapping || verdict.what == VerdictClass::kPathFailure;
+    case Fault::kSlowHost:
+      return verdict.what == VerdictClass::kMixedSlow ||
+             verdict.what == VerdictClass::kNonCommunicationSlow ||
+             verdict.what == VerdictClass::kCommunicationSlow ||
+             verdict.what == VerdictClass::kDegradation;
+    case Fault::kCollision:
+      if (verdict.what == VerdictClass::kFabricCollision) return true;
+      [[fallthrough]];
     default:
       return verdict.place.kind != PlaceKind::kRank &&
              (verdict.what == VerdictClass::kCommunicationSlow ||
@@ -59,6 +67,10 @@ bool class_right(Fault fault, VerdictClass what) {
     case Fault::kFlappingLink:
     case Fault::kFlappingNic:
       return what == VerdictClass::kFlapping;
+    case Fault::kSlowHost:
+      return what == VerdictClass::kMixedSlow;
+    case Fault::kCollision:
+      return what == VerdictClass::kFabricCollision;
     default:
       return true;
   }
@@ -91,6 +103,30 @@ bool at_link(const FaultCase& job, Source source, const Verdict& verdict) {
   return (from < half) == (job.truth.rank < half) && (from < half) != (to < half);
 }
 
+// Each of its ranks; its NIC is the host's, too.
+bool at_slow_host(const FaultCase& job, const Verdict& verdict) {
+  if (verdict.place.kind != PlaceKind::kRank) return at_nic(job, verdict);
+  return job.host_of(verdict.place.processes[0]) == job.host_of(job.truth.rank);
+}
+
+// Some of the links that meet are as much as a job may show; of a group each rank is at one. In a
+// simulation all links from even to odd ranks meet.
+bool at_meeting(const FaultCase& job, Source source, const Verdict& verdict) {
+  const auto meet = [&](uint32_t from, uint32_t to) {
+    return source == Source::kStream ? job.collides(from, to) : from % 2 == 0 && to % 2 == 1;
+  };
+  const std::vector<uint32_t>& ends = verdict.place.processes;
+  if (verdict.place.kind == PlaceKind::kRoute) {
+    return verdict.place.host.starts_with(meeting_routers());
+  }
+  if (verdict.place.kind == PlaceKind::kLink) return meet(ends[0], ends[1]);
+  if (verdict.place.kind != PlaceKind::kGroup) return false;
+  return std::all_of(ends.begin(), ends.end(), [&](uint32_t one) {
+    return std::any_of(ends.begin(), ends.end(),
+                       [&](uint32_t other) { return meet(one, other) || meet(other, one); });
+  });
+}
+
 bool place_right(const FaultCase& job, Source source, const Verdict& verdict) {
   switch (job.truth.fault) {
     case Fault::kSlowNic:
@@ -101,6 +137,10 @@ bool place_right(const FaultCase& job, Source source, const Verdict& verdict) {
       return at_link(job, source, verdict);
     case Fault::kFlappingLink:
       return verdict.place.kind == PlaceKind::kRoute && verdict.place.host == flapping_router();
+    case Fault::kSlowHost:
+      return at_slow_host(job, verdict);
+    case Fault::kCollision:
+      return at_meeting(job, source, verdict);
     default:
       return verdict.place.kind == PlaceKind::kRank && verdict.place.processes[0] == job.truth.rank;
   }

@@ -22,7 +22,7 @@ from harness.report import row
 SUMMARY = "heddle diagnose on jobs with known faults, and on healthy ones: recall, place, delay, false positives"
 
 FAULTS = ("stopped_rank", "frozen_rank", "mismatch", "slow_rank", "gradual_rank", "slow_nic", "lossy_nic", "slow_link",
-          "flapping_link", "flapping_nic")
+          "slow_host", "collision", "flapping_link", "flapping_nic")
 HANGS = FAULTS[:3]
 _SIMULATED_ONLY = FAULTS[-2:]  # streams have no paths
 _SEEN_WITHOUT_EFFECT = (*HANGS, *_SIMULATED_ONLY)

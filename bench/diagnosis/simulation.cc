@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -68,6 +69,7 @@ class Simulation {
     topology::Workload workload;
     workload.jobs.push_back(make_job());
     add_neighbors(workload);
+    if (has(Fault::kCollision)) add_collision(workload);
     topology::Topology fabric = make_fabric();
     add_faults(fabric);
     ObservedJob made;
@@ -82,7 +84,7 @@ class Simulation {
     simulator::FlowRun run(fabric, workload,
                            {.seed = job_.seed,
                             .paths = static_cast<uint16_t>(job_.spines > 1 ? 64 : 8),
-                            .discovers = job_.spines > 1,
+                            .discovers = job_.spines > 1 || job_.may_collide(),
                             .sink_of = {},
                             .wire_span = millis(200)});
     const auto jobs = jobs::SimulatedJobs::create(
@@ -175,10 +177,14 @@ class Simulation {
     return job;
   }
 
-  // --- the fabric: leaf 0 has the first half of the ranks and a neighbor, leaf 1 the others ---
+  // --- the fabric: leaf 0 has the first half of the ranks and a neighbor, leaf 1 the others. Where
+  // flows may collide it has the even ranks, and as many neighbors ---
 
-  uint32_t hosts_per_leaf() const { return (job_.ranks + 1) / 2 + 1; }
+  uint32_t hosts_per_leaf() const {
+    return job_.may_collide() ? job_.ranks : (job_.ranks + 1) / 2 + 1;
+  }
   uint32_t host_of(uint32_t rank) const {
+    if (job_.may_collide()) return rank % 2 * hosts_per_leaf() + rank / 2;
     const uint32_t first = (job_.ranks + 1) / 2;
     return rank < first ? rank : rank + 1;
   }
@@ -192,7 +198,8 @@ class Simulation {
   topology::LeafSpineShape shape() const {
     const topology::LinkShape link{.rate = rate(), .delay = micros(2), .queue = mebibytes(1)};
     topology::LinkShape up = link;
-    up.rate = {link.rate.count * kSpine};
+    // As much as the job's hosts below the leaf can send.
+    up.rate = {link.rate.count * (job_.may_collide() ? job_.ranks / 2 : kSpine)};
     return {.leaves = 2,
             .spines = job_.spines,
             .hosts_per_leaf = hosts_per_leaf(),
@@ -242,6 +249,9 @@ class Simulation {
         if (truth.side == NicSide::kSending) change.direction = LinkDirection::kForward;
         if (truth.side == NicSide::kReceiving) change.direction = LinkDirection::kBackward;
         change.rate = scaled(rate(), truth.severity);
+        break;
+      case Fault::kSlowHost:
+        change.rate = scaled(rate(), 1 / truth.severity);
         break;
       case Fault::kLossyNic:
         change.kind = LinkChangeKind::kFaults;
@@ -305,20 +315,49 @@ class Simulation {
     }
   }
 
+  // In its turns each neighbor at leaf 0 sends to one at leaf 1, by as many flows as leave the
+  // job's the severity's share.
+  void add_collision(topology::Workload& workload) const {
+    const uint32_t pairs = job_.ranks / 2;
+    const auto flows = static_cast<uint32_t>(std::lround(1 / job_.truth.severity - 1));
+    const double each = job_.truth.severity * static_cast<double>(rate().count) / 8;
+    const int64_t onset = onset_ns();
+    const auto turns =
+        static_cast<uint64_t>(static_cast<double>(healthy_->ended_ns - onset) / job_.truth.turn_ns);
+    uint64_t id = workload.flows.size();
+    for (uint64_t turn = 0; turn <= 2 * turns; ++turn) {
+      if (!job_.neighbor_sends(turn)) continue;
+      for (uint32_t flow = 0; flow < flows * pairs; ++flow) {
+        topology::Flow one{.id = ++id,
+                           .bytes = {static_cast<uint64_t>(each * job_.truth.turn_ns * 1e-9)}};
+        one.from = pairs + flow % pairs;
+        one.to = hosts_per_leaf() + one.from;
+        one.start =
+            Nanos{onset + static_cast<int64_t>(static_cast<double>(turn) * job_.truth.turn_ns)};
+        workload.flows.push_back(one);
+      }
+    }
+  }
+
   const FaultCase& job_;
   const Computation computation_;
   const ObservedJob* const healthy_;
 };
 
-}  // namespace
+constexpr uint32_t kLeaves = 2;  // switches before the spines
 
-std::string flapping_router() {
-  constexpr uint32_t kLeaves = 2;  // switches before the spines
-  const std::array<uint8_t, 16> address = simulator::router_address(kLeaves + kFlappingSpine);
+std::string router_text(uint32_t index) {
+  const std::array<uint8_t, 16> address = simulator::router_address(index);
   uint64_t halves[2] = {};
   for (size_t i = 0; i < address.size(); ++i) halves[i / 8] = halves[i / 8] << 8 | address[i];
   return insight::host_text(halves[0], halves[1]);
 }
+
+}  // namespace
+
+std::string flapping_router() { return router_text(kLeaves + kFlappingSpine); }
+
+std::string meeting_routers() { return router_text(0) + ", " + router_text(kLeaves); }
 
 Result<ObservedJob> simulate(const FaultCase& job, const ObservedJob* healthy) {
   return Simulation(job, healthy).run();

@@ -14,5 +14,7 @@ Result<ObservedJob> simulate(const FaultCase& job, const ObservedJob* healthy);
 
 // The address of the spine at a flapping link, as verdicts have it.
 std::string flapping_router();
+// And those of the link that colliding flows share: "10.0.0.1, 10.0.0.2".
+std::string meeting_routers();
 
 }  // namespace heddle::bench

@@ -26,9 +26,9 @@ std::string scheduler_answer(const std::string& host) {
 // The host that has the fault; none where a link has it.
 std::optional<uint32_t> faulty_host(const FaultCase& job) {
   const Fault fault = job.truth.fault;
-  if (fault == Fault::kNone || fault == Fault::kMismatch || fault == Fault::kSlowLink) {
-    return std::nullopt;
-  }
+  const bool of_host = fault != Fault::kNone && fault != Fault::kMismatch &&
+                       fault != Fault::kSlowLink && fault != Fault::kCollision;
+  if (!of_host) return std::nullopt;
   return job.host_of(job.truth.rank);
 }
 

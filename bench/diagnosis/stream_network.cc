@@ -27,6 +27,16 @@ uint64_t link_number(const Arrival& message) { return uint64_t{message.from} << 
 
 double StreamNetwork::fault_factor(const Arrival& message) const {
   const Truth& truth = job_.truth;
+  if (truth.fault == Fault::kSlowHost) {
+    const uint32_t host = job_.host_of(truth.rank);
+    const bool at = job_.host_of(message.from) == host || job_.host_of(message.to) == host;
+    return at ? truth.severity : 1;
+  }
+  if (truth.fault == Fault::kCollision) {
+    const auto turn = static_cast<uint64_t>((message.at - onset_) / truth.turn_ns);
+    return job_.collides(message.from, message.to) && job_.neighbor_sends(turn) ? 1 / truth.severity
+                                                                                : 1;
+  }
   const bool sends = message.from == truth.rank && truth.side != NicSide::kReceiving;
   const bool receives = message.to == truth.rank && truth.side != NicSide::kSending;
   if (truth.fault == Fault::kSlowNic && (sends || receives)) return 1 / truth.severity;

@@ -79,6 +79,7 @@ class PlaceDraw {
   bool has_fault(uint32_t rank) const {
     const Truth& truth = job_.truth;
     if (truth.fault == Fault::kNone) return false;
+    if (truth.fault == Fault::kCollision) return true;  // all hosts may be at a link that meets
     const uint32_t host = job_.host_of(rank);
     return host == job_.host_of(truth.rank) ||
            (truth.fault == Fault::kSlowLink && host == job_.host_of(truth.peer));

@@ -106,6 +106,25 @@ inline constexpr double kAlikeSizes = 1.25;
 // 0.01 to 0.1.
 inline constexpr double kLeastTransfer = 0.02;
 
+// --- one cause of several ---
+
+// A rank's computation and its host's data have one cause if both are late for this share of the
+// time in which either is. Range 0.5 to 0.9: the beginnings of episodes are known to some blocks.
+inline constexpr double kLeastTogether = 0.7;
+// What begins in this share of the time that is compared was so from the beginning. Range 0.02 to
+// 0.1.
+inline constexpr double kBeginning = 0.05;
+// Links are late together if this share of what chance would have them differ is missing (Cohen's
+// kappa of two, 1960: 0.41 to 0.6 is called moderate). Range 0.4 to 0.7.
+inline constexpr double kLeastAgreement = 0.5;
+// They come and go if they are late in this share of the operations, and not late in as much. Range
+// 0.05 to 0.2.
+inline constexpr double kLeastPart = 0.1;
+// An operation is beside another communicator's if that one is busy for this share of it, and alone
+// up to this. Range 0.3 to 0.7; 0.05 to 0.2.
+inline constexpr double kLeastBusy = 0.5;
+inline constexpr double kMostBusyAlone = 0.1;
+
 // --- paths that fail ---
 
 // A path that works again within this time was late, and not down, ns. Measured: on busy simulated

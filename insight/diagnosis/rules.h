@@ -7,6 +7,7 @@
 #include "insight/diagnosis.h"
 #include "insight/diagnosis/block_series.h"
 #include "insight/diagnosis/job_facts.h"
+#include "insight/diagnosis/late_together.h"
 #include "insight/diagnosis/outliers.h"
 
 namespace heddle::insight {
@@ -17,8 +18,17 @@ void find_hangs(const JobFacts& facts, int64_t until_ns, Diagnosis& diagnosis);
 void find_mismatches(const JobFacts& facts, Diagnosis& diagnosis);
 // Ranks for whose computation the others wait; of unequal work a note.
 void find_slow_ranks(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis);
-// Links whose data is late.
-void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis);
+// Links whose data is late; those that are so one by one are added to `late`.
+void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis,
+                     std::vector<LateLinks>& late);
+
+// Verdicts on late links that share no host become collisions where the links are late together
+// again and again, or only while another communicator's late links are busy.
+void find_collisions(const JobFacts& facts, const std::vector<LateLinks>& late,
+                     Diagnosis& diagnosis);
+// Verdicts on a rank's computation and on the data of its host at the same time become one.
+// Operations were compared from this time on.
+void find_mixed_slow(const JobFacts& facts, int64_t compared_from_ns, Diagnosis& diagnosis);
 
 // Paths that fail together, again and again or for good.
 void find_path_faults(const JobFacts& facts, int64_t since_ns, Diagnosis& diagnosis);
@@ -27,6 +37,8 @@ void find_path_faults(const JobFacts& facts, int64_t since_ns, Diagnosis& diagno
 // other explains them, else the first link.
 Place place_of_links(const JobFacts& facts,
                      const std::vector<std::pair<uint32_t, uint32_t>>& links);
+// Whether these are links of several pairs of hosts without a host that is at all of them.
+bool share_no_host(const JobFacts& facts, const std::vector<std::pair<uint32_t, uint32_t>>& links);
 
 // Of an outlier: since and until when, how sure, and whether there is a baseline.
 void take_times(const BlockSeries& series, const Outlier& outlier, Verdict& verdict);

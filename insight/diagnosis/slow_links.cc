@@ -113,7 +113,26 @@ void take(const BlockSeries& series, const Outlier& outlier, const std::vector<d
   take_times(series, outlier, verdict);
 }
 
-void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis) {
+// Of the outliers among the series's links; the worst comes first.
+LateLinks late_links(const BlockSeries& series, const std::vector<Outlier>& outliers,
+                     const Outlier& worst) {
+  std::vector<Link> links;
+  for (const auto& [link, row] : series.delayed) links.push_back(link);
+  std::set<Link> late;
+  for (const Outlier& each : outliers) late.insert(links[each.candidate]);
+  LateLinks found{.communicator = series.communicator, .late = {links[worst.candidate]}};
+  for (const Link& link : links) {
+    if (link != found.late.front())
+      (late.contains(link) ? found.late : found.others).push_back(link);
+  }
+  found.since_ns = series.blocks[worst.episode.begin].begin;
+  found.until_ns =
+      series.blocks[worst.lasts ? series.blocks.size() - 1 : worst.episode.end - 1].end;
+  return found;
+}
+
+void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis,
+                   std::vector<LateLinks>& late) {
   std::vector<Link> links;
   std::vector<std::vector<double>> values;
   for (const auto& [link, row] : series.delayed) {
@@ -145,6 +164,8 @@ void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& 
   const auto all = static_cast<double>(links.size());
   const bool many = hot.size() > 1 && static_cast<double>(hot.size()) >= params::kDesignShare * all;
   if (!many || !worst->from_beginning || verdict.place.kind != PlaceKind::kLink) {
+    late.push_back(late_links(series, outliers, *worst));
+    late.back().verdict = diagnosis.verdicts.size();
     diagnosis.verdicts.push_back(std::move(verdict));
     return;
   }
@@ -184,11 +205,20 @@ Place place_of_links(const JobFacts& facts,
   return link;
 }
 
-void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis) {
+bool share_no_host(const JobFacts& facts, const std::vector<std::pair<uint32_t, uint32_t>>& links) {
+  std::set<std::pair<std::string, std::string>> hosts;
+  for (const auto& [sender, receiver] : links) {
+    hosts.emplace(facts.processes()[sender].party.host, facts.processes()[receiver].party.host);
+  }
+  return hosts.size() > 1 && place_of_links(facts, links).kind == PlaceKind::kLink;
+}
+
+void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis,
+                     std::vector<LateLinks>& late) {
   Verdict verdict;
   const std::optional<HotNic> nic =
       hot_nic(facts, sides_of(facts, series), series, verdict.evidence);
-  if (!nic) return find_by_links(facts, series, diagnosis);
+  if (!nic) return find_by_links(facts, series, diagnosis, late);
   PlaceKind kind = nic->sends ? PlaceKind::kSenderNic : PlaceKind::kReceiverNic;
   if (nic->sends && nic->receives) kind = PlaceKind::kNic;
   verdict.place = {kind, {nic->process}, facts.processes()[nic->process].party.host};
