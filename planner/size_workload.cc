@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "planner/advice.h"
+
 namespace heddle::planner {
 namespace {
 
@@ -132,6 +134,31 @@ void add_figures(const WorkloadQuestion& question, const RankSum& busiest, Answe
                             "8 S / r = T"});
 }
 
+// The first figure of a recorded job.
+void add_waits(const WorkloadQuestion& question, Answer& answer) {
+  const RecordedWaits& waits = question.waits;
+  const double share = waits.exposed_s / waits.recorded_s;
+  answer.figures.insert(
+      answer.figures.begin(),
+      {"exposed_share",
+       "share of the recorded time in which ranks only waited for communication: no change of the "
+       "network saves more",
+       "E / D",
+       {{"E", "waits, summed over ranks", waits.exposed_s, "s"},
+        {"D", "recorded time, summed over ranks", waits.recorded_s, "s"}},
+       share,
+       "",
+       "waits of the recording (heddle summary has them by rank)"});
+  if (share < kLeastExposed) {
+    answer.advice.emplace_back("leave the network as it is: below 2% nothing is to be gained");
+    return;
+  }
+  answer.advice.push_back("what a change gains, with its interval: heddle plan advise " +
+                          question.recording + " --topology FILE");
+  answer.advice.emplace_back(
+      "waits for slow ranks count, too: heddle diagnose names the rank or link");
+}
+
 }  // namespace
 
 Result<Answer> size_workload(const WorkloadQuestion& question) {
@@ -149,9 +176,12 @@ Result<Answer> size_workload(const WorkloadQuestion& question) {
                  std::to_string(question.job.ranks.size()) + " ranks";
   add_figures(question, busiest, answer);
   answer.tables.push_back(table_of(busiest));
+  if (question.waits.recorded_s > 0) add_waits(question, answer);
   answer.assumptions = question.notes;
   answer.assumptions.emplace_back("collectives are rings, and ranks have the fabric to themselves");
-  answer.advice.emplace_back("simulate it to see what is hidden: heddle sim --workload");
+  if (question.recording.empty()) {
+    answer.advice.emplace_back("simulate it to see what is hidden: heddle sim --workload");
+  }
   return answer;
 }
 

@@ -2,16 +2,27 @@
 // network is no slower than the computation.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "planner/answer.h"
 #include "topology/job.h"
 
 namespace heddle::planner {
 
+// Of a recorded job, summed over its ranks.
+struct RecordedWaits {
+  double exposed_s = 0;   // the caller only waited for communication
+  double recorded_s = 0;  // from the first event to the last
+};
+
 struct WorkloadQuestion {
   topology::Job job;
   double rate_bits_per_s = 400e9;  // of a rank's NICs together
   std::vector<std::string> notes;  // what the job leaves out of its source
+  RecordedWaits waits;             // zero: the job was not recorded
+  std::string recording;           // its path, for advice
 };
 
 // Every call sends what its ring (of messages: the message) sends. Errors: kInvalid for a job that

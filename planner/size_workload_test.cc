@@ -26,7 +26,9 @@ TEST(SizeWorkload, SumsWhatTheBusiestRankComputesAndSends) {
       size_workload({.job = job_of(R"("compute 2ms", "all_reduce world 4MB", "barrier world",
         "all_gather world 8MB as a", "compute 3ms as c after a", "compute 9ms on cpu")"),
                      .rate_bits_per_s = 8e9,
-                     .notes = {}});
+                     .notes = {},
+                     .waits = {},
+                     .recording = {}});
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_DOUBLE_EQ(answer->figure("computed_s").value, 0.005);
   EXPECT_DOUBLE_EQ(answer->figure("sent_bytes").value, 6e6 + 6e6);
@@ -36,8 +38,27 @@ TEST(SizeWorkload, SumsWhatTheBusiestRankComputesAndSends) {
   EXPECT_EQ(answer->tables.front().rows.size(), 3u);
 }
 
+TEST(SizeWorkload, OfARecordingTheShareOfWaitsDecidesTheAdvice) {
+  WorkloadQuestion question;
+  question.job = job_of(R"("compute 2ms", "all_reduce world 4MB")");
+  question.recording = "job";
+  question.waits = {.exposed_s = 3, .recorded_s = 12};
+  auto answer = size_workload(question);
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->figures.front().name, "exposed_share");
+  EXPECT_DOUBLE_EQ(answer->figures.front().value, 0.25);
+  EXPECT_NE(answer->advice.front().find("heddle plan advise job"), std::string::npos);
+  question.waits.exposed_s = 0.2;
+  answer = size_workload(question);
+  ASSERT_TRUE(answer);
+  ASSERT_EQ(answer->advice.size(), 1u);
+  EXPECT_NE(answer->advice.front().find("leave the network as it is"), std::string::npos);
+}
+
 TEST(SizeWorkload, AJobThatSendsNothingIsRefused) {
-  EXPECT_FALSE(size_workload({.job = job_of(R"("compute 2ms")"), .notes = {}}));
+  WorkloadQuestion question;
+  question.job = job_of(R"("compute 2ms")");
+  EXPECT_FALSE(size_workload(question));
 }
 
 }  // namespace

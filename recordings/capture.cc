@@ -1,6 +1,7 @@
 // See capture.h.
 #include "recordings/capture.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -65,7 +66,10 @@ void Reading::count_skipped(NoDatagram why) {
 void Reading::add(LinkType link, const CapturedFrame& frame) {
   ++sizes_.packets;
   sizes_.wire_bytes += frame.wire_bytes;
-  if (frame.captured.size() < frame.wire_bytes) ++sizes_.shortened;
+  if (frame.captured.size() < frame.wire_bytes) {
+    ++sizes_.shortened;
+    sizes_.cut_at_bytes = std::max<uint64_t>(sizes_.cut_at_bytes, frame.captured.size());
+  }
   if (!sizes_.first) sizes_.first = sizes_.last = frame.at;
   if (frame.at < *sizes_.first) sizes_.first = frame.at;
   if (sizes_.last < frame.at) sizes_.last = frame.at;
@@ -86,11 +90,12 @@ std::optional<double> TrafficClass::payload_bits_per_s() const {
 }
 
 std::optional<double> TrafficClass::packets_per_s() const {
+  if (!is_known()) return std::nullopt;
   return a_second(static_cast<double>(packets), seconds());
 }
 
 std::optional<double> TrafficClass::messages_per_s() const {
-  if (!has_messages()) return std::nullopt;
+  if (!has_messages() || messages_not_known > 0) return std::nullopt;
   return a_second(static_cast<double>(messages), seconds());
 }
 

@@ -44,10 +44,18 @@ struct TrafficClass {
   uint64_t late_packets = 0;      // numbers that were captured after later ones
   uint64_t repeated_packets = 0;  // RoCE: numbers captured before; heddle: retransmissions
   uint64_t other_lengths = 0;     // messages whose packets have not the bytes of their DMA length
+  // Datagrams that the capture cut before the headers of all packets that an offload may have
+  // merged in them. Where there are any, `packets` is the least, and `payload_bytes` the most.
+  uint64_t datagrams_not_known = 0;
+  uint64_t packets_not_known = 0;   // numbers that such datagrams may have had, and none was read
+  uint64_t messages_not_known = 0;  // whether all of their packets came, and how many
 
-  bool has_messages() const { return messages > 0 || incomplete_messages > 0; }
+  bool has_messages() const {
+    return messages > 0 || incomplete_messages > 0 || messages_not_known > 0;
+  }
+  bool is_known() const { return datagrams_not_known == 0 && packets_not_known == 0; }
   double seconds() const { return to_seconds(last - first); }
-  // Nothing where a single time is known.
+  // Nothing where a single time is known, and of packets and messages where not all are known.
   std::optional<double> payload_bits_per_s() const;
   std::optional<double> packets_per_s() const;
   std::optional<double> messages_per_s() const;
@@ -82,6 +90,8 @@ struct HeddleCounts {
   uint64_t cut = 0;             // control packets without all their bytes, so frames are unknown
   uint64_t merged = 0;          // datagrams that an offload has merged, and which were taken apart
   uint64_t merged_and_cut = 0;  // likewise, too short in the capture for that
+  uint64_t not_known = 0;       // likewise, or a single packet: too short in the capture to know
+  uint64_t unread = 0;          // packets whose header was cut off
   uint64_t marked = 0;
   uint64_t malformed = 0;  // to a port that was named as heddle's
   uint64_t not_followed = 0;
@@ -93,6 +103,7 @@ struct CaptureSizes {
   uint64_t packets = 0;
   uint64_t wire_bytes = 0;
   uint64_t shortened = 0;      // packets that were not captured whole
+  uint64_t cut_at_bytes = 0;   // what was captured of the longest of them
   std::optional<Nanos> first;  // since 1970
   Nanos last;
   std::optional<Error> ended_early;  // why the rest was not read

@@ -301,7 +301,7 @@ void add_copy_command(CLI::App& root, Invocation& invocation) {
           ->excludes(listen);
   auto* const via = copy->add_option(
       "--via", options->via, "start the receiver there by this shell: ssh, or words as run has");
-  via->type_name("SHELL");
+  via->type_name("SHELL")->excludes(listen)->excludes(receive);
   copy->add_option("--relay", options->relays, "go through these relays, in their order")
       ->type_name("HOST[:PORT],...")
       ->delimiter(',')
@@ -309,7 +309,9 @@ void add_copy_command(CLI::App& root, Invocation& invocation) {
       ->excludes(listen)
       ->excludes(receive)
       ->excludes(via);
-  copy->add_flag("--dry-run", options->dry_run, "only find what would be copied");
+  copy->add_flag("--dry-run", options->dry_run, "only find what would be copied")
+      ->excludes(listen)
+      ->excludes(receive);
   add_json_option(*copy, options->json);
   settings->offer("-p,--port", "port", "PORT");
   settings->offer("--bind", "bind", kAddressListType);

@@ -20,7 +20,9 @@ namespace {
 void check(const CaptureSizes& sizes) {
   for (const TrafficClass& each : sizes.classes) {
     CHECK(each.packet_sizes.count() <= each.packets);
-    CHECK(each.messages == each.message_sizes.count());
+    CHECK(each.messages == each.packets_of_message.count());
+    CHECK(each.messages <= each.message_sizes.count());
+    CHECK(each.message_sizes.count() <= each.messages + each.messages_not_known);
     CHECK(each.packets_of_message.total() <= sizes.roce.packets + sizes.heddle.packets);
     CHECK(each.last >= each.first);
     CHECK(each.late_packets <= each.packets);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace heddle::recordings {
 namespace {
@@ -12,10 +13,6 @@ using transport::kViewedDataHeaderBytes;
 using transport::kViewedTagBytes;
 using transport::PacketKind;
 
-// Above this no link carries a packet whole: an offload has merged several.
-constexpr uint64_t kLargestPacket = 9'216;
-// Packets that GSO and GRO merge, at most: UDP_MAX_SEGMENTS of Linux.
-constexpr uint64_t kMostMerged = 128;
 // The receiver drops what is farther ahead of the newest number (protocol.md, header).
 constexpr uint64_t kMostAhead = uint64_t{1} << 24;
 
@@ -49,15 +46,14 @@ std::optional<uint64_t> covered_connection(std::span<const std::byte> packet) {
   return wire_id;
 }
 
-// Whether what a data packet carries fits into its message, with a tag at most.
-bool fits(const transport::PacketView& view) {
-  return uint64_t{view.offset} + view.carried_bytes <=
-         uint64_t{view.message_bytes} + kViewedTagBytes;
+// Whether what a data packet carries, `bytes` at least, fits into its message, with a tag at most.
+bool fits(const transport::PacketView& view, uint64_t bytes) {
+  return uint64_t{view.offset} + bytes <= uint64_t{view.message_bytes} + kViewedTagBytes;
 }
 
 }  // namespace
 
-bool HeddleFlows::is_ours(const View& view, uint16_t port) const {
+bool HeddleFlows::is_ours(const View& view, uint16_t port, uint64_t carried_bytes) const {
   if (ports_.contains(port)) return true;
   switch (view.kind) {
     case PacketKind::kHandshake:
@@ -65,7 +61,7 @@ bool HeddleFlows::is_ours(const View& view, uint16_t port) const {
     case PacketKind::kReset:  // it has no field that could be implausible
       return connections_.contains(view.connection);
     case PacketKind::kData:
-      return fits(view) || connections_.contains(view.connection);
+      return fits(view, carried_bytes) || connections_.contains(view.connection);
     case PacketKind::kControl:
       return view.frames == FramesView::kRead || connections_.contains(view.connection);
   }
@@ -74,36 +70,64 @@ bool HeddleFlows::is_ours(const View& view, uint16_t port) const {
 
 bool HeddleFlows::add(Nanos at, const UdpDatagram& datagram) {
   const bool named = ports_.contains(datagram.to_port);
-  std::span<const std::byte> captured = datagram.payload;
+  const std::span<const std::byte> captured = datagram.payload;
   if (is_parity(captured)) return add_parity(at, datagram);
-  size_t left = datagram.payload_bytes;
+  const size_t bytes = datagram.payload_bytes;
   // The first packet must be plausible; what an offload merged with it is of the same connection.
   const size_t stride = transport::merged_stride(captured);
-  const auto view = stride == 0 ? transport::view_packet(captured, left)
+  const auto view = stride == 0 ? transport::view_packet(captured, bytes)
                                 : transport::view_packet(captured.first(stride), stride);
-  if (!view || !is_ours(*view, datagram.to_port)) {
-    if (named) {
-      ++counts_.packets;
-      ++counts_.malformed;
-    }
-    return named;
-  }
-  if (datagram.marked) ++counts_.marked;
-  if (stride == 0) {
+  const uint64_t most = stride == 0 ? most_packets(bytes, captured.size()) : 1;
+  const auto carried = [&] {
+    return most > 1 ? least_carried(captured.size()) : view->carried_bytes;
+  };
+  if (!view || !is_ours(*view, datagram.to_port, carried())) {
+    if (!named) return false;
     ++counts_.packets;
-    add_packet(at, *view, left);
+    ++(captured.size() < bytes ? counts_.unread : counts_.malformed);
     return true;
   }
+  if (datagram.marked) ++counts_.marked;
+  if (stride != 0) {
+    add_merged(at, datagram, stride);
+    return true;
+  }
+  ++counts_.packets;
+  add_packet({at, *view, bytes, most > 1 ? Length::kNotKnown : Length::kProven, most});
+  return true;
+}
+
+void HeddleFlows::add_merged(Nanos at, const UdpDatagram& datagram, size_t stride) {
   ++counts_.merged;
-  while (left > 0) {
+  std::span<const std::byte> captured = datagram.payload;
+  std::optional<Packet> last;
+  uint64_t unread = 0;
+  for (size_t left = datagram.payload_bytes; left > 0;) {
     const size_t bytes = std::min(stride, left);
     const auto part = captured.first(std::min(bytes, captured.size()));
     ++counts_.packets;
-    if (const auto next = transport::view_packet(part, bytes)) add_packet(at, *next, bytes);
+    if (const auto next = transport::view_packet(part, bytes)) {
+      last = Packet{.at = at, .view = *next, .bytes = bytes};
+      add_packet(*last);
+    } else if (last && part.size() < bytes) {
+      add_unread(*last, bytes);
+      ++unread;
+    }
     captured = captured.subspan(part.size());
     left -= bytes;
   }
-  return true;
+  if (unread == 0) return;
+  ++class_of(last->view).counts().datagrams_not_known;
+  if (Path* const path = path_of(last->view)) path->may_skip = unread;
+}
+
+// A packet behind the last one that was read: of the same path, but without a header.
+void HeddleFlows::add_unread(const Packet& last, size_t bytes) {
+  ++counts_.unread;
+  messages_.doubt(last.view.connection);
+  const size_t header = transport::kViewedDataHeaderBytes;
+  const bool data = last.view.kind == PacketKind::kData;
+  class_of(last.view).add_uncounted(last.at, data ? bytes - std::min(bytes, header) : bytes);
 }
 
 // Of a connection that was seen, or by its port or form heddle's.
@@ -122,19 +146,44 @@ bool HeddleFlows::add_parity(Nanos at, const UdpDatagram& datagram) {
   return true;
 }
 
-void HeddleFlows::add_packet(Nanos at, const View& view, size_t packet_bytes) {
-  switch (view.kind) {
+void HeddleFlows::add_packet(const Packet& packet) {
+  const bool numbered = packet.view.numbered && (packet.view.kind == PacketKind::kData ||
+                                                 packet.view.kind == PacketKind::kControl);
+  Path* const path = numbered ? path_of(packet.view) : nullptr;
+  if (path == nullptr) return count(packet);
+  // No honest sender is farther ahead: the packet's number counts for nothing.
+  const NumberTrack& numbers = path->numbers;
+  if (numbers.begun() && packet.view.number > numbers.highest() + kMostAhead) return count(packet);
+  settle(*path, packet.view.number);
+  const bool newest = !numbers.begun() || packet.view.number > numbers.highest();
+  track(*path, packet.view);
+  if (packet.length != Length::kNotKnown || !newest) return count(packet);
+  path->cut = packet;
+}
+
+// Counts the cut datagram of the path, once a later number was seen.
+void HeddleFlows::settle(Path& path, uint64_t number) {
+  if (!path.cut || number <= path.cut->view.number) return;
+  Packet packet = *std::exchange(path.cut, std::nullopt);
+  if (number == packet.view.number + 1 && packet.bytes <= kLargestPacket) {
+    packet.length = Length::kProven;
+  }
+  count(packet);
+  const auto at = connections_.find(packet.view.connection);
+  const bool one = at != connections_.end() && at->second.lengths.contains(packet.bytes);
+  path.may_skip = one ? 0 : packet.most_packets - 1;
+}
+
+void HeddleFlows::count(const Packet& packet) {
+  switch (packet.view.kind) {
     case PacketKind::kData:
-      add_data(at, view, packet_bytes > kLargestPacket);
-      return;
+      return add_data(packet);
     case PacketKind::kControl:
-      add_control(at, view, packet_bytes);
-      return;
+      return add_control(packet);
     case PacketKind::kHandshake:
     case PacketKind::kReset:
-      handshake_.add_packet(at, packet_bytes);
-      add_handshake(view);
-      return;
+      handshake_.add_packet(packet.at, packet.bytes);
+      return add_handshake(packet.view);
   }
 }
 
@@ -155,85 +204,114 @@ void HeddleFlows::add_handshake(const View& view) {
   connection->tag_bytes = kViewedTagBytes;
 }
 
-void HeddleFlows::track(const View& view, bool merged_and_cut, TrafficCounter& of) {
-  if (!view.numbered) return;
+HeddleFlows::Path* HeddleFlows::path_of(const View& view) {
   const PathName name{view.connection, view.path};
-  auto at = paths_.find(name);
-  if (at == paths_.end()) {
-    if (paths_.size() == kMostPaths) {
-      ++counts_.not_followed;
-      return;
-    }
-    at = paths_.try_emplace(name).first;
-  }
-  Path& path = at->second;
-  // No honest sender is farther ahead: the packet's number counts for nothing.
-  if (path.numbers.begun() && view.number > path.numbers.highest() + kMostAhead) return;
-  const Arrival arrival = path.numbers.see(view.number, path.may_skip);
-  if (arrival == Arrival::kLate) ++of.counts().late_packets;
-  path.may_skip = merged_and_cut ? kMostMerged : 0;
+  if (const auto at = paths_.find(name); at != paths_.end()) return &at->second;
+  if (paths_.size() < kMostPaths) return &paths_[name];
+  ++counts_.not_followed;
+  return nullptr;
 }
 
-// A tag is seen where a message ends, and where a packet follows another of its message.
-void HeddleFlows::learn_tag(Connection& connection, const View& view) {
+void HeddleFlows::track(Path& path, const View& view) {
+  const uint64_t highest = path.numbers.highest();
+  if (path.numbers.begun() && view.number > highest) {
+    path.numbers.skip(std::min(path.may_skip, view.number - highest - 1));
+    path.may_skip = 0;
+  }
+  if (path.numbers.see(view.number) == Arrival::kLate) ++class_of(view).counts().late_packets;
+}
+
+// Where no handshake was seen, a tag shows where a message ends, and where a packet follows another
+// of its message. Only lengths that are proven count.
+void HeddleFlows::learn_keys(Connection& connection, const Packet& packet) {
+  if (connection.in_handshake) return;
+  const View& view = packet.view;
   const View& before = connection.before;
-  const bool over = uint64_t{view.offset} + view.carried_bytes > view.message_bytes;
+  const bool proven = packet.length == Length::kProven;
+  const bool over = proven && uint64_t{view.offset} + view.carried_bytes > view.message_bytes;
   const bool follows =
       before.message_bytes == view.message_bytes && before.sequence == view.sequence &&
       before.channel == view.channel && before.path == view.path &&
       before.number + 1 == view.number &&
       uint64_t{before.offset} + before.carried_bytes == uint64_t{view.offset} + kViewedTagBytes &&
       view.offset > before.offset;
-  connection.before = view;
+  connection.before = proven ? view : View{};
   if (!over && !follows) return;
   connection.is_protected = true;
   connection.tag_bytes = kViewedTagBytes;
 }
 
-void HeddleFlows::add_data(Nanos at, const View& view, bool merged_and_cut) {
+// Whether the packet has the length of its datagram.
+bool HeddleFlows::add_sized(const Packet& packet, Connection* connection, uint64_t bytes) {
+  bool known = packet.length == Length::kProven;
+  if (connection != nullptr) {
+    if (known) connection->lengths.add(packet.bytes);
+    known = known || connection->lengths.contains(packet.bytes);
+  }
+  TrafficCounter& of = class_of(packet.view);
+  if (known) {
+    of.add_packet(packet.at, bytes);
+    return true;
+  }
+  of.add_uncounted(packet.at, bytes);
+  ++of.counts().datagrams_not_known;
+  ++(packet.bytes > kLargestPacket ? counts_.merged_and_cut : counts_.not_known);
+  if (packet.view.numbered) messages_.doubt(packet.view.connection);
+  return false;
+}
+
+void HeddleFlows::add_data(const Packet& packet) {
+  const View& view = packet.view;
   Connection* const connection = connection_of(view.connection);
-  if (connection != nullptr && !merged_and_cut) learn_tag(*connection, view);
+  if (connection != nullptr) learn_keys(*connection, packet);
   const uint64_t tag_bytes = connection == nullptr ? 0 : connection->tag_bytes;
   const uint64_t payload = view.carried_bytes - std::min<uint64_t>(tag_bytes, view.carried_bytes);
-  if (merged_and_cut) {
-    ++counts_.merged_and_cut;
-    data_.add_uncounted(at, payload);
-  } else {
-    data_.add_packet(at, payload);
-  }
-  track(view, merged_and_cut, data_);
+  const bool known = add_sized(packet, connection, payload);
   if (view.retransmission) ++data_.counts().repeated_packets;
   if (connection == nullptr) return;
   connection->sent_data = true;
-  const auto packets = messages_.add({view.connection, view.channel, view.sequence},
-                                     {view.offset, view.offset + payload, view.message_bytes});
-  if (packets) data_.add_message(view.message_bytes, *packets);
+  add_segment({view.connection, view.channel, view.sequence},
+              {view.offset, view.offset + payload, view.message_bytes, known}, data_);
 }
 
-void HeddleFlows::add_control(Nanos at, const View& view, size_t packet_bytes) {
-  control_.add_packet(at, packet_bytes);
-  track(view, false, control_);
-  if (view.frames == FramesView::kCut) ++counts_.cut;
-  Connection* const connection = connection_of(view.connection);
-  if (connection == nullptr) return;
-  connection->sent_control = true;
-  if (view.frames == FramesView::kOpaque) connection->is_protected = true;
-  // What is encrypted may look like a frame.
-  if (connection->is_protected && view.frames != FramesView::kCut) {
-    ++counts_.opaque_control;
-  } else if (view.message) {
-    add_small_message(view);
+void HeddleFlows::add_segment(const MessageName& name, const MessageSegment& segment,
+                              TrafficCounter& of) {
+  const auto covered = messages_.add(name, segment);
+  if (!covered) return;
+  if (covered->is_known) {
+    of.add_message(segment.message_bytes, covered->packets);
+  } else {
+    of.add_message_in_doubt(segment.message_bytes);
   }
 }
 
-void HeddleFlows::add_small_message(const View& view) {
-  const uint64_t bytes = view.message->bytes;
-  const MessageName name{view.connection, view.message->channel, view.message->sequence};
-  const auto packets = messages_.add(name, {0, bytes, bytes});
-  if (packets) control_.add_message(bytes, *packets);
+void HeddleFlows::add_control(const Packet& packet) {
+  const View& view = packet.view;
+  Connection* const connection = connection_of(view.connection);
+  add_sized(packet, connection, packet.bytes);
+  if (view.frames == FramesView::kCut) ++counts_.cut;
+  if (connection == nullptr) return;
+  connection->sent_control = true;
+  if (view.frames == FramesView::kCut) return;
+  if (view.frames == FramesView::kOpaque && !connection->is_protected) {
+    if (connection->in_handshake) {  // without keys
+      ++counts_.malformed;
+      return;
+    }
+    connection->is_protected = true;
+  }
+  // What is encrypted may look like a frame.
+  if (connection->is_protected) {
+    ++counts_.opaque_control;
+  } else if (view.message) {
+    const uint64_t bytes = view.message->bytes;
+    add_segment({view.connection, view.message->channel, view.message->sequence},
+                {.offset = 0, .end = bytes, .message_bytes = bytes}, control_);
+  }
 }
 
 void HeddleFlows::finish(CaptureSizes& sizes) {
+  for (auto& [name, path] : paths_) settle(path, UINT64_MAX);
   for (const auto& [wire_id, connection] : connections_) {
     ++counts_.connections;
     if (connection.is_protected) ++counts_.protected_connections;
@@ -243,9 +321,13 @@ void HeddleFlows::finish(CaptureSizes& sizes) {
     if (connection.sent_parity) ++parity_.counts().flows;
   }
   data_.counts().incomplete_messages += messages_.incomplete();
+  data_.counts().messages_not_known += messages_.not_known();
   // Data and control share the numbers of a path, so which of them a missing one was is unknown.
   TrafficCounter& of = data_.counts().packets > 0 ? data_ : control_;
-  for (const auto& [name, path] : paths_) of.add_gaps(path.numbers);
+  for (const auto& [name, path] : paths_) {
+    of.add_gaps(path.numbers);
+    of.counts().packets_not_known += path.numbers.skipped();
+  }
   for (const TrafficCounter* each : {&data_, &control_, &handshake_, &parity_}) {
     if (each->counts().packets > 0) sizes.classes.push_back(each->counts());
   }

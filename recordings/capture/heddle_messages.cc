@@ -3,8 +3,8 @@
 
 namespace heddle::recordings {
 
-std::optional<uint64_t> HeddleMessages::add(const MessageName& name,
-                                            const MessageSegment& segment) {
+std::optional<CoveredMessage> HeddleMessages::add(const MessageName& name,
+                                                  const MessageSegment& segment) {
   if (done_.contains(name)) return std::nullopt;
   auto at = open_.find(name);
   if (at == open_.end()) {
@@ -15,11 +15,12 @@ std::optional<uint64_t> HeddleMessages::add(const MessageName& name,
   }
   Open& open = at->second;
   ++open.packets;
+  open.is_known &= segment.is_known;
   open.coverage.add(segment.offset, segment.end);
   if (!open.coverage.covers(segment.message_bytes)) return std::nullopt;
-  const uint64_t packets = open.packets;
+  const CoveredMessage covered{open.packets, open.is_known};
   complete(at);
-  return packets;
+  return covered;
 }
 
 void HeddleMessages::complete(std::map<MessageName, Open>::iterator open) {
@@ -35,9 +36,19 @@ void HeddleMessages::complete(std::map<MessageName, Open>::iterator open) {
 void HeddleMessages::make_space() {
   if (open_.size() < kMostOpen) return;
   const auto oldest = age_.begin();
+  ++dropped_of_[oldest->second.connection];
   open_.erase(oldest->second);
   age_.erase(oldest);
   ++dropped_;
+}
+
+uint64_t HeddleMessages::not_known() const {
+  uint64_t count = 0;
+  for (const auto& [name, open] : open_) count += doubted_.contains(name.connection);
+  for (const uint64_t connection : doubted_) {
+    if (const auto at = dropped_of_.find(connection); at != dropped_of_.end()) count += at->second;
+  }
+  return count;
 }
 
 }  // namespace heddle::recordings

@@ -25,6 +25,13 @@ struct MessageSegment {
   uint64_t offset = 0;
   uint64_t end = 0;
   uint64_t message_bytes = 0;
+  bool is_known = true;  // false: `end` is the highest one that is possible
+};
+
+// A message that its segments cover.
+struct CoveredMessage {
+  uint64_t packets = 0;
+  bool is_known = true;  // that all came, and how many
 };
 
 class HeddleMessages {
@@ -33,16 +40,21 @@ class HeddleMessages {
   static constexpr size_t kMostRemembered =
       16'384;  // complete ones, whose retransmissions may follow
 
-  // The number of packets of the message, where this segment completes it.
-  std::optional<uint64_t> add(const MessageName& name, const MessageSegment& segment);
-  // Messages that lack segments, open ones included.
-  uint64_t incomplete() const { return dropped_ + open_.size(); }
+  // The message, where this segment completes it.
+  std::optional<CoveredMessage> add(const MessageName& name, const MessageSegment& segment);
+  // Packets of the connection may have been in the capture, unread: what its messages lack may have
+  // been there.
+  void doubt(uint64_t connection) { doubted_.insert(connection); }
+  // Messages that lack segments, open ones included: those that lack them in truth, and others.
+  uint64_t incomplete() const { return dropped_ + open_.size() - not_known(); }
+  uint64_t not_known() const;
 
  private:
   struct Open {
     Coverage coverage;
     uint64_t packets = 0;
     uint64_t serial = 0;
+    bool is_known = true;
   };
   void complete(std::map<MessageName, Open>::iterator open);
   void make_space();
@@ -53,6 +65,8 @@ class HeddleMessages {
   std::deque<MessageName> done_order_;
   uint64_t serial_ = 0;
   uint64_t dropped_ = 0;
+  std::map<uint64_t, uint64_t> dropped_of_;  // by connection
+  std::set<uint64_t> doubted_;
 };
 
 }  // namespace heddle::recordings

@@ -1,6 +1,8 @@
 // See number_track.h.
 #include "recordings/capture/number_track.h"
 
+#include "base/check.h"
+
 namespace heddle::recordings {
 
 Arrival NumberTrack::see(uint64_t number, uint64_t may_skip) {
@@ -48,6 +50,12 @@ bool NumberTrack::fill(uint64_t number) {
     return true;
   }
   return false;
+}
+
+void NumberTrack::skip(uint64_t count) {
+  CHECK(begun());
+  *highest_ += count;
+  skipped_ += count;
 }
 
 void NumberTrack::restart() {

@@ -22,6 +22,9 @@ class NumberTrack {
 
   // Of numbers above the expected one up to `may_skip` may be unused: that is no gap.
   Arrival see(uint64_t number, uint64_t may_skip = 0);
+  // The next `count` numbers may have been used: they are neither seen nor missing. There must be
+  // a number before.
+  void skip(uint64_t count);
   // Forgets what was seen; counts remain.
   void restart();
 
@@ -31,6 +34,7 @@ class NumberTrack {
   uint64_t missing() const { return missing_; }  // numbers that have not arrived
   uint64_t late() const { return late_; }
   uint64_t repeated() const { return repeated_; }
+  uint64_t skipped() const { return skipped_; }
 
  private:
   struct Gap {
@@ -45,6 +49,7 @@ class NumberTrack {
   uint64_t missing_ = 0;
   uint64_t late_ = 0;
   uint64_t repeated_ = 0;
+  uint64_t skipped_ = 0;
 };
 
 }  // namespace heddle::recordings

@@ -33,6 +33,17 @@ TEST(NumberTrack, AllowedJumpsAreNoGaps) {
   EXPECT_EQ(track.gaps(), 1u);
 }
 
+TEST(NumberTrack, SkippedNumbersAreNeitherSeenNorMissing) {
+  NumberTrack track;
+  track.see(1);
+  track.skip(3);
+  EXPECT_EQ(track.see(7), Arrival::kNew);
+  EXPECT_EQ(track.skipped(), 3u);
+  EXPECT_EQ(track.gaps(), 1u);
+  EXPECT_EQ(track.missing(), 2u);
+  EXPECT_EQ(track.see(5), Arrival::kLate);
+}
+
 // Whatever the order: what is missing, is missing.
 TEST(NumberTrack, AgreesWithASet) {
   std::mt19937_64 random(7);

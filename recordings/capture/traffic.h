@@ -31,6 +31,11 @@ class TrafficCounter {
     counts_.message_sizes.add(bytes);
     counts_.packets_of_message.add(packets);
   }
+  // A message whose size is known from a header, but not its packets.
+  void add_message_in_doubt(uint64_t bytes) {
+    ++counts_.messages_not_known;
+    counts_.message_sizes.add(bytes);
+  }
   void add_gaps(const NumberTrack& track) {
     counts_.gaps += track.gaps();
     counts_.missing_packets += track.missing();

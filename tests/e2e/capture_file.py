@@ -1,4 +1,4 @@
-"""Captures of RoCEv2 that tests write: a write of any size as a NIC sends it."""
+"""Captures that tests write: RoCEv2's write of any size as a NIC sends it, and data packets of heddle."""
 
 import struct
 
@@ -8,8 +8,11 @@ _FIRST, _MIDDLE, _LAST, _ONLY, _ACK = 6, 7, 8, 10, 17
 
 def _frame(opcode, number, extended, payload_bytes, queue_pair=17):
     bth = struct.pack(">BBHI", opcode, 0, 0xffff, queue_pair) + struct.pack(">I", number & 0xffffff)
-    udp = struct.pack(">HHHH", 49152, 4791, 8 + len(bth) + len(extended) + payload_bytes + 4, 0)
-    body = udp + bth + extended + bytes(payload_bytes + 4)
+    return _datagram(4791, bth + extended + bytes(payload_bytes + 4))
+
+
+def _datagram(port, payload):
+    body = struct.pack(">HHHH", 49152, port, 8 + len(payload), 0) + payload
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 2, 20 + len(body), 0, 0x4000, 64, 17, 0, b"\n\0\0\1", b"\n\0\0\2")
     return bytes(12) + b"\x08\x00" + ip + body
 
@@ -29,6 +32,15 @@ def write_frames(message_bytes, first_number=0, mtu=4096):
 
 def ack_frame(number, syndrome=0):
     return _frame(_ACK, number, struct.pack(">I", syndrome << 24), 0, queue_pair=18)
+
+
+def heddle_frame(number, offset, message_bytes, packets=1, payload_bytes=1400):
+    """A datagram of data packets without keys; several are merged as by GSO."""
+    merged = b""
+    for i in range(packets):
+        merged += struct.pack("<BBHQQqHHIII", 0x28, 0, 0, 0x1122334455667788, number + i, 5, 40_000, 3, 100,
+                              offset + i * payload_bytes, message_bytes) + b"p" * payload_bytes
+    return _datagram(18_700, merged)
 
 
 def capture(frames, snapshot_bytes=128, step_us=10):

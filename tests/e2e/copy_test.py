@@ -183,6 +183,11 @@ class Copy(unittest.TestCase):
             done = program.run("copy", *words)
             self.assertEqual(done.returncode, 2)
             self.assertIn(why, done.stderr)
+        for words in (["--via", "ssh"], ["--relayed", "--via", "ssh"], ["--dry-run"]):
+            done = program.run("copy", "--listen", self.folder, *words)
+            self.assertEqual(done.returncode, 2)
+            option = "--via" if "ssh" in words else words[0]
+            self.assertIn(f"--listen and {option} exclude each other", done.stderr)
         with self.receiver() as (_, port):
             missing = self.copy(port, source=str(self.folder / "missing"))
         self.assertEqual(missing.returncode, 1)

@@ -164,12 +164,18 @@ class Plan(unittest.TestCase):
         rows = "".join(f"h{i},1,h{(i + 4) % 16},8000000\n" for i in range(16))
         self.write("matrix.csv", "from,messages,to,bytes\n" + rows + 'h1,1,"a, b",5\n')
         done = program.run("plan", "--topology", "fabric.toml", "--matrix", "matrix.csv", "--json", cwd=self.folder)
-        self.assertIn("'a, b' is one: their 5 bytes", done.stderr)
+        self.assertIn("host 'a, b' of the matrix is not in the topology: 5 bytes are left out; use", done.stderr)
         self.assertEqual(json.loads(done.stdout)["flows"], self.plan("fabric.toml", "neighbors.toml")["flows"])
         self.write("wrong.csv", "from,to,bytes\nh0,h1,many\n")
         self.refused("wrong.csv:2: 'many' is no number of bytes", "--matrix", "wrong.csv")
         self.write("wrong.csv", "from,to\nh0,h1\n")
         self.refused("no column 'bytes'", "--matrix", "wrong.csv")
+        self.write("wrong.csv", "from,to,bytes\n" + "".join(f"n{i:02},h0,7\n" for i in range(10)))
+        self.refused("hosts 'n00', 'n01', 'n02', 'n03', 'n04', 'n05', 'n06', 'n07' and 2 others of the matrix are not "
+                     "in the topology", "--matrix", "wrong.csv")
+        self.write("wrong.csv", "from,to,bytes\nnode1,node2,7\n")
+        self.refused("hosts 'node1' and 'node2' of the matrix are not in the topology (use the topology's names",
+                     "--matrix", "wrong.csv")
         self.refused("--workload, --matrix or --recording")
 
     def test_calls_of_jobs_are_flows(self):

@@ -54,6 +54,28 @@ class SizeCapture(unittest.TestCase):
         self.assertEqual((write["gaps"], write["missing_packets"], write["incomplete_messages"]), (1, 1, 1))
         self.assertEqual((found["snapshot_bytes"], found["ended_early"]), (128, None))
 
+    def test_merged_datagrams_that_were_cut_are_not_known(self):
+        frames = [capture_file.heddle_frame(1 + 3 * i, 4200 * i, 16_800, packets=3) for i in range(4)]
+        text = self.read(capture_file.capture(frames, snapshot_bytes=600)).stdout
+        self.assertRegex(text, r"heddle data: at least 4 packets of 1 flow, at most 17,\d+ bytes, at most \d")
+        self.assertIn("  packets of 4 datagrams not known: cut at 600 bytes\n", text)
+        self.assertIn("  whether 6 more are missing is not known: cut at 600 bytes\n", text)
+        self.assertIn("  whether 1 message came whole, and in how many packets, is not known: cut at 600 bytes\n", text)
+        self.assertIn("capture all bytes (-s 0)", text)
+        for claim in ("gap", "keys", "encrypted", "no packet", "packets/s", "payload of a packet"):
+            self.assertNotIn(claim, text)
+        found = json.loads(self.read(capture_file.capture(frames, snapshot_bytes=600), "--json").stdout)
+        (data,) = found["classes"]
+        fields = ("datagrams_not_known", "packets_not_known", "messages_not_known", "gaps", "messages", "packets_per_s")
+        self.assertEqual([data[field] for field in fields], [4, 6, 1, 0, 0, None])
+        heddle = found["heddle_protocol"]
+        self.assertEqual((heddle["datagrams_not_known"], heddle["protected_wire_ids"]), (4, 0))
+        self.assertEqual(found["cut_at_bytes"], 600)
+        found = json.loads(self.read(capture_file.capture(frames, snapshot_bytes=65_535), "--json").stdout)
+        (whole,) = found["classes"]
+        self.assertEqual([whole[field] for field in fields[:5]], [0, 0, 0, 0, 1])
+        self.assertEqual(whole["packet_bytes"], [{"least": 1400, "most": 1400, "packets": 12}])
+
     def test_many_sizes_are_printed_as_ranges(self):
         frames = [frame for i in range(600) for frame in capture_file.write_frames(1 + 5 * i, i)]
         text = self.read(capture_file.capture(frames)).stdout

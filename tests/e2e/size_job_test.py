@@ -29,9 +29,9 @@ VALUES = {"--model": "llama-3-70b", "--fabric": "roce-800g", "--gpu": "b200", "-
           "--kernel-share": "0.5", "--overlap": "0.5", "--pool-share": "0.5", "--rate": "100Gbit/s",
           "--gradient-bytes": "2", "--gpus": "256", "--data": "8"}
 DAMAGE = ("", "[", "=", '"', "\n", "0", "-", "#", "nan", "{}", "\x00")
-# Of --model and --parameters one is given; --gpus and --data must go together.
+# Of --model and --parameters, and of --meters and --km, one is given; --gpus and --data must go together.
 LEFT_OUT = {"cluster": ("--data", "--expert"), "traffic": ("--parameters", "--data", "--expert"),
-            "overlap": ("--model",)}
+            "overlap": ("--model",), "headroom": ("--km",)}
 
 
 def options_of(question):

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -144,6 +145,17 @@ class Size(unittest.TestCase):
         errors = sorted(abs(formula / published - 1) for _, published, formula, _, _ in rows)
         self.assertAlmostEqual(figures["error_percent"], 100 * errors[18], places=6)
 
+    def test_the_documents_name_every_row_that_is_far_off(self):
+        text = pathlib.Path(__file__, "..", "..", "..", "docs", "explanation", "sizing.md").resolve().read_text("utf-8")
+        ranges = [tuple(map(int, (low, high or low))) for low, high in
+                  re.findall(r"(?m)^\|[^|]+\| ([-+]\d+)%(?: to ([-+]\d+)%)? \|", text)]
+        far = [round(row[3]) for table in self.json_of("--validate")["tables"] for row in table["rows"]
+               if abs(row[3]) > 10]
+        for error in far:
+            self.assertTrue(any(min(each) <= error <= max(each) for each in ranges), error)
+        for bound in (bound for each in ranges for bound in each):
+            self.assertIn(bound, far)
+
     def test_text_has_formula_terms_and_source(self):
         text = program.run("size", "distance", "--km", "300").stdout
         self.assertIn("goodput without loss: 2.77 Gb/s\n  = min(X, q * w * M * 8 / (R + M * 8 / X))\n", text)
@@ -162,6 +174,16 @@ class Size(unittest.TestCase):
             found = self.figures("distance", "--rate", rate)
             self.assertAlmostEqual(found["capacity_bits_per_s"], bits * 4096 / 4178, delta=1)
         self.assertIn("to 100Tbit/s, like", self.refused("distance", "--rate", "100.1Tbit/s"))
+
+    def test_headroom_takes_kilometers_as_distance_does(self):
+        self.assertEqual(self.figures("headroom", "--km", "0.3"), self.figures("headroom", "--meters", "300"))
+        self.assertIn("--meters and --km exclude each other", self.refused("headroom", "--km", "1", "--meters", "5"))
+        self.assertIn("is no number from 0 to 40000", self.refused("headroom", "--km", "40001"))
+        with tempfile.TemporaryDirectory() as folder:
+            job = pathlib.Path(folder) / "job.toml"
+            found = self.figures("headroom", "--km", "40", "--write", job)
+            self.assertEqual(self.figures(job), found)
+            self.assertEqual(self.figures("headroom", job, "--meters", "300"), self.figures("headroom", "--km", "0.3"))
 
     def test_headroom_that_does_not_fit_ends_with_1(self):
         found = self.json_of("headroom", "--meters", "40000", "--buffer", "64M", status=1)

@@ -57,6 +57,42 @@ class Workload(unittest.TestCase):
         kinds = {call["operation"] for call in job["calls"]}
         self.assertLessEqual({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "reduce", "all_to_all"}, kinds)
 
+    def size(self, *words, status=0):
+        done = program.run("size", "workload", *words)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def test_a_recording_is_sized_without_a_topology(self):
+        page = os.path.join(self.parent.name, "job.html")
+        answer = json.loads(self.size("--recording", self.folder, "--report", page, "--json").stdout)
+        recorded = {figure["name"]: figure for figure in answer["figures"]}
+        described = json.loads(self.size("--workload", self.workload(), "--topology", self.fabric, "--json").stdout)
+        for figure in described["figures"]:
+            self.assertEqual(recorded[figure["name"]]["value"], figure["value"], figure["name"])
+        terms = {term["symbol"]: term["value"] for term in recorded["exposed_share"]["terms"]}
+        ranks = json.loads(program.run("summary", self.folder, "--json").stdout)["processes"]
+        waits = sum(rank["exposed_ns"] for rank in ranks if rank["calls"]) / 1e9
+        self.assertAlmostEqual(terms["E"], waits, places=6)
+        self.assertTrue(0 < recorded["exposed_share"]["value"] == terms["E"] / terms["D"] < 1)
+        self.assertTrue(any(f"heddle plan advise {self.folder} --topology" in each for each in answer["advice"]))
+        with open(page, encoding="utf-8") as file:
+            self.assertIn("exposed_share", file.read())
+
+    def test_a_recording_that_is_given_as_a_workload_names_what_to_do(self):
+        for words in ((), ("--topology", self.fabric)):
+            error = self.size("--workload", self.folder, *words, status=2).stderr
+            self.assertIn("it is a recording, not a workload", error)
+            self.assertIn(f"heddle workload from {self.folder} -o job.toml", error)
+            self.assertIn("--recording", error)
+        other = os.path.join(self.parent.name, "other.toml")
+        with open(other, "w", encoding="utf-8") as file:
+            file.write("answer = 42\n")
+        for words in ((), ("--topology", self.fabric)):
+            self.assertIn("heddle workload from", self.size("--workload", other, *words, status=2).stderr)
+        self.assertIn("exclude each other", self.size("--workload", other, "--recording", self.folder,
+                                                      status=2).stderr)
+        self.assertIn("--workload or --recording", self.size(status=2).stderr)
+
     def test_what_ranks_compute_is_what_they_did_between_calls(self):
         job = self.simulate(self.workload())
         summary = json.loads(program.run("summary", self.folder, "--json").stdout)

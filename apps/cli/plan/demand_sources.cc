@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "apps/cli/plan/csv.h"
 #include "apps/cli/plan/job_demand.h"
+#include "base/printable.h"
+#include "base/quantity.h"
 #include "insight/matrix.h"
 #include "recordings/contents.h"
 #include "topology/workload_file.h"
@@ -18,36 +21,66 @@
 namespace heddle::cli {
 namespace {
 
+constexpr size_t kMostNamed = 8;  // in an error or a note
+
 // Adds what is sent from host to host, by their names.
 class NamedFlows {
  public:
-  explicit NamedFlows(const topology::Topology& topology) {
+  // `source` is what has the names: "the matrix".
+  NamedFlows(const topology::Topology& topology, std::string source) : source_(std::move(source)) {
     for (uint32_t i = 0; i < topology.hosts.size(); ++i) hosts_[topology.hosts[i].name] = i;
   }
 
   void add(const std::string& from, const std::string& to, uint64_t bytes) {
     const auto sender = hosts_.find(from);
     const auto receiver = hosts_.find(to);
-    if (sender == hosts_.end()) unknown_[from] += bytes;
-    if (receiver == hosts_.end()) unknown_[to] += bytes;
-    if (sender == hosts_.end() || receiver == hosts_.end()) return;
+    if (sender == hosts_.end()) unknown_.insert(from);
+    if (receiver == hosts_.end()) unknown_.insert(to);
+    if (sender == hosts_.end() || receiver == hosts_.end()) {
+      left_out_ += bytes;
+      return;
+    }
     if (sender->second == receiver->second || bytes == 0) return;
     bytes_[{sender->second, receiver->second}] += bytes;
   }
-  const HostBytes& bytes() const { return bytes_; }
-  std::vector<std::string> notes() const {
-    if (unknown_.empty()) return {};
-    uint64_t bytes = 0;
-    for (const auto& [name, each] : unknown_) bytes += each;
-    return {
-        fmt::format("{} of the matrix are no hosts of the topology, '{}' is one: their {} bytes "
-                    "are left out",
-                    unknown_.size(), unknown_.begin()->first, bytes)};
+
+  // Errors: kInvalid, where no two hosts of the topology send to each other but unknown ones do.
+  Result<PlanDemand> demand(const topology::Topology& topology) const {
+    PlanDemand made{demand_of(bytes_, topology), {}, {}};
+    if (unknown_.empty()) return made;
+    if (bytes_.empty()) {
+      return fail(ErrorCode::kInvalid, "there is nothing to plan",
+                  fmt::format("{} not in the topology", unknown_text()), kRename);
+    }
+    made.notes.push_back(fmt::format("{} not in the topology: {} are left out; {}", unknown_text(),
+                                     counted_text(left_out_, "byte"), kRename));
+    return made;
   }
 
  private:
+  static constexpr const char* kRename = "use the topology's names, or add the missing hosts to it";
+
+  // "host 'a' of the matrix is", "hosts 'a', 'b' and 3 others of the matrix are".
+  std::string unknown_text() const {
+    std::string names;
+    size_t named = 0;
+    for (const std::string& name : unknown_) {
+      if (named == kMostNamed) break;
+      const bool last = ++named == unknown_.size();
+      names += fmt::format("{}'{}'", named == 1 ? "" : last ? " and " : ", ", printable(name));
+    }
+    if (const size_t more = unknown_.size() - named; more > 0) {
+      names += fmt::format(" and {} {}", more, more == 1 ? "other" : "others");
+    }
+    const bool one = unknown_.size() == 1;
+    return fmt::format("{} {} of {} {}", one ? "host" : "hosts", names, source_,
+                       one ? "is" : "are");
+  }
+
+  std::string source_;
   std::unordered_map<std::string, uint32_t> hosts_;
-  std::map<std::string, uint64_t> unknown_;
+  std::set<std::string> unknown_;
+  uint64_t left_out_ = 0;
   HostBytes bytes_;
 };
 
@@ -69,7 +102,7 @@ Result<PlanDemand> demand_of_workload(const DemandSources& sources,
 }
 
 Result<PlanDemand> demand_of_matrix(const std::string& file, const topology::Topology& topology) {
-  NamedFlows flows(topology);
+  NamedFlows flows(topology, "the matrix");
   const Result<void> read = read_csv(
       {file,
        {"from", "to", "bytes"},
@@ -82,7 +115,7 @@ Result<PlanDemand> demand_of_matrix(const std::string& file, const topology::Top
         return std::string();
       });
   if (!read) return fail(read.error());
-  return PlanDemand{demand_of(flows.bytes(), topology), {}, flows.notes()};
+  return flows.demand(topology);
 }
 
 Result<PlanDemand> demand_of_recording(const std::string& path,
@@ -99,12 +132,12 @@ Result<PlanDemand> demand_of_recording(const std::string& path,
   }
   const insight::Traffic traffic = builder.finish();
   const insight::Matrix matrix = insight::make_matrix(traffic, insight::MatrixRows::kHost);
-  NamedFlows flows(topology);
+  NamedFlows flows(topology, "the recording");
   for (const auto& [pair, cell] : matrix.cells) {
     flows.add(matrix.parties[pair.first].name, matrix.parties[pair.second].name,
               matrix.moved(cell) - std::min(matrix.moved(cell), cell.memory_bytes));
   }
-  return PlanDemand{demand_of(flows.bytes(), topology), {}, flows.notes()};
+  return flows.demand(topology);
 }
 
 }  // namespace

@@ -44,37 +44,74 @@ void list(std::string& text, uint64_t count, const char* noun, const char* which
 
 std::string rates_text(const TrafficClass& traffic) {
   std::string text;
-  if (const auto rate = traffic.payload_bits_per_s()) text += ", " + rate_text(*rate);
+  if (const auto rate = traffic.payload_bits_per_s()) {
+    text += (traffic.is_known() ? ", " : ", at most ") + rate_text(*rate);
+  }
   if (const auto rate = traffic.packets_per_s()) text += ", " + digits_text(*rate) + " packets/s";
   if (const auto rate = traffic.messages_per_s()) text += ", " + digits_text(*rate) + " messages/s";
   return text;
 }
 
-std::string series_text(const TrafficClass& traffic) {
-  std::string text = traffic.missing_packets == 0
-                         ? "no packet is missing"
-                         : counted_text(traffic.missing_packets, "packet") + " missing in " +
-                               counted_text(traffic.gaps, "gap");
+// "not known: cut at 600 bytes".
+std::string not_known_text(uint64_t cut_at_bytes) {
+  return fmt::format("not known: cut at {} bytes", count_text(cut_at_bytes));
+}
+
+std::string series_text(const TrafficClass& traffic, uint64_t cut_at_bytes) {
+  std::string text;
+  if (traffic.missing_packets > 0) {
+    text = counted_text(traffic.missing_packets, "packet") + " missing in " +
+           counted_text(traffic.gaps, "gap");
+  } else if (traffic.is_known()) {
+    text = "no packet is missing";
+  }
+  if (traffic.packets_not_known > 0) {
+    text +=
+        fmt::format("{}whether {} more {} missing is {}", text.empty() ? "" : ", ",
+                    count_text(traffic.packets_not_known),
+                    traffic.packets_not_known == 1 ? "is" : "are", not_known_text(cut_at_bytes));
+  } else if (text.empty()) {
+    text = "no packet number is missing";
+  }
   list(text, traffic.late_packets, "late packet");
   list(text, traffic.repeated_packets, "retransmitted packet");
   list(text, traffic.incomplete_messages, "incomplete message");
   if (traffic.other_lengths > 0) {
     text += ", " + counted_text(traffic.other_lengths, "message") + " unlike the DMA length";
   }
-  return "  " + text + "\n";
+  text = "  " + text + "\n";
+  if (traffic.messages_not_known > 0) {
+    text += fmt::format("  whether {} came whole, and in how many packets, is {}\n",
+                        counted_text(traffic.messages_not_known, "message"),
+                        not_known_text(cut_at_bytes));
+  }
+  return text;
 }
 
-std::string class_text(const TrafficClass& traffic) {
-  std::string text = fmt::format(
-      "\n{}: {} of {}, {} bytes{}\n", traffic.name, counted_text(traffic.packets, "packet"),
-      counted_text(traffic.flows, "flow"), count_text(traffic.payload_bytes), rates_text(traffic));
-  text += histogram_text(traffic.has_messages() ? "payload of a packet, bytes" : "packet, bytes",
-                         traffic.packet_sizes);
-  if (traffic.messages > 0) {
+std::string class_text(const TrafficClass& traffic, uint64_t cut_at_bytes) {
+  const bool known = traffic.is_known();
+  std::string text =
+      fmt::format("\n{}: {}{} of {}, {}{} bytes{}\n", traffic.name, known ? "" : "at least ",
+                  counted_text(traffic.packets, "packet"), counted_text(traffic.flows, "flow"),
+                  known ? "" : "at most ", count_text(traffic.payload_bytes), rates_text(traffic));
+  if (traffic.datagrams_not_known > 0) {
+    text +=
+        fmt::format("  packets of {} {}\n", counted_text(traffic.datagrams_not_known, "datagram"),
+                    not_known_text(cut_at_bytes));
+  }
+  if (traffic.packet_sizes.count() > 0) {
+    text += histogram_text(traffic.has_messages() ? "payload of a packet, bytes" : "packet, bytes",
+                           traffic.packet_sizes);
+  }
+  if (traffic.message_sizes.count() > 0) {
     text += histogram_text("message, bytes", traffic.message_sizes);
+  }
+  if (traffic.messages > 0) {
     text += histogram_text("packets of a message", traffic.packets_of_message);
   }
-  return traffic.has_messages() || traffic.missing_packets > 0 ? text + series_text(traffic) : text;
+  const bool series =
+      traffic.has_messages() || traffic.missing_packets > 0 || traffic.packets_not_known > 0;
+  return series ? text + series_text(traffic, cut_at_bytes) : text;
 }
 
 std::string roce_text(const recordings::RoceCounts& roce) {
@@ -111,6 +148,8 @@ std::string heddle_text(const recordings::HeddleCounts& heddle) {
   }
   list(text, heddle.merged, "datagram", " merged by an offload");
   list(text, heddle.merged_and_cut, "merged datagram", " cut by the capture");
+  list(text, heddle.not_known, "cut datagram", " of one packet or several");
+  list(text, heddle.unread, "packet", " without a header in the capture");
   list(text, heddle.marked, "packet", " with an ECN mark");
   list(text, heddle.malformed, "malformed packet");
   list(text, heddle.not_followed, "packet", " beyond the limit of connections");
@@ -123,10 +162,8 @@ std::string heddle_text(const recordings::HeddleCounts& heddle) {
     text += fmt::format("  {} captured in part: small messages in them are not counted\n",
                         counted_text(heddle.cut, "control packet"));
   }
-  if (heddle.merged_and_cut > 0) {
-    text +=
-        "  sizes of merged packets are unknown: capture all bytes (-s 0), or turn GSO and GRO "
-        "off\n";
+  if (heddle.merged_and_cut + heddle.not_known + heddle.unread > 0) {
+    text += "  to know what was cut, capture all bytes (-s 0), or turn GSO and GRO off\n";
   }
   return text;
 }
@@ -166,6 +203,9 @@ Json class_json(const TrafficClass& traffic) {
           {"messages_per_s", number_json(traffic.messages_per_s())},
           {"messages", messages ? Json(traffic.messages) : Json()},
           {"incomplete_messages", messages ? Json(traffic.incomplete_messages) : Json()},
+          {"messages_not_known", messages ? Json(traffic.messages_not_known) : Json()},
+          {"datagrams_not_known", traffic.datagrams_not_known},
+          {"packets_not_known", traffic.packets_not_known},
           {"other_lengths", traffic.other_lengths},
           {"gaps", traffic.gaps},
           {"missing_packets", traffic.missing_packets},
@@ -201,6 +241,8 @@ Json heddle_json(const recordings::HeddleCounts& heddle) {
           {"cut_control_packets", heddle.cut},
           {"merged_datagrams", heddle.merged},
           {"merged_and_cut_datagrams", heddle.merged_and_cut},
+          {"datagrams_not_known", heddle.not_known},
+          {"unread_packets", heddle.unread},
           {"marked_packets", heddle.marked},
           {"malformed_packets", heddle.malformed},
           {"packets_not_followed", heddle.not_followed}};
@@ -218,7 +260,7 @@ std::string capture_text(const CaptureSizes& sizes) {
                         counted_text(sizes.shortened, "packet"), count_text(sizes.snapshot_bytes));
   }
   text += "\n";
-  for (const TrafficClass& each : sizes.classes) text += class_text(each);
+  for (const TrafficClass& each : sizes.classes) text += class_text(each, sizes.cut_at_bytes);
   if (sizes.classes.empty()) text += "\nNeither messages of RoCEv2 nor packets of heddle\n";
   return text + roce_text(sizes.roce) + heddle_text(sizes.heddle) + skipped_text(sizes);
 }
@@ -233,6 +275,7 @@ Json capture_document(const std::string& file, const CaptureSizes& sizes) {
           {"packets", sizes.packets},
           {"wire_bytes", sizes.wire_bytes},
           {"shortened_packets", sizes.shortened},
+          {"cut_at_bytes", sizes.cut_at_bytes},
           {"first_realtime_ns", sizes.first ? Json(sizes.first->count) : Json()},
           {"last_realtime_ns", sizes.first ? Json(sizes.last.count) : Json()},
           {"ended_early", sizes.ended_early ? Json(sizes.ended_early->message()) : Json()},

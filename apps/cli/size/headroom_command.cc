@@ -13,12 +13,13 @@ namespace {
 
 constexpr const char* kExample = R"(Example:
   heddle size headroom --rate 400Gbit/s --meters 100
-  heddle size headroom --rate 100Gbit/s --meters 40000 --ports 4 --buffer 64M)";
+  heddle size headroom --rate 100Gbit/s --km 40 --ports 4 --buffer 64M)";
 
 constexpr NumberRange kBits{0, 1e9};
 
 struct HeadroomOptions {
   planner::HeadroomQuestion question;
+  double km = 0;
   QuestionOptions common;
 };
 
@@ -32,7 +33,11 @@ void add_size_headroom_command(CLI::App& group, Invocation& invocation) {
   const auto options = std::make_shared<HeadroomOptions>();
   planner::HeadroomQuestion& question = options->question;
   add_rate(*headroom, "--rate", question.link_bits_per_s, "of the link");
-  add_number(*headroom, "--meters", question.meters, "length of the cable", {0, 4e7});
+  auto* const meters =
+      add_number(*headroom, "--meters", question.meters, "length of the cable", {0, 4e7});
+  auto* const km = add_number(*headroom, "--km", options->km, "the same in kilometers", {0, 40'000})
+                       ->default_str("as --meters")
+                       ->excludes(meters);
   add_size(*headroom, "--largest-frame", question.largest_frame_bytes,
            "that the receiver may be sending when it wants to pause");
   add_size(*headroom, "--lossless-frame", question.lossless_frame_bytes,
@@ -48,7 +53,8 @@ void add_size_headroom_command(CLI::App& group, Invocation& invocation) {
              "share of all headroom that is reserved as a shared pool", {0.000'001, 1});
   add_size(*headroom, "--buffer", question.buffer_bytes, "of the switch, to compare with");
   add_question_options(*headroom, options->common);
-  headroom->callback([options, headroom, &invocation] {
+  headroom->callback([options, headroom, km, &invocation] {
+    if (km->count() > 0) options->question.meters = 1'000 * options->km;
     invocation.run = [options, headroom, &invocation] {
       return finish_question(planner::size_headroom(options->question),
                              {*headroom, options->common, invocation.places});
