@@ -26,7 +26,7 @@ inline constexpr uint32_t kTriesOfChain = 8'000;
 // 100,000 to 100,000,000, and 10 to 1,000.
 inline constexpr uint64_t kTriesOfPlacement = 5'000'000;
 inline constexpr uint64_t kTriesOfLane = 60;
-// The same for the lanes that a change of a kept plan concerns: at least. Chosen: some milliseconds.
+// The same for the lanes that a change of a kept plan concerns, at least. Chosen: milliseconds.
 // Range: 10,000 to 1,000,000.
 inline constexpr uint64_t kTriesOfChange = 50'000;
 // Routes that a lane is spread over at most, unless the caller sets another number. Chosen: with 8
