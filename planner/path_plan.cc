@@ -2,13 +2,11 @@
 #include "planner/path_plan.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "planner/paths/bound.h"
-#include "planner/paths/placement.h"
 #include "planner/paths/plan_on.h"
+#include "planner/paths/route_choice.h"
 #include "planner/paths/route_table.h"
-#include "planner/paths/shares.h"
 
 namespace heddle::planner {
 namespace {
@@ -68,30 +66,6 @@ Loads all_path_loads(const RouteTable& table, const Loads& fixed) {
   return loads;
 }
 
-struct PathBytes {
-  uint16_t path = 0;
-  double bytes = 0;
-};
-
-// Shares are rounded so that their sum is whole.
-std::vector<PlannedPath> shares_of(std::vector<PathBytes>& paths) {
-  std::sort(paths.begin(), paths.end(),
-            [](const PathBytes& a, const PathBytes& b) { return a.path < b.path; });
-  double sum = 0;
-  for (const PathBytes& each : paths) sum += each.bytes;
-  std::vector<PlannedPath> shares;
-  shares.reserve(paths.size());
-  double seen = 0;
-  uint32_t given = 0;
-  for (const PathBytes& each : paths) {
-    seen += each.bytes;
-    const auto until = static_cast<uint32_t>(std::lround(seen / sum * kWhole));
-    if (until > given) shares.push_back({each.path, until - given});
-    given = until;
-  }
-  return shares;
-}
-
 // The flows with the paths that `for_each_path(lane, use(option, share))` names.
 template <typename ForEachPath>
 std::vector<PlannedFlow> flows_of(const Demand& demand, const RouteTable& table,
@@ -105,7 +79,7 @@ std::vector<PlannedFlow> flows_of(const Demand& demand, const RouteTable& table,
       if (share > 0) paths.push_back({table.options(i)[option].path, table.lane(i).bytes * share});
     });
     if (i + 1 < table.size() && table.lane(i + 1).flow == table.lane(i).flow) continue;
-    if (!paths.empty()) flows[table.lane(i).flow].paths = shares_of(paths);
+    if (!paths.empty()) flows[table.lane(i).flow].paths = shares_of(paths, kWhole);
     paths.clear();
   }
   return flows;
@@ -120,7 +94,7 @@ class Planning {
         options_(options),
         table_(fabric, demand, lanes_of_demand(fabric, demand, options.paths), options.paths),
         fixed_(fixed_loads(table_, demand.background)),
-        loads_(fixed_) {}
+        choice_(table_, fixed_) {}
 
   PathPlan plan() {
     plan_.paths = options_.paths;
@@ -180,47 +154,20 @@ class Planning {
   }
 
   void place() {
-    Placement placement(table_, fixed_);
-    placement.place(floor());
-    loads_ = placement.loads();
-    plan_.planned.between_switches = loads_.longest_between();
-    plan_.parts = 1;
-    plan_.colored = placement.colored();
-    const bool shared = !near_bound(params::kTolerance) && options_.most_parts > 1 && use_shares();
-    if (shared) return;
-    plan_.flows = flows_of(demand_, table_, [&](uint32_t lane, auto use) {
-      if (placement.chosen(lane) != kNone) use(placement.chosen(lane), 1.0);
-    });
-  }
-
-  // False: they are no better than one route a lane.
-  bool use_shares() {
-    Shares shares(table_, fixed_);
-    shares.balance(floor(), options_.most_parts);
-    lengths_ = shares.lengths();
-    const double between = shares.loads().longest_between();
-    if (between >= plan_.planned.between_switches * (1 - params::kTolerance)) return false;
-    loads_ = shares.loads();
-    plan_.planned.between_switches = between;
-    plan_.colored = false;
-    plan_.parts = 0;
-    plan_.flows = flows_of(demand_, table_, [&](uint32_t lane, auto use) {
-      uint32_t taken = 0;
-      shares.for_each(lane, [&](uint32_t option, double share) {
-        use(option, share);
-        ++taken;
-      });
-      plan_.parts = std::max(plan_.parts, taken);
-    });
-    return true;
+    choice_.choose(floor(), options_.most_parts);
+    plan_.planned.between_switches = choice_.longest();
+    plan_.parts = choice_.parts();
+    plan_.colored = choice_.colored();
+    plan_.flows =
+        flows_of(demand_, table_, [&](uint32_t lane, auto use) { choice_.for_each(lane, use); });
   }
 
   // Duality takes longer than the cuts, so it has its turn where these are not met.
   void raise_bound() {
     DualBound dual(fabric_, table_, demand_.background);
-    plan_.bound_between = std::max(plan_.bound_between, dual.with_lengths_of(loads_));
-    if (!lengths_.empty()) {
-      plan_.bound_between = std::max(plan_.bound_between, dual.with(lengths_));
+    plan_.bound_between = std::max(plan_.bound_between, dual.with_lengths_of(choice_.loads()));
+    if (!choice_.lengths().empty()) {
+      plan_.bound_between = std::max(plan_.bound_between, dual.with(choice_.lengths()));
     }
   }
 
@@ -239,8 +186,7 @@ class Planning {
   const PathPlanOptions& options_;
   RouteTable table_;
   Loads fixed_;
-  Loads loads_;                  // with the plan
-  std::vector<double> lengths_;  // of links, by prices; none: there were no shares
+  RouteChoice choice_;
   PathPlan plan_;
 };
 

@@ -1,11 +1,16 @@
 // Time of a plan by the number of hosts, each with 8 NICs on 8 rails: a random permutation, and a
 // ring through leaves, on a full Clos fabric. `of_bound` is the planned time of the most loaded
-// link over the lower bound. And of planning again after a failure.
+// link over the lower bound. And of planning again after a failure: from the topology and the plan
+// from before, and by a plan that is kept (live_plan.h). The latter's time has everything from the
+// change to the flows' new paths and the new time of the most loaded link; no file is written.
 #include <benchmark/benchmark.h>
 
+#include <memory>
 #include <numeric>
+#include <utility>
 
 #include "base/random.h"
+#include "planner/live_plan.h"
 #include "planner/path_plan.h"
 #include "planner/path_replan.h"
 #include "topology/generators.h"
@@ -16,10 +21,11 @@ namespace {
 
 constexpr uint32_t kRails = 8;
 constexpr uint32_t kHostsOfLeaf = 64;
+constexpr uint32_t kSpines = 64;
 
 topology::Topology fabric_of(uint32_t hosts) {
   return topology::leaf_spine({.leaves = hosts / kHostsOfLeaf * kRails,
-                               .spines = 64,
+                               .spines = kSpines,
                                .hosts_per_leaf = kHostsOfLeaf,
                                .nics_per_host = kRails,
                                .rails = true});
@@ -84,9 +90,68 @@ void BM_ReplanAfterAFailure(benchmark::State& state) {
   }
 }
 
+std::unique_ptr<LivePlan> live_permutation(const topology::Topology& topology) {
+  return std::move(
+      *LivePlan::make(topology, permutation(topology), {.paths = 256, .failed_links = {}}));
+}
+
+void count(benchmark::State& state, const Replanned& replanned, const LivePlan& live) {
+  state.counters["lanes"] = static_cast<double>(replanned.considered);
+  state.counters["kept"] = static_cast<double>(live.flows().size() - replanned.moved.size());
+}
+
+// The first uplink of a leaf fails; another leaf's each time.
+void BM_KeptPlanAfterAFailure(benchmark::State& state) {
+  const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
+  const std::unique_ptr<LivePlan> live = live_permutation(topology);
+  const auto leaves = static_cast<uint32_t>(state.range(0)) / kHostsOfLeaf * kRails;
+  uint32_t leaf = 0;
+  for (auto _ : state) {
+    const auto cable = static_cast<uint32_t>(topology.nics.size()) + leaf * kSpines;
+    count(state, live->set_down(cable, true), *live);
+    state.PauseTiming();
+    live->set_down(cable, false);
+    leaf = (leaf + 1) % leaves;
+    state.ResumeTiming();
+  }
+}
+
+// The same cables work again.
+void BM_KeptPlanAfterARepair(benchmark::State& state) {
+  const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
+  const std::unique_ptr<LivePlan> live = live_permutation(topology);
+  const auto leaves = static_cast<uint32_t>(state.range(0)) / kHostsOfLeaf * kRails;
+  uint32_t leaf = 0;
+  for (auto _ : state) {
+    const auto cable = static_cast<uint32_t>(topology.nics.size()) + leaf * kSpines;
+    state.PauseTiming();
+    live->set_down(cable, true);
+    state.ResumeTiming();
+    count(state, live->set_down(cable, false), *live);
+    leaf = (leaf + 1) % leaves;
+  }
+}
+
+// A flow of the permutation begins a second time, and ends.
+void BM_KeptPlanOfAFlow(benchmark::State& state) {
+  const topology::Topology topology = fabric_of(static_cast<uint32_t>(state.range(0)));
+  const std::unique_ptr<LivePlan> live = live_permutation(topology);
+  const auto flows = static_cast<uint32_t>(state.range(0));
+  uint32_t flow = 0;
+  for (auto _ : state) {
+    const FlowDemand demand = live->flows()[flow].demand;
+    count(state, live->add_flow(demand), *live);
+    live->remove_flow(static_cast<uint32_t>(live->flows().size()) - 1);
+    flow = (flow + 1) % flows;
+  }
+}
+
 BENCHMARK(BM_PlanOfAPermutation)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_PlanOfARing)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_ReplanAfterAFailure)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_KeptPlanAfterAFailure)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_KeptPlanAfterARepair)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_KeptPlanOfAFlow)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace heddle::planner

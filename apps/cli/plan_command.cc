@@ -17,6 +17,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
 #include "apps/cli/plan/advise_command.h"
+#include "apps/cli/plan/keep_command.h"
 #include "apps/cli/plan/lease_command.h"
 #include "apps/cli/plan/leases_command.h"
 #include "apps/cli/plan/plan_file.h"
@@ -216,6 +217,7 @@ void add_plan_command(CLI::App& root, Invocation& invocation) {
       ->excludes("--background");
   add_json_option(*plan, options->json);
   add_advise_command(*plan, invocation);
+  add_keep_command(*plan, invocation);
   add_lease_command(*plan, invocation);
   add_leases_command(*plan, invocation);
   plan->callback([options, plan, &invocation] {

@@ -116,6 +116,7 @@ double cut_bound(const RouteTable& table, std::span<const double> background) {
     return background.empty() ? 0.0 : background[link] / fabric.rate(link);
   };
   for (uint32_t i = 0; i < switches; ++i) {
+    if (out[i] <= 0 && in[i] <= 0) continue;
     up.clear();
     down.clear();
     bool endless = false;  // a link without a rate takes everything

@@ -32,6 +32,7 @@ Fabric::Fabric(const topology::Topology& topology, std::span<const uint32_t> fai
     : topology_(topology),
       rates_(2 * topology.links.size()),
       down_(rates_.size()),
+      between_(rates_.size()),
       from_switch_(rates_.size(), kNone),
       to_(rates_.size(), kNone),
       egress_(topology.nics.size(), kNone),
@@ -47,6 +48,7 @@ Fabric::Fabric(const topology::Topology& topology, std::span<const uint32_t> fai
     rates_[link] = bytes_per_ns(cable.shape.rate);
     if (from.kind == NodeKind::kSwitch) from_switch_[link] = from.index;
     if (to.kind == NodeKind::kSwitch) to_[link] = to.index;
+    between_[link] = from.kind == NodeKind::kSwitch && to.kind == NodeKind::kSwitch ? 1 : 0;
     if (from.kind == NodeKind::kNic) {
       egress_[from.index] = link;
       if (to.kind == NodeKind::kSwitch) switch_of_nic_[from.index] = to.index;
@@ -101,6 +103,10 @@ void Fabric::set_down(uint32_t cable, bool down) {
   failed_ += down ? 2 : UINT32_MAX - 1;
   live_.clear();
   detours_.clear();
+}
+
+void Fabric::set_rate(uint32_t cable, BitsPerSec rate) {
+  rates_[2 * cable] = rates_[2 * cable + 1] = bytes_per_ns(rate);
 }
 
 const Fabric::Neighbor* Fabric::find_neighbor(uint32_t from, uint32_t to) const {
@@ -190,6 +196,16 @@ const std::vector<uint16_t>& Fabric::distances_to(uint32_t target) {
   std::vector<uint16_t>& known = distances_[target];
   if (known.empty()) known = distances(target, false);
   return known;
+}
+
+uint32_t Fabric::shortest_hops(uint32_t from, uint32_t target) {
+  uint32_t hops = 0;
+  for (uint32_t at = from; at != target; ++hops) {
+    const std::span<const LinkId> next = next_of_all(at, target);
+    if (next.empty()) return kNone;
+    at = to_[next.front()];
+  }
+  return hops;
 }
 
 // Cables are bidirectional, and fail so: the distance from the target equals the distance to it.

@@ -20,6 +20,15 @@ namespace heddle::planner {
 using LinkId = uint32_t;
 inline constexpr uint32_t kNone = UINT32_MAX;
 
+// Links by number, of which loads are counted: their rates, and whether they are between switches.
+// What it views must outlive it.
+struct LinkSpace {
+  std::span<const double> rates;  // bytes per nanosecond
+  std::span<const uint8_t> between;
+
+  uint32_t size() const { return static_cast<uint32_t>(rates.size()); }
+};
+
 // The links of a route in the order of travel, the NICs' own links included.
 class Route {
  public:
@@ -58,9 +67,11 @@ class Fabric {
   bool down(LinkId link) const { return down_[link] != 0; }
   // From now on the cable is down, or works again.
   void set_down(uint32_t cable, bool down);
-  bool is_between_switches(LinkId link) const {
-    return from_switch_[link] != kNone && to_[link] != kNone;
-  }
+  // From now on the cable has this rate in both directions.
+  void set_rate(uint32_t cable, BitsPerSec rate);
+  bool any_down() const { return failed_ > 0; }
+  bool is_between_switches(LinkId link) const { return between_[link] != 0; }
+  LinkSpace space() const { return {rates_, between_}; }
 
   // The switch of a NIC; kNone where its cable ends at another NIC.
   uint32_t switch_of(uint32_t nic) const { return switch_of_nic_[nic]; }
@@ -87,6 +98,8 @@ class Fabric {
   // Hops of the shortest route from each switch to `target` over all cables, working or not.
   // UINT16_MAX: there is none.
   const std::vector<uint16_t>& distances_to(uint32_t target);
+  // The links of a shortest route over all cables, working or not. kNone: there is none.
+  uint32_t shortest_hops(uint32_t from, uint32_t target);
 
  private:
   // Links of one switch to one neighbor: a range of links_to_.
@@ -116,6 +129,7 @@ class Fabric {
   const topology::Topology& topology_;
   std::vector<double> rates_;
   std::vector<uint8_t> down_;
+  std::vector<uint8_t> between_;
   std::vector<uint32_t> from_switch_;
   std::vector<uint32_t> to_;
   std::vector<LinkId> egress_;

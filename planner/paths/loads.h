@@ -13,10 +13,12 @@ namespace heddle::planner {
 
 class Loads {
  public:
-  // `background`: bytes of others by LinkId; empty: none. Both must outlive this and its copies.
+  // `background`: bytes of others by link; empty: none. Both must outlive this and its copies.
   Loads(const Fabric& fabric, std::span<const double> background)
-      : fabric_(&fabric), others_(background), bytes_(background.begin(), background.end()) {
-    bytes_.resize(fabric.links());
+      : Loads(fabric.space(), background) {}
+  Loads(const LinkSpace& links, std::span<const double> background)
+      : links_(links), others_(background), bytes_(background.begin(), background.end()) {
+    bytes_.resize(links.size());
   }
 
   void add(const Route& route, double bytes) { add(route.links(), bytes); }
@@ -36,9 +38,9 @@ class Loads {
   }
   std::span<const double> all() const { return bytes_; }
   // The time that the link takes for its load, ns.
-  double time(LinkId link) const { return bytes_[link] / fabric_->rate(link); }
+  double time(LinkId link) const { return bytes_[link] / links_.rates[link]; }
   double time_with(LinkId link, double more) const {
-    return (bytes_[link] + more) / fabric_->rate(link);
+    return (bytes_[link] + more) / links_.rates[link];
   }
   // The longest time of a link between switches that carries something, and of a NIC's.
   double longest_between() const { return longest(true); }
@@ -48,7 +50,7 @@ class Loads {
   double longest(bool between) const {
     double longest = 0;
     for (LinkId link = 0; link < bytes_.size(); ++link) {
-      if (fabric_->is_between_switches(link) == between && carries(link)) {
+      if ((links_.between[link] != 0) == between && carries(link)) {
         longest = std::max(longest, time(link));
       }
     }
@@ -58,7 +60,7 @@ class Loads {
   static constexpr double kLeastBytes = 0.5;
   static constexpr double kRounding = 1e-12;
 
-  const Fabric* fabric_;
+  LinkSpace links_;
   std::span<const double> others_;
   std::vector<double> bytes_;
 };

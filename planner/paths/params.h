@@ -26,6 +26,9 @@ inline constexpr uint32_t kTriesOfChain = 8'000;
 // 100,000 to 100,000,000, and 10 to 1,000.
 inline constexpr uint64_t kTriesOfPlacement = 5'000'000;
 inline constexpr uint64_t kTriesOfLane = 60;
+// The same for the lanes that a change of a kept plan concerns, at least. Chosen: milliseconds.
+// Range: 10,000 to 1,000,000.
+inline constexpr uint64_t kTriesOfChange = 50'000;
 // Routes that a lane is spread over at most, unless the caller sets another number. Chosen: with 8
 // of them shares still meet the bound on full Clos fabrics. Range: 1 to 64.
 inline constexpr uint32_t kMostParts = 8;

@@ -14,9 +14,9 @@ namespace heddle::planner {
 
 namespace {
 
-bool has_load_between(const Fabric& fabric, const Loads& loads) {
-  for (LinkId link = 0; link < fabric.links(); ++link) {
-    if (fabric.is_between_switches(link) && loads.bytes(link) > 0) return true;
+bool has_load_between(const LinkSpace& links, const Loads& loads) {
+  for (LinkId link = 0; link < links.size(); ++link) {
+    if (links.between[link] != 0 && loads.bytes(link) > 0) return true;
   }
   return false;
 }
@@ -26,10 +26,10 @@ bool has_load_between(const Fabric& fabric, const Loads& loads) {
 Placement::Placement(const RouteTable& table, const Loads& background)
     : table_(table),
       loads_(background),
-      has_others_(has_load_between(table.fabric(), background)),
-      turn_of_(table.fabric().links()),
+      has_others_(has_load_between(table.space(), background)),
+      turn_of_(table.space().size()),
       chosen_(table.size(), kNone),
-      lanes_on_(table.fabric().links()) {
+      lanes_on_(table.space().size()) {
   number_links();
 }
 
@@ -38,6 +38,7 @@ void Placement::number_links() {
   for (const Lane& lane : table_.lanes()) {
     first_place_ += mix_bits(uint64_t{lane.from_nic} << 32 | lane.to_nic);
   }
+  if (table_.has_own_links()) return number_own_links();
   const auto switches = static_cast<uint32_t>(fabric.topology().switches.size());
   for (uint32_t each = 0; each < switches; ++each) {
     const std::span<const LinkId> links = fabric.links_from(each);
@@ -45,6 +46,19 @@ void Placement::number_links() {
       const size_t place = (i + first_place_ % links.size()) % links.size();
       turn_of_[links[place]] = static_cast<uint32_t>(i);
     }
+  }
+}
+
+// The same turns, without a visit to all switches. The links of a switch ascend.
+void Placement::number_own_links() {
+  const Fabric& fabric = table_.fabric();
+  for (uint32_t i = 0; i < turn_of_.size(); ++i) {
+    const LinkId link = table_.own_links()[i];
+    const std::span<const LinkId> links = fabric.links_from(fabric.start_of(link));
+    const auto place =
+        static_cast<size_t>(std::lower_bound(links.begin(), links.end(), link) - links.begin());
+    turn_of_[i] =
+        static_cast<uint32_t>((place + links.size() - first_place_ % links.size()) % links.size());
   }
 }
 
@@ -58,8 +72,9 @@ void Placement::place(double floor) {
 // uplink that they got. False: the coloring does not apply, and nothing has changed.
 bool Placement::color() {
   const Fabric& fabric = table_.fabric();
+  if (has_others_ || table_.has_own_links() || table_.size() == 0) return false;
   const std::optional<RegularClos> clos = RegularClos::find(fabric);
-  if (!clos || table_.size() == 0 || clos->uplinks() > Colors::kMost || has_others_) return false;
+  if (!clos || clos->uplinks() > Colors::kMost) return false;
   std::vector<BipartiteEdge> edges;
   std::vector<uint32_t> lane_of;
   double bytes = 0;

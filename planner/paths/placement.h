@@ -39,6 +39,7 @@ class Placement {
   };
 
   void number_links();
+  void number_own_links();
   bool color();
   void place_greedily();
   Cost cost_of(std::span<const LinkId> links, double bytes) const;

@@ -16,27 +16,33 @@ double rate_of(const Fabric& fabric, const Lane& lane) {
 
 }  // namespace
 
+void add_lanes_of_flow(const Fabric& fabric, const Demand& demand, uint32_t flow, uint16_t paths,
+                       std::vector<Lane>& lanes) {
+  const FlowDemand& its = demand.flows[flow];
+  const uint32_t count =
+      lanes_of(fabric, demand.endpoints[its.from].host, demand.endpoints[its.to].host, paths);
+  const size_t first = lanes.size();
+  double sum = 0;
+  for (uint32_t lane = 0; lane < count; ++lane) {
+    const topology::EcmpKey key = key_of(fabric, demand, its, lane, 0);
+    lanes.push_back({flow, static_cast<uint16_t>(lane), static_cast<uint16_t>(count), key.from_nic,
+                     key.to_nic, 0});
+    lanes.back().bytes = rate_of(fabric, lanes.back());
+    sum += lanes.back().bytes;
+  }
+  size_t kept = first;
+  for (size_t i = first; i < lanes.size(); ++i) {
+    const double share = sum == 0 ? 1.0 / count : lanes[i].bytes / sum;
+    lanes[i].bytes = static_cast<double>(its.bytes) * share;
+    if (lanes[i].bytes > 0) lanes[kept++] = lanes[i];
+  }
+  lanes.resize(kept);
+}
+
 std::vector<Lane> lanes_of_demand(const Fabric& fabric, const Demand& demand, uint16_t paths) {
   std::vector<Lane> all;
-  std::vector<Lane> own;
   for (uint32_t i = 0; i < demand.flows.size(); ++i) {
-    const FlowDemand& flow = demand.flows[i];
-    const uint32_t lanes =
-        lanes_of(fabric, demand.endpoints[flow.from].host, demand.endpoints[flow.to].host, paths);
-    own.clear();
-    double sum = 0;
-    for (uint32_t lane = 0; lane < lanes; ++lane) {
-      const topology::EcmpKey key = key_of(fabric, demand, flow, lane, 0);
-      own.push_back({i, static_cast<uint16_t>(lane), static_cast<uint16_t>(lanes), key.from_nic,
-                     key.to_nic, 0});
-      own.back().bytes = rate_of(fabric, own.back());
-      sum += own.back().bytes;
-    }
-    for (Lane& lane : own) {
-      const double share = sum == 0 ? 1.0 / lanes : lane.bytes / sum;
-      lane.bytes = static_cast<double>(flow.bytes) * share;
-      if (lane.bytes > 0) all.push_back(lane);
-    }
+    add_lanes_of_flow(fabric, demand, i, paths, all);
   }
   return all;
 }
@@ -44,6 +50,19 @@ std::vector<Lane> lanes_of_demand(const Fabric& fabric, const Demand& demand, ui
 RouteTable::RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> lanes,
                        uint16_t paths)
     : fabric_(fabric), lanes_(std::move(lanes)), newest_(fabric.links(), kNone) {
+  add_all(fabric, demand, paths);
+  newest_ = {};
+}
+
+RouteTable::RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> lanes,
+                       uint16_t paths, LinkScratch& scratch)
+    : fabric_(fabric), lanes_(std::move(lanes)) {
+  newest_.swap(scratch);
+  add_all(fabric, demand, paths);
+  newest_.swap(scratch);
+}
+
+void RouteTable::add_all(Fabric& fabric, const Demand& demand, uint16_t paths) {
   first_option_.reserve(lanes_.size() + 1);
   first_link_.reserve(lanes_.size());
   hops_.reserve(lanes_.size());
@@ -58,8 +77,24 @@ RouteTable::RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> l
     add_options(fabric, demand, lane, paths);
   }
   first_option_.push_back(options_.size());
-  newest_ = {};
   before_ = {};
+}
+
+void RouteTable::number_own_links(LinkScratch& scratch) {
+  for (const LinkId link : links_) {
+    if (scratch[link] != kNone) continue;
+    scratch[link] = 0;
+    own_links_.push_back(link);
+  }
+  std::sort(own_links_.begin(), own_links_.end());
+  for (uint32_t i = 0; i < own_links_.size(); ++i) {
+    scratch[own_links_[i]] = i;
+    own_rates_.push_back(fabric_.rate(own_links_[i]));
+  }
+  own_between_.assign(own_links_.size(), 1);
+  for (LinkId& link : links_) link = scratch[link];
+  for (const LinkId link : own_links_) scratch[link] = kNone;
+  has_own_links_ = true;
 }
 
 void RouteTable::add_options(Fabric& fabric, const Demand& demand, const Lane& lane,

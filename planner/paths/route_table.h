@@ -24,6 +24,9 @@ struct Lane {
 // A lane carries as much as the slower of its two NICs allows; none where a cable is down, unless
 // all are. Ordered by flow and lane.
 std::vector<Lane> lanes_of_demand(const Fabric& fabric, const Demand& demand, uint16_t paths);
+// Appends those of one flow, an index.
+void add_lanes_of_flow(const Fabric& fabric, const Demand& demand, uint32_t flow, uint16_t paths,
+                       std::vector<Lane>& lanes);
 
 // A route of a lane, and the entropies that lead there.
 struct RouteOption {
@@ -31,11 +34,27 @@ struct RouteOption {
   uint16_t paths = 1;  // their number
 };
 
+// By link of a fabric, all kNone: what a table needs only while it is made. Tables that are made
+// one after another can share it.
+using LinkScratch = std::vector<uint32_t>;
+
 class RouteTable {
  public:
   // Routes of `lanes` with `paths` entropies of a connection. Only links between switches: the
   // others are those of the lane's NICs.
   RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> lanes, uint16_t paths);
+  RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> lanes, uint16_t paths,
+             LinkScratch& scratch);
+
+  // From now on links are numbered from 0 in the order of the fabric's, those alone that an option
+  // takes: what works on the table then takes time by its lanes, and not by the fabric's links.
+  void number_own_links(LinkScratch& scratch);
+  bool has_own_links() const { return has_own_links_; }
+  LinkSpace space() const {
+    return has_own_links_ ? LinkSpace{own_rates_, own_between_} : fabric_.space();
+  }
+  // The fabric's links that it has numbered.
+  std::span<const LinkId> own_links() const { return own_links_; }
 
   const Fabric& fabric() const { return fabric_; }
   uint32_t size() const { return static_cast<uint32_t>(lanes_.size()); }
@@ -65,6 +84,7 @@ class RouteTable {
  private:
   void add_options(Fabric& fabric, const Demand& demand, const Lane& lane, uint16_t paths);
   bool merge(std::span<const LinkId> links);
+  void add_all(Fabric& fabric, const Demand& demand, uint16_t paths);
 
   const Fabric& fabric_;
   std::vector<Lane> lanes_;
@@ -73,6 +93,10 @@ class RouteTable {
   std::vector<uint8_t> hops_;
   std::vector<RouteOption> options_;
   std::vector<LinkId> links_;
+  bool has_own_links_ = false;
+  std::vector<LinkId> own_links_;
+  std::vector<double> own_rates_;
+  std::vector<uint8_t> own_between_;
   // While options are added: the newest option of the present lane that begins with a link, and the
   // one before it.
   std::vector<uint32_t> newest_;

@@ -20,9 +20,9 @@ Shares::Shares(const RouteTable& table, const Loads& background)
     : table_(table),
       background_(background),
       loads_(background),
-      prices_(table.fabric().links(), 1.0F),
+      prices_(table.space().size(), 1.0F),
       best_loads_(background) {
-  std::vector<uint8_t> used(table.fabric().links());
+  std::vector<uint8_t> used(table.space().size());
   uint32_t hops = 1;
   for (uint32_t lane = 0; lane < table.size(); ++lane) {
     for (const LinkId link : table.links(lane)) used[link] = 1;
@@ -130,7 +130,7 @@ void Shares::set_prices(double goal) {
   for (const LinkId link : links_) {
     const double others = background_.bytes(link);
     const double own = loads_.bytes(link) - others;
-    const double room = goal * table_.fabric().rate(link) - others;
+    const double room = goal * table_.space().rates[link] - others;
     if (std::isinf(room)) continue;
     // A link that all lanes have left has room again when the goal has risen.
     if (own <= 0 && (others <= 0 || room <= 0)) continue;

@@ -57,7 +57,9 @@ Result<void> check_plan(const std::string& text, const std::string& file) {
   };
   const Json addresses = at("addresses");
   std::map<std::string, Json> flows;
-  for (const Json& each : at("flows")) {
+  const Json listed = at("flows");
+  if (!listed.is_null() && !listed.is_array()) return refuse(file, "its 'flows' is no list");
+  for (const Json& each : listed) {
     const bool named = each.is_object() && each.contains("from") && each["from"].is_string();
     if (!named) return refuse(file, "it has a flow that names no host it is from");
     flows[each["from"].get<std::string>()].push_back(each);

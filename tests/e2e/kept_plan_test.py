@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""heddle plan keep: changes on standard input move flows in the plan's file; lines that are no change leave it."""
+
+import json
+import os
+import signal
+import tempfile
+import time
+import unittest
+
+import program
+
+FABRIC = """version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 4
+spines = 4
+hosts_per_leaf = 4
+[host_link]
+mtu = 4154
+[switch_link]
+mtu = 4154
+"""
+NEIGHBORS = "version = 1\n" + "".join(
+    f'[[flow]]\nfrom = "h{i}"\nto = "h{(i + 4) % 16}"\nbytes = "8MB"\n' for i in range(16))
+
+
+class KeptPlan(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.write("fabric.toml", FABRIC)
+        self.write("failed.toml", FABRIC + '[[fault]]\nat = "0s"\nlink = ["leaf0", "spine1"]\nkind = "down"\n')
+        self.write("flows.toml", NEIGHBORS)
+        self.words = ("plan", "keep", "--topology", "fabric.toml", "--workload", "flows.toml", "-o", "plan.json")
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def keep(self, changes, *more, status=0):
+        done = program.run(*self.words, *more, input=changes, cwd=self.folder)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done
+
+    def plan(self):
+        with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def flows(self):
+        return {(flow["from"], flow["to"]): flow["paths"] for flow in self.plan()["flows"]}
+
+    def simulated(self, fabric):
+        done = program.run("sim", "--topology", fabric, "--workload", "flows.toml", "--plan", "plan.json", "--json",
+                           "--convergence", "0s", cwd=self.folder)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)
+
+    def test_a_failed_uplink_moves_the_flows_of_its_leaf_alone(self):
+        self.keep("")
+        before = self.flows()
+        changes = [json.loads(line) for line in self.keep("down leaf0:spine1\n", "--json").stdout.splitlines()]
+        self.assertEqual([each["change"] for each in changes], ["down leaf0:spine1"])
+        after = self.flows()
+        moved = {pair for pair, paths in after.items() if paths != before[pair]}
+        self.assertEqual(len(moved), changes[0]["moved_flows"])
+        self.assertTrue(moved)
+        leaf = {f"h{i}" for i in range(4)}
+        for one, other in moved:
+            self.assertEqual(len({one, other} & leaf), 1, (one, other))
+        self.assertEqual(self.plan()["failed_links"], ["leaf0 - spine1"])
+        self.assertEqual(changes[0]["longest_us"], max(self.plan()["planned"].values()))
+        # It is the plan of a fabric without the cable: the simulator's switches send the packets so.
+        self.assertLess(self.simulated("failed.toml")["tail_fct_us"], changes[0]["longest_us"] * 1.2)
+
+    def test_flows_begin_and_end(self):
+        done = self.keep("flow h0 h5 8MB\nend h1 h5\n")
+        self.assertIn("flow h0 h5 8MB: 1 flow moved", done.stdout)
+        self.assertEqual(done.stderr, "")
+        flows = self.flows()
+        self.assertIn(("h0", "h5"), flows)
+        self.assertNotIn(("h1", "h5"), flows)
+        self.assertEqual(len(flows), 16)
+
+    def test_a_cable_that_works_again_and_a_slow_one(self):
+        self.keep("")
+        before = max(self.plan()["planned"].values())
+        lines = self.keep("down leaf0:spine1\nup leaf0:spine1\nrate leaf1:spine0 1Gbit/s\n", "--json").stdout
+        down, up, slow = [json.loads(line) for line in lines.splitlines()]
+        self.assertGreater(down["longest_us"], before * 1.1)
+        self.assertAlmostEqual(up["longest_us"], before, delta=before * 0.01)
+        self.assertGreater(slow["moved_flows"], 0)
+        self.assertLess(slow["longest_us"], before * 3)  # the flows that stay would take 100 times as long
+        self.assertEqual(self.plan()["failed_links"], [])
+
+    def test_lines_that_are_no_change_leave_the_plan(self):
+        self.keep("")
+        before = self.plan()
+        lines = ("down leaf0", "down leaf0:spine9", "up", "fail leaf0:spine1", "rate leaf0:spine1 fast",
+                 "rate leaf0:spine1 0Gbit/s", "flow h0 h99 1MB", "flow h0 h0 1MB", "flow h0 h4 1MB", "flow h0 h5 0",
+                 "flow h0 h5 much", "end h0 h5", "x" * 5000)
+        done = self.keep("\n".join(lines) + "\n\n", status=1)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.splitlines()), len(lines), done.stderr)
+        self.assertEqual(self.plan(), before)
+
+    def test_a_signal_ends_it_and_the_file_stays(self):
+        read, write = os.pipe()
+        self.addCleanup(os.close, write)
+        with program.started(*self.words, stdin=read, cwd=self.folder) as running:
+            os.close(read)
+            until = time.monotonic() + program.PATIENCE_S
+            while not os.path.exists(os.path.join(self.folder, "plan.json")) and time.monotonic() < until:
+                time.sleep(0.02)
+            before = self.plan()
+            os.write(write, b"down leaf0:spine1\n")
+            while self.plan() == before and time.monotonic() < until:
+                time.sleep(0.02)
+            running.signal(signal.SIGTERM)
+            self.assertEqual(running.wait(), 143)
+        self.assertEqual(self.plan()["failed_links"], ["leaf0 - spine1"])
+        self.assertEqual(sorted(os.listdir(self.folder)), ["fabric.toml", "failed.toml", "flows.toml", "plan.json"])
+
+    def test_what_it_lacks_is_named(self):
+        for words, why in ((("plan", "keep", "--workload", "flows.toml", "-o", "p.json"), "--topology"),
+                           (("plan", "keep", "--topology", "fabric.toml", "--workload", "flows.toml"), "--output"),
+                           ((*self.words[:-1], "no/such/plan.json"), "no/such/plan.json")):
+            done = program.run(*words, input="", cwd=self.folder)
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(why, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
