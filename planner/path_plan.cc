@@ -100,7 +100,7 @@ class Planning {
     plan_.paths = options_.paths;
     measure_usual();
     place();
-    compare();
+    compare(choice_.loads());
     return std::move(plan_);
   }
 
@@ -108,9 +108,9 @@ class Planning {
   PathPlan measured(std::vector<PlannedFlow> flows) {
     plan_.flows = std::move(flows);
     measure_usual();
-    loads_ = planned_loads();
-    plan_.planned.between_switches = loads_.longest_between();
-    compare();
+    const Loads loads = planned_loads();
+    plan_.planned.between_switches = loads.longest_between();
+    compare(loads);
     return std::move(plan_);
   }
 
@@ -126,8 +126,9 @@ class Planning {
     }
   }
 
-  void compare() {
-    if (!near_bound(params::kShareTolerance)) raise_bound();
+  // With the plan's loads.
+  void compare(const Loads& loads) {
+    if (!near_bound(params::kShareTolerance)) raise_bound(loads);
     plan_.no_gain = no_gain();
   }
 
@@ -163,9 +164,9 @@ class Planning {
   }
 
   // Duality takes longer than the cuts, so it has its turn where these are not met.
-  void raise_bound() {
+  void raise_bound(const Loads& loads) {
     DualBound dual(fabric_, table_, demand_.background);
-    plan_.bound_between = std::max(plan_.bound_between, dual.with_lengths_of(choice_.loads()));
+    plan_.bound_between = std::max(plan_.bound_between, dual.with_lengths_of(loads));
     if (!choice_.lengths().empty()) {
       plan_.bound_between = std::max(plan_.bound_between, dual.with(choice_.lengths()));
     }
