@@ -54,10 +54,10 @@ std::string read_all(int descriptor, pid_t child) {
   std::array<char, 65536> block;
   for (;;) {
     pollfd waiting{descriptor, POLLIN, 0};
-    if (poll(&waiting, 1, kLookEveryMs) == 0) {
-      kill(-child, SIGCONT);
-      continue;
-    }
+    const int ready = poll(&waiting, 1, kLookEveryMs);
+    if (ready == 0) kill(-child, SIGCONT);
+    if (ready <= 0)
+      continue;  // also after a signal: a read would wait for a child that stands still
     const ssize_t got = read(descriptor, block.data(), block.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return text;

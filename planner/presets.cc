@@ -17,17 +17,20 @@ namespace {
 
 constexpr double kMostGpusPerNode = 1024;
 
+// Of TFLOP/s, GB/s, Gb/s and GiB: beyond what is built, and products of it are finite.
+constexpr double kMostOfAll = 1e9;
+
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
 struct Known {
   const char* name;
   double* value;
   double least = 0;  // 0: above 0
-  double most = std::numeric_limits<double>::max();
+  double most = kMostOfAll;
 };
 
 std::string allowed_text(const Known& known) {
-  if (known.most < std::numeric_limits<double>::max()) {
+  if (known.most < kMostOfAll) {
     return fmt::format("a number from {} to {}", known.least, known.most);
   }
   return known.least > 0 ? fmt::format("a number of {} or more", known.least)

@@ -52,13 +52,18 @@ class Mixing {
       if (!computes_slowly(verdicts[i])) continue;
       for (size_t k = 0; k < count; ++k) {
         if (!has_late_data(verdicts[k]) || !have_one_cause(verdicts[i], verdicts[k])) continue;
-        if (!explained[i]) verdicts.push_back(mixed(verdicts[i], verdicts[k]));
+        if (explained[i]) {  // another link or communicator of the same cause
+          std::vector<std::string>& evidence = verdicts.back().evidence;
+          evidence.insert(evidence.end(), verdicts[k].evidence.begin(), verdicts[k].evidence.end());
+        } else {
+          verdicts.push_back(mixed(verdicts[i], verdicts[k]));
+        }
         explained[i] = explained[k] = true;
       }
     }
     // A rank's slowness is found in each of its communicators.
     for (size_t i = 0; i < count; ++i) {
-      explained[i] = explained[i] || (computes_slowly(verdicts[i]) && is_mixed(verdicts[i].place));
+      explained[i] = explained[i] || (computes_slowly(verdicts[i]) && is_mixed(verdicts[i]));
     }
     size_t at = 0;
     std::erase_if(verdicts, [&](const Verdict&) {
@@ -72,11 +77,13 @@ class Mixing {
     return facts_.processes()[process].party.host;
   }
 
-  bool is_mixed(const Place& place) const {
-    return std::any_of(diagnosis_.verdicts.begin(), diagnosis_.verdicts.end(),
-                       [&place](const Verdict& each) {
-                         return each.what == VerdictClass::kMixedSlow && each.place == place;
-                       });
+  // At the same place and, in part, at the same time.
+  bool is_mixed(const Verdict& computes) const {
+    return std::any_of(
+        diagnosis_.verdicts.begin(), diagnosis_.verdicts.end(), [&](const Verdict& each) {
+          return each.what == VerdictClass::kMixedSlow && each.place == computes.place &&
+                 share_together(each, computes, diagnosis_.until_ns) > 0;
+        });
   }
 
   bool from_beginning(const Verdict& verdict) const {

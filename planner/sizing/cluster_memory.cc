@@ -228,7 +228,11 @@ std::vector<Change> single_changes(const JobShape& job) {
   for (uint64_t stage = job.zero_stage + 1; stage <= 3 && job.data * job.context > 1; ++stage) {
     add(fmt::format("--zero {}", stage), [stage](JobShape& each) { each.zero_stage = stage; });
   }
-  if (job.microbatch > 1) add("--microbatch 1", [](JobShape& each) { each.microbatch = 1; });
+  if (job.microbatch > 1) {
+    // A batch that follows from the microbatch would become smaller with it.
+    add(fmt::format("--microbatch 1 --batch {}", job.batch),
+        [](JobShape& each) { each.microbatch = 1; });
+  }
   if (!job.recompute) add("--recompute", [](JobShape& each) { each.recompute = true; });
   return all;
 }

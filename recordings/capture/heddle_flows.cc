@@ -124,7 +124,7 @@ void HeddleFlows::add_merged(Nanos at, const UdpDatagram& datagram, size_t strid
 // A packet behind the last one that was read: of the same path, but without a header.
 void HeddleFlows::add_unread(const Packet& last, size_t bytes) {
   ++counts_.unread;
-  messages_.doubt(last.view.connection);
+  if (connections_.contains(last.view.connection)) messages_.doubt(last.view.connection);
   const size_t header = transport::kViewedDataHeaderBytes;
   const bool data = last.view.kind == PacketKind::kData;
   class_of(last.view).add_uncounted(last.at, data ? bytes - std::min(bytes, header) : bytes);
@@ -256,7 +256,7 @@ bool HeddleFlows::add_sized(const Packet& packet, Connection* connection, uint64
   of.add_uncounted(packet.at, bytes);
   ++of.counts().datagrams_not_known;
   ++(packet.bytes > kLargestPacket ? counts_.merged_and_cut : counts_.not_known);
-  if (packet.view.numbered) messages_.doubt(packet.view.connection);
+  if (packet.view.numbered && connection != nullptr) messages_.doubt(packet.view.connection);
   return false;
 }
 

@@ -97,13 +97,45 @@ class KeptPlan(unittest.TestCase):
     def test_lines_that_are_no_change_leave_the_plan(self):
         self.keep("")
         before = self.plan()
-        lines = ("down leaf0", "down leaf0:spine9", "up", "fail leaf0:spine1", "rate leaf0:spine1 fast",
+        lines = ("down leaf0", "down leaf0:spine9", "down leaf0:spine1#", "down leaf0:spine1#4294967296", "up", "fail leaf0:spine1", "rate leaf0:spine1 fast",
                  "rate leaf0:spine1 0Gbit/s", "flow h0 h99 1MB", "flow h0 h0 1MB", "flow h0 h4 1MB", "flow h0 h5 0",
                  "flow h0 h5 much", "end h0 h5", "x" * 5000)
         done = self.keep("\n".join(lines) + "\n\n", status=1)
         self.assertEqual(done.stdout, "")
         self.assertEqual(len(done.stderr.splitlines()), len(lines), done.stderr)
         self.assertEqual(self.plan(), before)
+
+    def test_a_keeper_that_does_not_know_of_a_failed_cable_does_not_replace_the_plan(self):
+        self.keep("down leaf0:spine1\n")
+        before = self.plan()
+        refused = self.keep("", status=2)
+        self.assertIn("--failed 'leaf0 - spine1'", refused.stderr)
+        self.assertEqual(self.plan(), before)
+        self.keep("", "--failed", "leaf0 - spine1")
+        self.assertEqual(self.plan()["failed_links"], ["leaf0 - spine1"])
+
+    def test_a_file_that_is_no_plan_is_not_replaced(self):
+        self.write("plan.json", FABRIC)
+        self.assertIn("no plan of this fabric", self.keep("", status=2).stderr)
+        with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), FABRIC)
+
+    def test_a_last_line_without_an_end_is_not_applied(self):
+        self.assertIn("may be cut", self.keep("flow h0 h5 8MB\nflow h0 h6 8", status=1).stderr)
+        self.assertIn(("h0", "h5"), self.flows())
+        self.assertNotIn(("h0", "h6"), self.flows())
+
+    def test_many_lines_at_once_do_not_hold_a_signal_back(self):
+        lines = b"down leaf0:spine1\nup leaf0:spine1\n" * 100_000
+        with tempfile.TemporaryFile() as changes:
+            changes.write(lines)
+            changes.seek(0)
+            with program.started(*self.words, stdin=changes, cwd=self.folder) as running:
+                until = time.monotonic() + program.PATIENCE_S
+                while not os.path.exists(os.path.join(self.folder, "plan.json")) and time.monotonic() < until:
+                    time.sleep(0.02)
+                running.signal(signal.SIGTERM)
+                self.assertEqual(running.wait(), 143)
 
     def test_a_signal_ends_it_and_the_file_stays(self):
         read, write = os.pipe()

@@ -5,8 +5,10 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,11 +17,13 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/json.h"
 #include "apps/cli/plan/kept_changes.h"
+#include "apps/cli/plan/plan_file.h"
 #include "apps/cli/terminal.h"
 #include "base/clocks.h"
 #include "base/document.h"
 #include "base/interrupt.h"
 #include "base/quantity.h"
+#include "topology/names.h"
 
 namespace heddle::cli {
 namespace {
@@ -44,6 +48,9 @@ struct KeepOptions {
   bool json = false;
 };
 
+// Between two files while lines come faster than they are applied. Range 100 ms to 1 s.
+constexpr Nanos kWriteEvery = millis(200);
+
 // Lines of standard input.
 class Lines {
  public:
@@ -56,13 +63,18 @@ class Lines {
       std::array<char, 65'536> piece{};
       const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (got < 0) wrong_ = std::strerror(errno);
       ended_ = got <= 0;
       if (got > 0) text_.append(piece.data(), static_cast<size_t>(got));
-      if (ended_ && !text_.empty()) text_ += '\n';
       cut(lines);
     }
     return lines;
   }
+
+  // What is behind the last whole line: no change, since its end may be missing.
+  const std::string& rest() const { return text_; }
+  // Why it could not be read to its end; empty: it could.
+  const std::string& wrong() const { return wrong_; }
 
  private:
   void cut(std::vector<std::string>& lines) {
@@ -77,6 +89,7 @@ class Lines {
 
   std::string text_;  // behind the last whole line
   bool ended_ = false;
+  std::string wrong_;
 };
 
 std::string text_of(const std::string& line, const planner::Replanned& replanned, Nanos took) {
@@ -122,29 +135,95 @@ bool is_empty(const std::string& line) {
   return line.find_first_not_of(" \t\r") == std::string::npos;
 }
 
+// A keeper knows what its input says and no more: where the file's plan avoids cables that are not
+// given as failed, a new plan would lead over them again.
+Result<void> check_earlier(const KeepOptions& options, const ReadPlanInputs& read) {
+  if (access(options.output.c_str(), F_OK) != 0) return {};
+  const Result<PlanFile> earlier = read_plan_file(options.output, read.topology);
+  if (!earlier) {
+    return fail(ErrorCode::kInvalid, "cannot replace " + options.output,
+                "it is no plan of this fabric: " + earlier.error().why,
+                "give another file with -o, or remove this one");
+  }
+  std::vector<std::string> missing;
+  for (const uint32_t link : earlier->failed_links) {
+    const std::vector<uint32_t>& known = read.options.failed_links;
+    if (std::find(known.begin(), known.end(), link) != known.end()) continue;
+    missing.push_back("--failed '" + topology::link_label(read.topology, link) + "'");
+  }
+  if (missing.empty()) return {};
+  return fail(ErrorCode::kInvalid, "cannot replace " + options.output,
+              "its plan avoids cables that are not given as failed",
+              fmt::format("add {}, or remove the file", fmt::join(missing, " ")));
+}
+
+// Applies lines and keeps the file up to date.
+class Keeper {
+ public:
+  Keeper(const KeepOptions& options, KeptChanges& changes) : options_(options), changes_(changes) {}
+
+  // False: some line was no change.
+  bool take(const std::vector<std::string>& lines) {
+    bool all_good = true;
+    for (const std::string& line : lines) {
+      if (interrupted() != 0) break;
+      if (is_empty(line)) continue;
+      const bool good = apply(changes_, line, options_.json);
+      all_good = all_good && good;
+      unwritten_ = unwritten_ || good;
+      if (unwritten_ && steady_now() - written_at_ >= kWriteEvery) write();
+    }
+    if (unwritten_) write();
+    return all_good;
+  }
+
+  // Tries once more what could not be written. Errors: as replace_text_file().
+  Result<void> finish() { return unwritten_ ? write_now() : Result<void>(); }
+
+ private:
+  // The state is here: what fails now is tried again with the next line, and at the end.
+  void write() {
+    const Result<void> written = write_now();
+    if (!written) print_warning(written.error().message() + "; the file from before stays");
+  }
+  Result<void> write_now() {
+    Result<void> written = replace_text_file(options_.output, changes_.document());
+    written_at_ = steady_now();
+    unwritten_ = !written;
+    return written;
+  }
+
+  const KeepOptions& options_;
+  KeptChanges& changes_;
+  Nanos written_at_;
+  bool unwritten_ = true;
+};
+
 Result<int> keep_plan(const KeepOptions& options) {
   catch_interrupts();
   const Result<ReadPlanInputs> read = read_plan_inputs(options.inputs);
   if (!read) return fail(read.error());
   for (const std::string& note : read->notes) print_warning(note);
+  if (Result<void> good = check_earlier(options, *read); !good) return fail(good.error());
   const Result<std::unique_ptr<KeptChanges>> changes = KeptChanges::make(*read);
   if (!changes) return fail(changes.error());
-  const auto write = [&] { return replace_text_file(options.output, (*changes)->document()); };
-  if (Result<void> written = write(); !written) return fail(written.error());
+  Keeper keeper(options, **changes);
+  if (Result<void> written = keeper.finish(); !written) return fail(written.error());
   Lines lines;
   bool all_good = (*changes)->plan().unreachable() == 0;
   for (auto next = lines.next(); !next.empty(); next = lines.next()) {
-    bool changed = false;
-    for (const std::string& line : next) {
-      if (is_empty(line)) continue;
-      const bool good = apply(**changes, line, options.json);
-      all_good = all_good && good;
-      changed = changed || good;
-    }
-    if (!changed) continue;
-    if (Result<void> written = write(); !written) return fail(written.error());
+    all_good = keeper.take(next) && all_good;
   }
+  if (Result<void> written = keeper.finish(); !written) return fail(written.error());
   if (interrupted() != 0) return interrupted_exit_status();
+  if (!lines.wrong().empty()) {
+    return fail(ErrorCode::kSystem, "cannot read standard input", lines.wrong(),
+                "give the changes by a pipe, a file or a terminal");
+  }
+  if (!is_empty(lines.rest())) {
+    print_warning("the last line has no end and may be cut: it is not applied");
+    all_good = false;
+  }
   return all_good ? kDone : kFoundWrong;
 }
 

@@ -221,7 +221,8 @@ Result<uint32_t> link_named(const std::string& text, const topology::Topology& t
   uint32_t number = 0;
   if (hash != std::string::npos) {
     const char* const end = text.data() + text.size();
-    if (std::from_chars(text.data() + hash + 1, end, number).ptr != end) {
+    const auto [behind, wrong] = std::from_chars(text.data() + hash + 1, end, number);
+    if (wrong != std::errc() || behind != end) {
       return fail(ErrorCode::kInvalid, "cannot use the link '" + text + "'",
                   "behind '#' is no number", "write leaf0:spine1#1 for the second of several");
     }
