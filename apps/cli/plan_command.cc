@@ -2,8 +2,10 @@
 #include "apps/cli/plan_command.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,6 +30,7 @@
 #include "planner/path_replan.h"
 #include "planner/plan_routes.h"
 #include "planner/shared_fabric.h"
+#include "topology/names.h"
 
 namespace heddle::cli {
 namespace {
@@ -113,11 +116,35 @@ Result<planner::PathPlan> plan_of(const PlanOptions& options, const topology::To
   if (options.after.empty()) return planner::plan_paths(topology, demand, of_plan);
   Result<PlanFile> earlier = read_plan_file(options.after, topology);
   if (!earlier) return fail(earlier.error());
-  for (const uint32_t link : earlier->failed_links) of_plan.failed_links.push_back(link);
+  std::vector<std::string> down;
+  for (const uint32_t link : earlier->failed_links) {
+    of_plan.failed_links.push_back(link);
+    down.push_back(topology::link_label(topology, link));
+  }
+  if (!down.empty()) {
+    print_warning(fmt::format("down as in {}, too: {}; plan without --after when they work again",
+                              options.after, fmt::join(down, ", ")));
+  }
+  const bool asked = of_plan.paths != planner::PathPlanOptions().paths;
+  if (asked && of_plan.paths != earlier->paths) {
+    return fail(ErrorCode::kInvalid, "cannot move flows of " + options.after,
+                fmt::format("its connections have {}, not {}", counted_text(earlier->paths, "path"),
+                            of_plan.paths),
+                "leave out --paths, or plan without --after");
+  }
   of_plan.paths = earlier->paths;
   planner::EarlierPlan known{{}, earlier->failed_links};
   for (planner::PlannedFlow& flow : earlier->flows()) {
     known.paths[{flow.demand.from, flow.demand.to}] = std::move(flow.paths);
+  }
+  const auto added =
+      std::count_if(demand.flows.begin(), demand.flows.end(), [&](const planner::FlowDemand& flow) {
+        return !known.paths.contains(
+            {demand.endpoints[flow.from].host, demand.endpoints[flow.to].host});
+      });
+  if (added > 0) {
+    print_warning(fmt::format("{} of {} are not in {}: they are planned anew", added,
+                              counted_text(demand.flows.size(), "flow"), options.after));
   }
   Result<planner::PathPlan> plan = planner::replan_paths(topology, demand, of_plan, known);
   if (plan) planner::measure_plan(topology, demand, of_plan, *plan);

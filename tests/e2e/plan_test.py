@@ -209,6 +209,10 @@ class Plan(unittest.TestCase):
             if not moves:
                 self.assertEqual(old, new)
         self.assertEqual(after["unreachable"], 0)
+        again = program.run("plan", "--topology", "fabric.toml", "--workload", "neighbors.toml", "--after", "after.json",
+                            cwd=self.folder)
+        self.assertIn("down as in after.json, too: leaf1 - spine2", again.stderr)
+        self.refused("not 32", "--workload", "neighbors.toml", "--after", "plan.json", "--paths", "32")
         whole = self.planned("--workload", "neighbors.toml", "--failed", "leaf1:spine2")
         self.assertEqual(whole["kept"], 0)
         self.assertAlmostEqual(whole["bound_us"], 8e6 * 8 / 100e3 * 4 / 3, delta=1)

@@ -10,6 +10,7 @@
 #include "apps/cli/size/quantity_options.h"
 #include "apps/cli/size/question_options.h"
 #include "apps/cli/size/what_if_document.h"
+#include "apps/cli/terminal.h"
 #include "planner/size_cluster.h"
 
 namespace heddle::cli {
@@ -106,6 +107,16 @@ void add_site_options(CLI::App& command, ClusterOptions& options) {
                    "a loss between sites repeats one packet, not all that is in flight");
 }
 
+// A link between sites is left out of the answer without them. A page's sliders may add sites.
+void warn_of_lone_sites(const CLI::App& command, const ClusterOptions& options) {
+  if (options.question.job.sites > 1 || command.get_option("--sites")->count() > 0) return;
+  for (const char* name :
+       {"--site-km", "--site-rate", "--site-loss", "--site-window", "--site-selective-repeat"}) {
+    if (command.get_option(name)->count() == 0) continue;
+    print_warning(std::string(name) + " has no effect without --sites 2 or more");
+  }
+}
+
 }  // namespace
 
 void add_size_cluster_command(CLI::App& group, Invocation& invocation) {
@@ -124,6 +135,7 @@ void add_size_cluster_command(CLI::App& group, Invocation& invocation) {
   add_question_options(*cluster, options->common);
   cluster->callback([options, cluster, &invocation] {
     invocation.run = [options, cluster, &invocation] {
+      warn_of_lone_sites(*cluster, *options);
       return answer_cluster(*options, {*cluster, options->common, invocation.places});
     };
   });
