@@ -97,9 +97,9 @@ class KeptPlan(unittest.TestCase):
     def test_lines_that_are_no_change_leave_the_plan(self):
         self.keep("")
         before = self.plan()
-        lines = ("down leaf0", "down leaf0:spine9", "down leaf0:spine1#", "down leaf0:spine1#4294967296", "up", "fail leaf0:spine1", "rate leaf0:spine1 fast",
-                 "rate leaf0:spine1 0Gbit/s", "flow h0 h99 1MB", "flow h0 h0 1MB", "flow h0 h4 1MB", "flow h0 h5 0",
-                 "flow h0 h5 much", "end h0 h5", "x" * 5000)
+        lines = ("down leaf0", "down leaf0:spine9", "down leaf0:spine1#", "down leaf0:spine1#4294967296", "up",
+                 "fail leaf0:spine1", "rate leaf0:spine1 fast", "rate leaf0:spine1 0Gbit/s", "flow h0 h99 1MB",
+                 "flow h0 h0 1MB", "flow h0 h4 1MB", "flow h0 h5 0", "flow h0 h5 much", "end h0 h5", "x" * 5000)
         done = self.keep("\n".join(lines) + "\n\n", status=1)
         self.assertEqual(done.stdout, "")
         self.assertEqual(len(done.stderr.splitlines()), len(lines), done.stderr)

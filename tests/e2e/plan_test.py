@@ -209,8 +209,8 @@ class Plan(unittest.TestCase):
             if not moves:
                 self.assertEqual(old, new)
         self.assertEqual(after["unreachable"], 0)
-        again = program.run("plan", "--topology", "fabric.toml", "--workload", "neighbors.toml", "--after", "after.json",
-                            cwd=self.folder)
+        again = program.run("plan", "--topology", "fabric.toml", "--workload", "neighbors.toml", "--after",
+                            "after.json", cwd=self.folder)
         self.assertIn("down as in after.json, too: leaf1 - spine2", again.stderr)
         self.refused("not 32", "--workload", "neighbors.toml", "--after", "plan.json", "--paths", "32")
         whole = self.planned("--workload", "neighbors.toml", "--failed", "leaf1:spine2")

@@ -99,7 +99,8 @@ class Cluster(unittest.TestCase):
         self.assertIn("--model", text)
 
     def test_advice_on_sites_names_their_link(self):
-        lone = program.run("size", "cluster", "--model", "llama-3-8b", "--gpus", "64", "--zero", "2", "--site-km", "100")
+        lone = program.run("size", "cluster", "--model", "llama-3-8b", "--gpus", "64", "--zero", "2", "--site-km",
+                           "100")
         self.assertEqual((lone.returncode, "no effect without --sites 2" in lone.stderr), (0, True), lone.stderr)
         words = ("--model", "llama-3-8b", "--gpus", "1024", "--zero", "2", "--sites", "2", "--site-rate")
         hidden = self.run_cluster(*words, "3.2T", "--site-km", "100")
