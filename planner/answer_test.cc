@@ -14,6 +14,7 @@
 #include "planner/size_headroom.h"
 #include "planner/size_messages.h"
 #include "planner/size_overlap.h"
+#include "planner/size_sites.h"
 #include "planner/size_traffic.h"
 #include "planner/size_validate.h"
 
@@ -234,6 +235,22 @@ TEST(Answer, FormulasOfClustersGiveTheirFigures) {
   }
   const JobShape spread{.gpus = 256, .pipeline = 2, .expert = 16};
   expect_arithmetic(size_cluster(*experts, {.job = spread, .gpu = *gpu, .fabric = *fabric}));
+}
+
+TEST(Answer, FormulasOfSitesGiveTheirFigures) {
+  const auto dense = find_model("llama-3-8b");
+  SitesQuestion question;
+  question.cluster.job = {.gpus = 1'024, .zero_stage = 2};
+  question.cluster.gpu = *find_gpu("h100");
+  question.cluster.fabric = *find_fabric("roce-400g");
+  question.surplus = {{"north", {100, 700, 0, 900}}, {"south", {600, 50, 0, 700}}};
+  for (const double km : {0.0, 300.0, 3'000.0}) {
+    question.cluster.site_link.km = km;
+    question.prices = {};
+    expect_arithmetic(size_sites(*dense, question));
+    question.prices = {.surplus_kwh = 0.02, .grid_kwh = 0.15, .gpu_hour = 2, .link_month = 40'000};
+    expect_arithmetic(size_sites(*dense, question));
+  }
 }
 
 TEST(Answer, FormulasOfValidationGiveTheirFigures) { expect_arithmetic(size_validate()); }

@@ -1,201 +1,154 @@
-// Jobs that several sites share: by hand for one, and how rates, distances and windows that are
-// named as needed are.
+// A job on surplus power: by hand for few hours, and what more distance, more loss and higher
+// prices change.
+#include "planner/size_sites.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "planner/size_cluster.h"
-#include "planner/size_traffic.h"
-#include "planner/sizing/movements.h"
-#include "planner/sizing/step_time.h"
-
 namespace heddle::planner {
 namespace {
 
-const Gpu kGpu{.name = "a GPU",
-               .source = "given",
-               .peak_flops = 1e15,
-               .achievable_flops = 8e14,
-               .nvlink_bits_per_s = 3'600e9};
-const FabricPreset kFabric{.name = "a fabric", .source = "given", .nic_bits_per_s = 3'200e9};
-constexpr double kGradients = 4.0 * 8'030'261'248;  // bytes of llama-3-8b's
-
-ClusterQuestion question_of(const JobShape& job, const SiteLink& link) {
-  return {.job = job, .gpu = kGpu, .fabric = kFabric, .kernel_share = 0.5, .site_link = link};
+// A GPU takes exactly 1 kW; a replica is one GPU.
+SitesQuestion question_of(std::vector<SiteSurplus> surplus, uint64_t gpus) {
+  SitesQuestion question;
+  question.cluster.job.gpus = gpus;
+  question.cluster.job.zero_stage = 2;
+  question.cluster.gpu = *find_gpu("h100");
+  question.cluster.fabric = *find_fabric("roce-400g");
+  question.cluster.site_link = {.km = 100, .bits_per_s = 800e9};
+  question.surplus = std::move(surplus);
+  question.host_watts = 300;
+  question.pue = 1;
+  return question;
 }
 
-Result<Answer> answer_of(const ClusterQuestion& question) {
+Answer answer_of(const SitesQuestion& question) {
   const Result<ModelShape> model = find_model("llama-3-8b");
-  EXPECT_TRUE(model.has_value());
-  return size_cluster(*model, question);
-}
-
-double figure_of(const ClusterQuestion& question, const char* name) {
-  const Result<Answer> answer = answer_of(question);
+  Result<Answer> answer = size_sites(*model, question);
   EXPECT_TRUE(answer.has_value()) << answer.error().message();
-  return answer ? answer->figure(name).value : 0;
+  return answer ? *answer : Answer{};
 }
 
-// Two sites of 32 GPUs, 4 bytes a gradient. Each site sends all gradients once to the other: 32.12
-// GB, which 800 Gb/s x 4096 / 4178 carry in 0.3276 s; there and back once takes 10 us + 2 x 1,000
-// km x 5 us = 10.01 ms.
-TEST(SizeSites, TwoSitesExchangeAllGradientsOnce) {
-  const ClusterQuestion question = question_of({.gpus = 64, .sites = 2}, {.km = 1'000});
-  EXPECT_DOUBLE_EQ(figure_of(question, "site_bytes"), kGradients);
-  EXPECT_NEAR(figure_of(question, "site_round_trip_s"), 10.01e-3, 1e-12);
-  EXPECT_NEAR(figure_of(question, "site_s"), 0.3276 + 10.01e-3, 1e-4);
-  EXPECT_NEAR(figure_of(question, "data_s"), figure_of(question, "site_s"), 1e-12);
+double value_of(const Answer& answer, const char* name) { return answer.figure(name).value; }
+
+// North has 64 GPUs' worth, then 16, then none; south 32, 16, 48.
+const std::vector<SiteSurplus> kTwo = {{"north", {64, 16.9, 0}}, {"south", {32, 16, 48}}};
+
+TEST(SizeSites, EachHourHasEqualSharesOrTheSiteThatGivesMore) {
+  const Answer answer = answer_of(question_of(kTwo, 128));
+  // 32 + 32 joined; 16 + 16 joined; 48 at the south alone.
+  EXPECT_DOUBLE_EQ(value_of(answer, "gpu_kw"), 1);
+  EXPECT_DOUBLE_EQ(value_of(answer, "surplus_kwh"), 64 + 16.9 + 96);
+  const std::vector<double> hours = {64, 32, 48};
+  for (size_t hour = 0; hour < hours.size(); ++hour) {
+    const std::vector<Cell>& row = answer.tables.front().rows[hour];
+    EXPECT_DOUBLE_EQ(std::get<double>(row[5]), hours[hour]) << hour;
+  }
+  // In the first hour 64 GPUs of the north alone exchange less: then they compute more.
+  EXPECT_DOUBLE_EQ(std::get<double>(answer.tables.front().rows[0][6]), 0);
+  EXPECT_DOUBLE_EQ(std::get<double>(answer.tables.front().rows[1][6]), 32);
+  EXPECT_DOUBLE_EQ(value_of(answer, "powered_gpu_hours"), 144);
+  EXPECT_TRUE(answer.sound);
 }
 
-// What a site sends depends on the number of sites alone: 2 (S - 1) / S of the gradients.
-TEST(SizeSites, ASiteSendsAsMuchHoweverTheJobIsSpread) {
-  for (const uint64_t sites : {2, 4, 8}) {
-    for (const uint64_t tensor : {1, 8}) {
-      for (const uint64_t pipeline : {1, 2}) {
-        for (const uint64_t context : {1, 2}) {
-          const JobShape job{.gpus = 512,
-                             .tensor = tensor,
-                             .context = context,
-                             .pipeline = pipeline,
-                             .sites = sites};
-          const auto count = static_cast<double>(sites);
-          EXPECT_NEAR(figure_of(question_of(job, {}), "site_bytes"),
-                      2 * (count - 1) / count * kGradients, 1);
-        }
-      }
-    }
+TEST(SizeSites, OneSiteIsJudgedWithAllGpusThere) {
+  const Answer answer = answer_of(question_of(kTwo, 128));
+  // The south powers 32, 16 and 48 GPUs of 128; the north 64 and 16.
+  const Figure& one = answer.figure("one_site_useful_gpu_hours");
+  EXPECT_NE(one.meaning.find("south"), std::string::npos);
+  EXPECT_DOUBLE_EQ(one.terms.front().value, 96);
+  EXPECT_GT(value_of(answer, "sites_gain"), 0.3);
+}
+
+TEST(SizeSites, ASiteThatJoinsWithoutTheStateWaitsForACopy) {
+  SitesQuestion question = question_of({{"north", {64, 0, 64}}, {"south", {0, 64, 64}}}, 128);
+  question.cluster.site_link.bits_per_s = 100e9;
+  const Answer answer = answer_of(question);
+  const double move_s = value_of(answer, "move_s");
+  // 8.03e9 parameters of 2 + 12 bytes at 98% of 100 Gb/s.
+  EXPECT_NEAR(move_s, 8.03e9 * 14 * 8 / (100e9 * 4096 / 4178), 0.1);
+  // South joins at hour 1, and north, whose state is an hour old, at hour 2.
+  const double computing = answer.figure("useful_gpu_hours").terms[0].value;
+  const double lost = answer.figure("useful_gpu_hours").terms[1].value;
+  EXPECT_NEAR(lost / (computing - std::get<double>(answer.tables.front().rows[0][7])),
+              move_s / 3'600, 1e-9);
+}
+
+TEST(SizeSites, MoreDistanceAndLossNeverComputeMore) {
+  double before = 1e18;
+  for (const double km : {0.0, 100.0, 1'000.0, 5'000.0}) {
+    SitesQuestion question = question_of({{"a", {512, 512}}, {"b", {512, 512}}}, 1'024);
+    question.cluster.site_link = {.km = km, .bits_per_s = 400e9, .loss = 1e-6};
+    const double useful = value_of(answer_of(question), "useful_gpu_hours");
+    EXPECT_LE(useful, before) << km;
+    before = useful;
   }
 }
 
-// A ring within sites and one between them send as much through NICs as one ring of all nodes.
-TEST(SizeSites, NicsSendAsMuchAsOnASingleSite) {
-  for (const uint64_t zero : {0, 1, 3}) {
-    const JobShape one{.gpus = 256, .zero_stage = zero, .batch = 512};
-    JobShape four = one;
-    four.sites = 4;
-    EXPECT_NEAR(figure_of(question_of(four, {}), "data_nic_bytes"),
-                figure_of(question_of(one, {}), "data_nic_bytes"), 1);
+TEST(SizeSites, TheTableOverDistanceHasTheOwnDistanceWithTheSameResult) {
+  SitesQuestion question = question_of({{"a", {512, 512}}, {"b", {512, 400}}}, 1'024);
+  question.cluster.site_link = {.km = 250, .bits_per_s = 400e9};
+  const Answer answer = answer_of(question);
+  const double computing = answer.figure("useful_gpu_hours").terms[0].value;
+  bool found = false;
+  for (const std::vector<Cell>& row : answer.tables[1].rows) {
+    if (std::get<double>(row[0]) != 250) continue;
+    EXPECT_NEAR(std::get<double>(row[2]), computing, 1e-6 * computing);
+    found = true;
   }
+  EXPECT_TRUE(found);
 }
 
-// Counts an exchange element by element: reduced within a site, each rank then sends its part
-// around the ring of sites.
-TEST(SizeSites, CountedElementsAreWhatTheFormulaHas) {
-  for (const uint64_t sites : {2, 3, 5}) {
-    for (const uint64_t ranks_of_site : {1, 4}) {
-      const uint64_t elements = ranks_of_site * sites * 6;
-      uint64_t crossed = 0;
-      for (uint64_t rank = 0; rank < ranks_of_site; ++rank) {
-        const uint64_t part = elements / ranks_of_site;  // reduced by this rank
-        for (uint64_t pass = 0; pass < 2; ++pass) {
-          for (uint64_t step = 0; step + 1 < sites; ++step) crossed += part / sites;
-        }
-      }
-      const Movement movement{.kind = MovementKind::kAllReduce,
-                              .calls = 1,
-                              .buffer_bytes = static_cast<double>(elements),
-                              .place = place_in_sites(ranks_of_site * sites, 1, 1, sites)};
-      EXPECT_DOUBLE_EQ(site_bytes(movement) * static_cast<double>(ranks_of_site),
-                       static_cast<double>(crossed));
-    }
-  }
-}
-
-// The last bucket and its round trip are exposed at any rate.
-TEST(SizeSites, AtTheNeededRateTheRestIsHidden) {
-  for (const double km : {0.0, 100.0, 2'000.0}) {
-    ClusterQuestion question =
-        question_of({.gpus = 64, .sites = 2}, {.km = km, .bits_per_s = 50e9});
-    EXPECT_GT(figure_of(question, "exposed_s"), 10 * figure_of(question, "last_bucket_s"));
-    const double needed = figure_of(question, "needed_site_bits_per_s");
-    question.site_link.bits_per_s = needed * 1.000'001;
-    EXPECT_DOUBLE_EQ(figure_of(question, "exposed_s"), figure_of(question, "last_bucket_s"));
-    EXPECT_GE(figure_of(question, "last_bucket_s"), figure_of(question, "site_round_trip_s"));
-    question.site_link.bits_per_s = needed * 0.999;
-    EXPECT_GT(figure_of(question, "data_s"), figure_of(question, "window_s"));
-  }
-}
-
-TEST(SizeSites, UpToTheLongestDistanceTheLastBucketAloneIsExposed) {
-  ClusterQuestion question = question_of({.gpus = 64, .sites = 4}, {.bits_per_s = 3'200e9});
-  const double most = figure_of(question, "site_most_km");
-  ASSERT_GT(most, 100);
-  question.site_link.km = most * 0.999'999;
-  EXPECT_DOUBLE_EQ(figure_of(question, "exposed_s"), figure_of(question, "last_bucket_s"));
-  question.site_link.km = most * 1.001;
-  EXPECT_GT(figure_of(question, "data_s"), figure_of(question, "window_s"));
-}
-
-TEST(SizeSites, WhereNoDistanceIsShortEnoughNoneIsNamed) {
-  const Result<Answer> answer =
-      answer_of(question_of({.gpus = 64, .sites = 2}, {.bits_per_s = 10e9}));
-  ASSERT_TRUE(answer.has_value());
-  for (const Figure& figure : answer->figures) EXPECT_NE(figure.name, "site_most_km");
-}
-
-TEST(SizeSites, TheNamedWindowFillsTheLink) {
-  ClusterQuestion question = question_of({.gpus = 64, .sites = 2}, {.km = 500});
-  const double window = figure_of(question, "site_window_bytes");
-  const double full = figure_of(question, "site_lossless_bits_per_s");
-  EXPECT_NEAR(full, 800e9 * kNicShare, 1);
-  question.site_link.gpu_window_bytes = window;
-  EXPECT_NEAR(figure_of(question, "site_lossless_bits_per_s"), full, 1e-6 * full);
-  question.site_link.gpu_window_bytes = window / 2;
-  EXPECT_NEAR(figure_of(question, "site_lossless_bits_per_s"), full / 2, 1e-6 * full);
-}
-
-TEST(SizeSites, LossIsDearerWithGoBackN) {
-  SiteLink link{.km = 500, .loss = 1e-4};
-  const double going_back = figure_of(question_of({.gpus = 64, .sites = 2}, link), "site_s");
-  link.go_back_n = false;
-  const double selective = figure_of(question_of({.gpus = 64, .sites = 2}, link), "site_s");
-  link.loss = 0;
-  const double without = figure_of(question_of({.gpus = 64, .sites = 2}, link), "site_s");
-  EXPECT_GT(going_back, 1.1 * selective);
-  EXPECT_GT(selective, without);
-}
-
-TEST(SizeSites, AdviceNamesWhatLimits) {
-  const auto advice = [](const SiteLink& link, const JobShape& job = {.gpus = 64, .sites = 2}) {
-    const Result<Answer> answer = answer_of(question_of(job, link));
-    std::string all;
-    for (const std::string& each : answer->advice) all += each + "\n";
-    return all;
-  };
-  EXPECT_NE(advice({.bits_per_s = 50e9}).find("from a site to the next where there are 50"),
+TEST(SizeSites, CostsCountGpusThatAreOffAndLinksByTheirTime) {
+  SitesQuestion question = question_of({{"a", {512, 0}}, {"b", {512, 0}}}, 1'024);
+  question.prices = {.surplus_kwh = 0.01, .grid_kwh = 0.2, .gpu_hour = 2, .link_month = 73'050};
+  const Answer answer = answer_of(question);
+  const double useful = value_of(answer, "useful_gpu_hours");
+  // 2 hours of 1,024 GPUs, 1,024 kWh, and 2 of 730.5 hours of a month.
+  const double cost = 2 * 1'024 * 2 + 1'024 * 0.01 + 73'050 * 2 / 730.5;
+  EXPECT_NEAR(value_of(answer, "cost_joined") * useful, cost, 1e-6);
+  // On the grid all GPUs run in both hours.
+  EXPECT_NEAR(value_of(answer, "cost_grid"),
+              2.2 / answer.figure("cost_grid").terms[6].value * 2'048, 1e-9);
+  EXPECT_NE(answer.advice.back().find("costs least with all GPUs at one site, grid"),
             std::string::npos);
-  EXPECT_NE(advice({.km = 40'000, .gpu_window_bytes = 1e6}).find("a window of"), std::string::npos);
-  EXPECT_NE(advice({.km = 4'000, .loss = 0.01}).find("use selective repeat"), std::string::npos);
-  EXPECT_NE(advice({}).find("not the bottleneck"), std::string::npos);
-  EXPECT_NE(advice({}).find("of 800 Gb/s from a site to the next"), std::string::npos);
-  EXPECT_EQ(advice({.bits_per_s = 50e9}).find("give each GPU NICs"), std::string::npos);
-  // Round trips alone take longer than the computation.
-  const JobShape shared{.gpus = 64, .sites = 4, .zero_stage = 3};
-  const std::string apart = advice({.km = 40'000, .bits_per_s = 3'200e9}, shared);
-  const std::string named =
-      "the distance between sites is the bottleneck: round trips over 40000 km";
-  EXPECT_NE(apart.find(named), std::string::npos) << apart;
-  EXPECT_EQ(apart.find("give each GPU NICs"), std::string::npos);
-  // NICs fit alone, and the link does, and the two do not.
-  ClusterQuestion together =
-      question_of({.gpus = 64, .sites = 2}, {.km = 40'000, .bits_per_s = 3'200e9});
-  together.fabric.nic_bits_per_s = 100e9;
-  const Result<Answer> answer = answer_of(together);
-  ASSERT_TRUE(answer.has_value());
-  ASSERT_EQ(answer->advice.size(), 3u);  // memory, this, and the last bucket
-  EXPECT_NE(answer->advice[1].find(named), std::string::npos) << answer->advice[1];
-  EXPECT_NE(answer->advice[2].find("each waits for round trips of 400 ms"), std::string::npos);
 }
 
-TEST(SizeSites, SitesThatDoNotShareTheReplicasAreRefused) {
-  const Result<Answer> uneven = answer_of(question_of({.gpus = 64, .sites = 3}, {}));
-  ASSERT_FALSE(uneven.has_value());
-  EXPECT_NE(uneven.error().todo.find("--sites a divisor of 64"), std::string::npos);
-  const Result<ModelShape> experts = find_model("deepseek-v3");
-  ASSERT_TRUE(experts.has_value());
-  const JobShape spread{.gpus = 64, .expert = 64, .sites = 2};
-  EXPECT_FALSE(size_cluster(*experts, question_of(spread, {})).has_value());
-  EXPECT_FALSE(answer_of(question_of({.gpus = 64, .sites = 2}, {.loss = 1})).has_value());
+TEST(SizeSites, HoursOfSeveralDaysAreAddedByHourOfTheDay) {
+  SiteSurplus north{"north", {}};
+  SiteSurplus south{"south", {}};
+  for (int hour = 0; hour < 48; ++hour) {
+    north.kwh.push_back(hour % 24 == 12 ? 64 : 0);
+    south.kwh.push_back(hour % 24 == 12 ? 64 : 0);
+  }
+  const Answer answer = answer_of(question_of({north, south}, 128));
+  ASSERT_EQ(answer.tables.front().rows.size(), 24U);
+  EXPECT_DOUBLE_EQ(std::get<double>(answer.tables.front().rows[12][5]), 2 * 128);
+  EXPECT_DOUBLE_EQ(std::get<double>(answer.tables.front().rows[11][5]), 0);
+}
+
+TEST(SizeSites, SurplusThatPowersNoReplicaIsNotSound) {
+  SitesQuestion question = question_of({{"north", {7}}, {"south", {7}}}, 128);
+  question.cluster.job.tensor = 8;
+  const Answer answer = answer_of(question);
+  EXPECT_FALSE(answer.sound);
+  EXPECT_NE(answer.advice.front().find("8 GPUs: it needs 8 kWh"), std::string::npos)
+      << answer.advice.front();
+}
+
+TEST(SizeSites, WhatCannotBeIsRefused) {
+  const Result<ModelShape> model = find_model("llama-3-8b");
+  const auto refused = [&model](const SitesQuestion& question) {
+    return !size_sites(*model, question).has_value();
+  };
+  EXPECT_TRUE(refused(question_of({}, 128)));
+  EXPECT_TRUE(refused(question_of({{"north", {1, 2}}, {"south", {1}}}, 128)));
+  EXPECT_TRUE(refused(question_of({{"north", {-1}}}, 128)));
+  EXPECT_TRUE(refused(question_of({{"north", {1}}, {"south", {1}}, {"east", {1}}}, 128)));
+  SitesQuestion unknown = question_of(kTwo, 128);
+  unknown.cluster.gpu.watts = 0;
+  EXPECT_TRUE(refused(unknown));
 }
 
 }  // namespace

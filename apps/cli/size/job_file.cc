@@ -19,7 +19,6 @@ namespace {
 
 constexpr int64_t kVersionOfFiles = 1;
 constexpr const char* kArgument = "job-file";
-constexpr const char* kPathType = "NAME|FILE";
 
 std::vector<std::string> question_names(CLI::App& size) {
   std::vector<std::string> names;
@@ -118,7 +117,7 @@ class JobFile {
                        known
                            ? fmt::format("move it below [{}]", job_file_table(option_of(table.key)))
                            : "keys are version, question and the tables [job], [parallelism], "
-                             "[sites] and [hardware]");
+                             "[sites], [power] and [hardware]");
     }
     for (const DocumentValue& entry : table.items) {
       if (Result<void> taken = take_key(table.key, entry); !taken) return taken;
@@ -180,7 +179,7 @@ class JobFile {
   // A relative path is one from the file's folder.
   std::string beside_file(const CLI::Option& option, const std::string& text) const {
     const bool path = text.find_first_of("./") != std::string::npos;
-    if (option.get_type_name() != kPathType || !path) return text;
+    if (!names_file(option) || !path) return text;
     const std::filesystem::path there = std::filesystem::path(file_).parent_path() / text;
     std::error_code error;
     return std::filesystem::exists(there, error) ? there.string() : text;

@@ -26,5 +26,7 @@ std::string job_file_table(const std::string& option);
 void add_job_file(CLI::App& command, std::string& file, const std::string& about);
 // Whether an option of a question can be a key: --json and others that are about output cannot.
 bool is_job_key(const CLI::Option& option);
+// Whether the value of a key may be a file's path.
+bool names_file(const CLI::Option& option);
 
 }  // namespace heddle::cli

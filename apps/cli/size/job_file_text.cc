@@ -31,7 +31,9 @@ constexpr std::array kJob = {"--model",
                              "--attention-scores"};
 constexpr std::array kParallelism = {"--tensor", "--context", "--data", "--pipeline",
                                      "--expert", "--chunks",  "--zero", "--sequence-parallel"};
-constexpr std::array kTables = {"job", "parallelism", "sites", "hardware"};
+constexpr std::array kPower = {"--surplus",    "--host-watts", "--pue",       "--surplus-price",
+                               "--grid-price", "--gpu-price",  "--link-price"};
+constexpr std::array kTables = {"job", "parallelism", "sites", "power", "hardware"};
 
 template <size_t N>
 bool is_in(const std::array<const char*, N>& names, const std::string& name) {
@@ -68,7 +70,7 @@ std::string value_of(const CLI::Option& option, const std::string& folder) {
   std::string text = option.results().back();
   std::error_code error;
   const bool path = text.find_first_of("./") != std::string::npos;
-  if (option.get_type_name() == "NAME|FILE" && path && std::filesystem::exists(text, error)) {
+  if (names_file(option) && path && std::filesystem::exists(text, error)) {
     const std::filesystem::path from = folder.empty() ? "." : folder;
     const std::filesystem::path seen = std::filesystem::proximate(text, from, error);
     if (!error && !std::filesystem::path(text).is_absolute()) text = seen.string();
@@ -78,9 +80,14 @@ std::string value_of(const CLI::Option& option, const std::string& folder) {
 
 }  // namespace
 
+bool names_file(const CLI::Option& option) {
+  return option.get_type_name() == "NAME|FILE" || option.get_type_name() == "FILE";
+}
+
 std::string job_file_table(const std::string& option) {
   if (is_in(kJob, option)) return "job";
   if (is_in(kParallelism, option)) return "parallelism";
+  if (is_in(kPower, option)) return "power";
   return option.starts_with("--site") ? "sites" : "hardware";
 }
 

@@ -1,0 +1,433 @@
+// See size_sites.h.
+#include "planner/size_sites.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/quantity.h"
+#include "planner/sizing/surplus_hours.h"
+
+namespace heddle::planner {
+namespace {
+
+constexpr double kDaysOfMonth = 365.25 / 12;
+constexpr size_t kHoursOfDay = 24;
+// A year, with a day more.
+constexpr size_t kMostHours = 8'784;
+constexpr size_t kMostSites = 64;
+// Of the table and the chart over the distance.
+constexpr std::array kDistances = {0.0, 10.0, 100.0, 300.0, 1'000.0, 3'000.0};
+
+// A way to run the job, with what it costs.
+struct Way {
+  std::string name;
+  double gpu_hours = 0;
+  double useful = 0;
+  double energy_price = 0;  // of a kWh
+  double link = 0;          // of all hours
+};
+
+class SitesAnswer {
+ public:
+  SitesAnswer(const ModelShape& model, const JobShape& job, const SitesQuestion& question)
+      : model_(model), job_(job), question_(question), sites_(model, job, question) {}
+
+  Answer make() {
+    for (size_t hour = 0; hour < sites_.hours(); ++hour) hours_.push_back(sites_.hour_of(hour));
+    sum_ = sites_.sum_of(hours_);
+    find_best();
+    const SiteLink& link = question_.cluster.site_link;
+    const std::string apart = sites_.sites() > 1 ? fmt::format(", {:g} km apart", link.km) : "";
+    answer_.title =
+        fmt::format("{} on {} {} in {}{}, on the surplus of {}", model_.name, count_text(job_.gpus),
+                    question_.cluster.gpu.name, counted_text(sites_.sites(), "site"), apart,
+                    counted_text(sites_.hours(), "hour"));
+    answer_.sound = sum_.gpu_hours > 0;
+    add_power();
+    add_hours();
+    add_comparison();
+    add_hour_table();
+    add_distances();
+    if (question_.prices.known()) add_prices();
+    add_advice();
+    add_assumptions();
+    return std::move(answer_);
+  }
+
+ private:
+  double days() const { return static_cast<double>(sites_.hours()) / kHoursOfDay; }
+  double useful() const { return sum_.useful - sum_.move_hours; }
+
+  void find_best() {
+    for (size_t site = 0; site < sites_.sites(); ++site) {
+      const SurplusSum sum = sites_.one_site(site);
+      if (site > 0 && sum.useful <= best_.useful) continue;
+      best_ = sum;
+      best_site_ = site;
+    }
+  }
+
+  void add_power() {
+    answer_.figures.push_back(
+        {"gpu_kw",
+         "power of a GPU with its share of the host and the building, in kW",
+         "(P + o) * u / 1000",
+         {{"P", "watts of the GPU", question_.cluster.gpu.watts, ""},
+          {"o", "watts of its share of the host", question_.host_watts, ""},
+          {"u", "power of the building over that of hosts (PUE)", question_.pue, ""}},
+         sites_.gpu_kw(),
+         "",
+         question_.cluster.gpu.source});
+    Figure surplus{"surplus_kwh", "surplus of all sites and hours, in kWh", "", {}, 0, "", ""};
+    for (size_t site = 0; site < sites_.sites(); ++site) {
+      double sum = 0;
+      for (const double kwh : question_.surplus[site].kwh) sum += kwh;
+      const std::string symbol = fmt::format("s{}", site + 1);
+      surplus.formula += (site > 0 ? " + " : "") + symbol;
+      surplus.terms.push_back({symbol, question_.surplus[site].name, sum, ""});
+      surplus.value += sum;
+    }
+    surplus.source = "--surplus";
+    answer_.figures.push_back(std::move(surplus));
+  }
+
+  void add_hours() {
+    const Term all{"G", "GPU-hours that run", sum_.gpu_hours, ""};
+    const Term computed{"C", "of them, computing", sum_.useful, ""};
+    const Term moved{"m", "lost for copies of the model's state", sum_.move_hours, ""};
+    answer_.figures.push_back(
+        {"powered_gpu_hours",
+         "GPU-hours that run on the surplus: with all sites joined, or at one site where that "
+         "computes more",
+         "J + A",
+         {{"J", "with all sites joined, in equal shares", sum_.joined_hours, ""},
+          {"A", "at one site", sum_.gpu_hours - sum_.joined_hours, ""}},
+         sum_.gpu_hours,
+         "",
+         "table hours; whole replicas only"});
+    answer_.figures.push_back({"exposed_gpu_hours",
+                               "GPU-hours that wait for the exchange of gradients and parameters",
+                               "G - C",
+                               {all, computed},
+                               sum_.gpu_hours - sum_.useful,
+                               "",
+                               "exposed time of each hour's step: heddle size cluster"});
+    const double goodput = move_bits();
+    answer_.figures.push_back(
+        {"move_s",
+         "time to copy the model's state to a site that joins",
+         "8 * n * b / g",
+         {{"n", "parameters", static_cast<double>(parameters(model_)), ""},
+          {"b", "bytes of a parameter and its optimizer states",
+           static_cast<double>(job_.parameter_bytes) + question_.cluster.optimizer_bytes, "B"},
+          {"g", "goodput of the link between sites", goodput, "b/s"}},
+         8 * sites_.state_bytes() / goodput,
+         "s",
+         "heddle size distance; the job waits for it"});
+    answer_.figures.push_back({"useful_gpu_hours",
+                               "GPU-hours of computation",
+                               "C - m",
+                               {computed, moved},
+                               useful(),
+                               "",
+                               "definition"});
+  }
+
+  double move_bits() {
+    for (const SurplusHour& each : hours_) {
+      if (each.gpus > 0) return sites_.step_of(each.gpus, each.sites)->site_bits;
+    }
+    const auto step = sites_.calculated(job_.gpus, sites_.sites(), question_.cluster.site_link.km);
+    return step->site_bits;  // the whole job was resolved
+  }
+
+  void add_comparison() {
+    const double one = best_.useful;
+    answer_.figures.push_back(
+        {"one_site_useful_gpu_hours",
+         "the same with all GPUs at the site that gives most: " + best_name(),
+         "G - e",
+         {{"G", "GPU-hours that run on its surplus", best_.gpu_hours, ""},
+          {"e", "of them, waiting for the exchange", best_.gpu_hours - one, ""}},
+         one,
+         "",
+         "table hours, for one site"});
+    if (one <= 0) return;
+    answer_.figures.push_back({"sites_gain",
+                               "computation that several sites give more, a share",
+                               "U / B - 1",
+                               {{"U", "GPU-hours of computation, sites joined", useful(), ""},
+                                {"B", "of the best site alone", one, ""}},
+                               useful() / one - 1,
+                               "",
+                               "definition"});
+  }
+
+  // By hour of the day where there are several days.
+  void add_hour_table() {
+    Table table{.name = "hours",
+                .title = sites_.hours() > kHoursOfDay ? "By hour of the day, the sum of all days"
+                                                      : "By hour",
+                .columns = {{"hour", "hour", ""}},
+                .rows = {}};
+    Chart chart{.title = "GPU-hours by hour",
+                .x = {"hour", "", false},
+                .y = {"GPU-hours", "", false},
+                .curves = {}};
+    for (const SiteSurplus& each : question_.surplus) {
+      table.columns.push_back(
+          {"kwh_" + std::to_string(chart.curves.size()), each.name + ", kWh", ""});
+      table.columns.push_back(
+          {"gpu_hours_" + std::to_string(chart.curves.size()), "powered GPU-hours", ""});
+      chart.curves.push_back({each.name + ", powered", {}});
+    }
+    table.columns.push_back({"gpu_hours", "of the job", ""});
+    table.columns.push_back({"joined_gpu_hours", "with sites joined", ""});
+    table.columns.push_back({"useful_gpu_hours", "computing", ""});
+    chart.curves.push_back({"the job, computing", {}});
+    for (size_t row = 0; row < std::min(sites_.hours(), kHoursOfDay); ++row) {
+      add_row(row, table, chart);
+    }
+    answer_.tables.push_back(std::move(table));
+    answer_.charts.push_back(std::move(chart));
+  }
+
+  void add_row(size_t row, Table& table, Chart& chart) const {
+    std::vector<double> kwh(sites_.sites());
+    std::vector<double> powered(sites_.sites());
+    double gpus = 0;
+    double joined = 0;
+    double computing = 0;
+    for (size_t hour = row; hour < sites_.hours(); hour += kHoursOfDay) {
+      const SurplusHour& each = hours_[hour];
+      for (size_t site = 0; site < sites_.sites(); ++site) {
+        kwh[site] += question_.surplus[site].kwh[hour];
+        powered[site] += each.powered[site];
+      }
+      gpus += static_cast<double>(each.gpus);
+      if (each.sites > 1) joined += static_cast<double>(each.gpus);
+      computing += each.useful;
+    }
+    std::vector<Cell> cells = {static_cast<double>(row)};
+    const auto at = static_cast<double>(row);
+    for (size_t site = 0; site < sites_.sites(); ++site) {
+      cells.emplace_back(kwh[site]);
+      cells.emplace_back(powered[site]);
+      chart.curves[site].points.emplace_back(at, powered[site]);
+    }
+    cells.emplace_back(gpus);
+    cells.emplace_back(joined);
+    cells.emplace_back(computing);
+    chart.curves.back().points.emplace_back(at, computing);
+    table.rows.push_back(std::move(cells));
+  }
+
+  void add_distances() {
+    if (sum_.joined_hours <= 0) return;
+    Table table{.name = "distances",
+                .title = "By distance: the share of joined GPU-hours that computes",
+                .columns = {{"km", "from a site to the next", "km"},
+                            {"useful_percent", "computes", "%"},
+                            {"useful_gpu_hours", "GPU-hours of computation", ""}},
+                .rows = {}};
+    const double alone = sum_.useful - sites_.useful_share(own_km(), hours_) * sum_.joined_hours;
+    std::vector<double> all(kDistances.begin(), kDistances.end());
+    if (std::find(all.begin(), all.end(), own_km()) == all.end()) all.push_back(own_km());
+    std::sort(all.begin(), all.end());
+    for (const double km : all) {
+      const double share = sites_.useful_share(km, hours_);
+      table.rows.push_back({km, 100 * share, share * sum_.joined_hours + alone});
+    }
+    answer_.tables.push_back(std::move(table));
+  }
+  double own_km() const { return question_.cluster.site_link.km; }
+
+  std::vector<Way> ways() {
+    const double all = static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
+    const auto step = sites_.calculated(job_.gpus, 1, 0);
+    const double grid = step ? step->useful : 0;
+    const double links = sites_.sites() == 2 ? 1 : static_cast<double>(sites_.sites());
+    const Prices& prices = question_.prices;
+    return {{"sites joined, surplus", sum_.gpu_hours, useful(), prices.surplus_kwh,
+             links * prices.link_month / kDaysOfMonth * days()},
+            {"all GPUs at " + best_name() + ", surplus", best_.gpu_hours, best_.useful,
+             prices.surplus_kwh, 0},
+            {"all GPUs at one site, grid", all, all * grid, prices.grid_kwh, 0}};
+  }
+
+  double cost_of(const Way& way) const {
+    const double owned = static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
+    return owned * question_.prices.gpu_hour + way.gpu_hours * sites_.gpu_kw() * way.energy_price +
+           way.link;
+  }
+
+  void add_prices() {
+    Table table{.name = "costs",
+                .title = "Costs, in the currency of the prices; GPUs cost in every hour",
+                .columns = {{"way", "", ""},
+                            {"gpu_hours", "GPU-hours", ""},
+                            {"useful_gpu_hours", "computing", ""},
+                            {"cost", "cost", ""},
+                            {"useful_cost", "a GPU-hour of computation", ""}},
+                .rows = {}};
+    const std::array<const char*, 3> names = {"cost_joined", "cost_one_site", "cost_grid"};
+    const std::vector<Way> all = ways();
+    const double owned = static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Way& way = all[i];
+      if (way.useful <= 0) continue;
+      const double each = cost_of(way) / way.useful;
+      table.rows.push_back({way.name, way.gpu_hours, way.useful, cost_of(way), each});
+      costs_[i] = each;
+      answer_.figures.push_back({names[i],
+                                 "cost of a GPU-hour of computation: " + way.name,
+                                 "(N * p + G * k * e + l) / U",
+                                 {{"N", "hours of all GPUs, running or not", owned, ""},
+                                  {"p", "price of an hour of one", question_.prices.gpu_hour, ""},
+                                  {"G", "GPU-hours that run", way.gpu_hours, ""},
+                                  {"k", "kW of a GPU", sites_.gpu_kw(), ""},
+                                  {"e", "price of a kWh", way.energy_price, ""},
+                                  {"l", "links between sites for this time", way.link, ""},
+                                  {"U", "GPU-hours of computation", way.useful, ""}},
+                                 each,
+                                 "",
+                                 "prices as given"});
+    }
+    answer_.tables.push_back(std::move(table));
+  }
+
+  void add_advice() {
+    std::vector<std::string>& advice = answer_.advice;
+    if (!answer_.sound) {
+      advice.push_back(
+          fmt::format("no hour's surplus powers a replica of {}: it needs {:.4g} kWh at a site",
+                      counted_text(sites_.of_replica(), "GPU"),
+                      static_cast<double>(sites_.of_replica()) * sites_.gpu_kw()));
+      return;
+    }
+    if (sites_.sites() > 1) advise_on_sites();
+    const double possible = static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
+    advice.push_back(fmt::format("the surplus runs the job's GPUs for {:.0f}% of the time",
+                                 100 * sum_.gpu_hours / possible));
+    advise_on_costs();
+  }
+
+  void advise_on_sites() {
+    const double exposed = 1 - sites_.useful_share(own_km(), hours_);
+    if (useful() > best_.useful && sum_.joined_hours == 0) {
+      answer_.advice.push_back(fmt::format(
+          "move the job from site to site, and do not join them: {:.0f} GPU-hours of computation, "
+          "{:.0f} with all GPUs at {}",
+          useful(), best_.useful, best_name()));
+    } else if (useful() > best_.useful) {
+      answer_.advice.push_back(fmt::format(
+          "train at all sites: {:.0f} GPU-hours of computation, {:.0f} with all GPUs at {}",
+          useful(), best_.useful, best_name()));
+    } else {
+      answer_.advice.push_back(fmt::format(
+          "train at {} alone: with all GPUs there {:.0f} GPU-hours compute, at all sites {:.0f}",
+          best_name(), best_.useful, useful()));
+    }
+    if (sum_.joined_hours > 0 && exposed > 0.1) {
+      answer_.advice.push_back(fmt::format(
+          "{:.0f}% of the joined GPU-hours wait for the exchange: heddle size cluster with --sites "
+          "{} names the rate, the window and the distance that it needs",
+          100 * exposed, sites_.sites()));
+    }
+  }
+
+  void advise_on_costs() {
+    const std::vector<Way> all = ways();
+    std::optional<size_t> cheapest;
+    for (size_t i = 0; i < costs_.size(); ++i) {
+      if (costs_[i] > 0 && (!cheapest || costs_[i] < costs_[*cheapest])) cheapest = i;
+    }
+    if (!cheapest) return;
+    answer_.advice.push_back(fmt::format("a GPU-hour of computation costs least with {}: {:.4g}",
+                                         all[*cheapest].name, costs_[*cheapest]));
+  }
+
+  void add_assumptions() {
+    answer_.assumptions = {
+        "in an hour the job has all sites in equal shares, or one site; its number of replicas "
+        "changes at the hour, with as many sequences for each",
+        "a site has an equal share of the job's GPUs; those without surplus are off, and take "
+        "nothing",
+        fmt::format("GPUs take their {:g} W while they run, also while they wait",
+                    question_.cluster.gpu.watts),
+        "left out: storage of energy, starting and stopping of hosts, the effect of a changing "
+        "batch on the training, sites of different sizes"};
+    if (!question_.prices.known()) {
+      answer_.assumptions.emplace_back(
+          "costs need --gpu-price or --grid-price; without them there are none");
+    }
+  }
+
+  const std::string& best_name() const { return question_.surplus[best_site_].name; }
+
+  const ModelShape& model_;
+  const JobShape& job_;
+  const SitesQuestion& question_;
+  SurplusHours sites_;
+  std::vector<SurplusHour> hours_;
+  SurplusSum sum_;
+  SurplusSum best_;  // of the site that gives most alone
+  size_t best_site_ = 0;
+  std::array<double, 3> costs_{};  // of ways(); 0: not known
+  Answer answer_;
+};
+
+Unexpected wrong(const std::string& why, const std::string& todo) {
+  return fail(ErrorCode::kInvalid, "no such sites", why, todo);
+}
+
+Result<void> check(const SitesQuestion& question) {
+  if (question.surplus.empty() || question.surplus.size() > kMostSites) {
+    return wrong("surplus is of 1 to 64 sites", "correct the list of sites");
+  }
+  const size_t hours = question.surplus.front().kwh.size();
+  for (const SiteSurplus& each : question.surplus) {
+    if (each.kwh.size() != hours || hours == 0 || hours > kMostHours) {
+      return wrong(fmt::format("'{}' has {} hours, and '{}' has {}", each.name, each.kwh.size(),
+                               question.surplus.front().name, hours),
+                   "give 1 to 8,784 hours, as many for each site");
+    }
+    for (const double kwh : each.kwh) {
+      if (!(kwh >= 0) || !(kwh < 1e12)) {
+        return wrong("'" + each.name + "' has a surplus below 0", "give kWh from 0 on");
+      }
+    }
+  }
+  if (!(question.cluster.gpu.watts > 0)) {
+    return wrong("the GPU's power is not known", "give its file watts");
+  }
+  const Prices& prices = question.prices;
+  if (!(question.pue >= 1) || !(question.host_watts >= 0) || !(prices.surplus_kwh >= 0) ||
+      !(prices.grid_kwh >= 0) || !(prices.gpu_hour >= 0) || !(prices.link_month >= 0)) {
+    return wrong("the PUE is 1 at least, power and prices are 0 at least",
+                 "correct the one that is not");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Answer> size_sites(const ModelShape& model, const SitesQuestion& question) {
+  if (Result<void> checked = check(question); !checked) return fail(checked.error());
+  ClusterQuestion whole = question.cluster;
+  whole.job.sites = question.surplus.size();
+  // What a cluster cannot be, it cannot be here.
+  if (Result<Answer> possible = size_cluster(model, whole); !possible) {
+    return fail(possible.error());
+  }
+  const Result<JobShape> job = resolve(whole.job, model);
+  if (!job) return fail(job.error());
+  return SitesAnswer(model, *job, question).make();
+}
+
+}  // namespace heddle::planner
