@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/quantity.h"
+#include "planner/sizing/advised_values.h"
 
 namespace heddle::planner {
 namespace {
@@ -89,15 +90,18 @@ Result<Answer> size_headroom(const HeadroomQuestion& question) {
   if (!response) return fail(response.error());
   Answer answer;
   answer.title =
-      fmt::format("PFC headroom at {}, {} m", rate_text(question.link_bits_per_s), question.meters);
+      fmt::format("PFC headroom at {}, {}", rate_text(question.link_bits_per_s),
+                  question.meters < 1'000 ? fmt::format("{:g} m", question.meters)
+                                          : fmt::format("{:g} km", question.meters / 1'000));
   add_figures(question, *response, answer);
   const double pool = answer.figure("pool_bytes").value;
   if (question.buffer_bytes > 0 && pool > question.buffer_bytes) {
     answer.sound = false;
     answer.advice.push_back(fmt::format(
         "headroom takes {:.0f} bytes more than the buffer has: use shorter cables, smaller frames, "
-        "fewer lossless classes or a pool's share of {:.2f}, or switches with off-chip memory",
-        pool - question.buffer_bytes, question.pool_share * question.buffer_bytes / pool));
+        "fewer lossless classes or a pool's share of {}, or switches with off-chip memory",
+        pool - question.buffer_bytes,
+        share_at_most_text(question.pool_share * question.buffer_bytes / pool)));
   } else if (question.buffer_bytes > 0) {
     answer.advice.push_back(fmt::format("{:.0f} bytes of the buffer are left for queues",
                                         question.buffer_bytes - pool));

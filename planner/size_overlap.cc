@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/quantity.h"
+#include "planner/sizing/advised_values.h"
 
 namespace heddle::planner {
 namespace {
@@ -241,10 +242,11 @@ void add_advice(const Step& step, const OverlapQuestion& question, Answer& answe
   }
   const double share = question.mtu_bytes / (question.mtu_bytes + question.header_bytes);
   answer.advice.push_back(fmt::format(
-      "the overlap condition fails: give each GPU NICs of {} at least, or {:.2f} times the "
+      "the overlap condition fails: give each GPU NICs of {} at least, or {} times the "
       "computation for each exchange of gradients (larger or accumulated batches), or gradients "
       "of fewer bytes",
-      rate_text(step.needed_bits_per_s() / share), step.bucket() / step.bucket_backward()));
+      rate_at_least_text(step.needed_bits_per_s() / share),
+      times_at_least_text(step.bucket() / step.bucket_backward())));
 }
 
 Result<void> check(const ModelShape& model, const OverlapQuestion& question) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "planner/sizing/advised_values.h"
 #include "planner/sizing/link_goodput.h"
 
 namespace heddle::planner {
@@ -222,9 +223,9 @@ std::string nic_advice(const ClusterPlan& plan, double needed) {
     return "NVLink limits the exchange of gradients: faster NICs would not help";
   }
   return fmt::format(
-      "the network is the bottleneck: give each GPU NICs of {} where there are {}, or {:.1f} "
+      "the network is the bottleneck: give each GPU NICs of {} where there are {}, or {} "
       "times the tokens of a microbatch{}",
-      rate_text(needed), rate_text(there), needed / there,
+      rate_at_least_text(needed), rate_text(there), times_at_least_text(needed / there),
       plan.question.fabric.oversubscription > 1 ? ", or a fabric of 1:1" : "");
 }
 
@@ -245,7 +246,7 @@ std::string site_advice(const ClusterPlan& plan, const SiteNeeds& needs) {
     text += fmt::format(
         "give {} from a site to the next where there are {}, or more tokens a "
         "microbatch",
-        rate_text(needs.needed_bits_per_s()), rate_text(link.bits_per_s));
+        rate_at_least_text(needs.needed_bits_per_s()), rate_text(link.bits_per_s));
   } else if (needs.lossless < 0.95 * needs.capacity) {
     text += fmt::format("give each GPU a window of {} B",
                         count_text(static_cast<uint64_t>(std::ceil(needs.gpu_window_bytes()))));
@@ -266,12 +267,12 @@ std::string site_advice(const ClusterPlan& plan, const SiteNeeds& needs) {
 std::string hidden_advice(const ClusterPlan& plan, double needed) {
   std::string text = fmt::format(
       "the network is not the bottleneck: the exchange of gradients needs {} of {} a GPU",
-      rate_text(needed), rate_text(plan.question.fabric.nic_bits_per_s));
+      rate_at_least_text(needed), rate_text(plan.question.fabric.nic_bits_per_s));
   if (plan.job.sites > 1) {
     const SiteNeeds needs(plan);
-    text +=
-        fmt::format(", and {} of {} from a site to the next", rate_text(needs.needed_bits_per_s()),
-                    rate_text(plan.question.site_link.bits_per_s));
+    text += fmt::format(", and {} of {} from a site to the next",
+                        rate_at_least_text(needs.needed_bits_per_s()),
+                        rate_text(plan.question.site_link.bits_per_s));
   }
   return text +
          fmt::format("; its last bucket, {}, is exposed", time_text(plan.step.last_bucket_s()));

@@ -147,6 +147,11 @@ class SizeCapture(unittest.TestCase):
         text = self.read(capture_file.capture([])).stdout
         self.assertIn("Ethernet, 0 packets", text)
         self.assertIn("Neither messages of RoCEv2 nor packets of heddle", text)
+        self.assertIn("It has no packets: capture on the interface that the job uses", text)
+
+    def test_other_udp_names_the_options_for_its_port(self):
+        text = self.read(capture_file.capture(self.writes(1)), "--roce-port", "9").stdout
+        self.assertIn("Its UDP has other ports: give --heddle-port or --roce-port", text)
 
     def test_without_libpcap_it_says_what_to_install(self):
         for name in ("libpcap.so.0.8", "libpcap.so.1"):

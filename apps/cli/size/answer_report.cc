@@ -137,11 +137,10 @@ std::string figure_value_text(double value, const std::string& unit) {
 }
 
 std::string answer_text(const Answer& answer) {
-  std::string text = answer.title + "\n";
+  std::string text = answer.title + "\n" + lines_text("advice", answer.advice);
   for (const Table& table : answer.tables) text += "\n" + table_text(table);
   for (const Figure& figure : answer.figures) text += "\n" + figure_text(figure);
-  text += "\n" + lines_text("advice", answer.advice) + lines_text("assumed", answer.assumptions);
-  return text;
+  return text + "\n" + lines_text("assumed", answer.assumptions);
 }
 
 Json answer_document(const Answer& answer) {

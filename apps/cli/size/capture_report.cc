@@ -248,6 +248,18 @@ Json heddle_json(const recordings::HeddleCounts& heddle) {
           {"packets_not_followed", heddle.not_followed}};
 }
 
+// Of a capture without what is looked for: why, and what to do.
+std::string none_text(const CaptureSizes& sizes) {
+  if (!sizes.classes.empty()) return "";
+  std::string text = "\nNeither messages of RoCEv2 nor packets of heddle\n";
+  if (sizes.packets == 0) {
+    text += "It has no packets: capture on the interface that the job uses, while it runs\n";
+  } else if (sizes.other_udp > 0) {
+    text += "Its UDP has other ports: give --heddle-port or --roce-port\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string capture_text(const CaptureSizes& sizes) {
@@ -261,7 +273,7 @@ std::string capture_text(const CaptureSizes& sizes) {
   }
   text += "\n";
   for (const TrafficClass& each : sizes.classes) text += class_text(each, sizes.cut_at_bytes);
-  if (sizes.classes.empty()) text += "\nNeither messages of RoCEv2 nor packets of heddle\n";
+  text += none_text(sizes);
   return text + roce_text(sizes.roce) + heddle_text(sizes.heddle) + skipped_text(sizes);
 }
 
