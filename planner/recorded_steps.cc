@@ -206,9 +206,11 @@ Result<RecordedSteps> cut_steps(const topology::Job& recorded, std::vector<RankT
                     " are the fewest, since the first one counts "
                     "for nothing");
   }
+  // The end of the last marked step is not marked: what follows its last event is not known.
+  const size_t end = found.marked && count > kLeastSteps + 1 ? count - 1 : count;
   const topology::Job typical = cutting.step(count / 2);
   if (!has_calls(typical)) return no_steps("its steps make no calls that all ranks recorded");
-  for (size_t i = 1; i < count; ++i) {
+  for (size_t i = 1; i < end; ++i) {
     topology::Job job = cutting.step(i);
     if (!same_calls(job, typical)) continue;
     found.jobs.push_back(std::move(job));
@@ -220,6 +222,22 @@ Result<RecordedSteps> cut_steps(const topology::Job& recorded, std::vector<RankT
                     " steps make the same calls: the pattern is irregular");
   }
   return found;
+}
+
+std::vector<double> waiting_shares(const RecordedSteps& steps) {
+  std::vector<double> shares;
+  for (size_t i = 0; i < steps.jobs.size(); ++i) {
+    Nanos computed;
+    for (const topology::JobRank& rank : steps.jobs[i].ranks) {
+      for (const Action& action : steps.jobs[i].programs[rank.program].actions) {
+        if (action.kind == ActionKind::kCompute) computed += action.span;
+      }
+    }
+    const double of_all =
+        to_seconds(steps.took[i]) * static_cast<double>(steps.jobs[i].ranks.size());
+    shares.push_back(of_all > 0 ? std::clamp(1 - to_seconds(computed) / of_all, 0.0, 1.0) : 0);
+  }
+  return shares;
 }
 
 }  // namespace heddle::planner

@@ -31,7 +31,7 @@ struct RecordedSteps {
   std::vector<topology::Job> jobs;  // of each step that counts; a program a rank, run once
   std::vector<Nanos> took;          // of each, the mean of the ranks
   bool marked = true;               // by the program; false: found in the order of its calls
-  size_t left_out = 0;              // the first one, and those with other calls
+  size_t left_out = 0;  // the first one, the last of enough marked ones, those with other calls
 };
 
 // At least this many equal steps are needed, without the first.
@@ -42,5 +42,9 @@ inline constexpr size_t kLeastSteps = 3;
 // Errors: kInvalid where there are no steps, or fewer than kLeastSteps with the same calls.
 Result<RecordedSteps> cut_steps(const topology::Job& recorded, std::vector<RankTrail> trails,
                                 uint64_t calls_per_step);
+
+// Of each step that counts, the share in which the average rank did not compute: it waited for
+// communication, or for a slower rank.
+std::vector<double> waiting_shares(const RecordedSteps& steps);
 
 }  // namespace heddle::planner

@@ -1,10 +1,15 @@
 // See size_workload.h.
 #include "planner/size_workload.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "base/quantity.h"
 #include "planner/advice.h"
 
 namespace heddle::planner {
@@ -134,27 +139,52 @@ void add_figures(const WorkloadQuestion& question, const RankSum& busiest, Answe
                             "8 S / r = T"});
 }
 
-// The first figure of a recorded job.
+std::string time_text(double seconds) { return duration_text(nanos(std::llround(seconds * 1e9))); }
+
+// The first figures of a recorded job.
 void add_waits(const WorkloadQuestion& question, Answer& answer) {
   const RecordedWaits& waits = question.waits;
   const double share = waits.exposed_s / waits.recorded_s;
-  answer.figures.insert(
-      answer.figures.begin(),
+  const std::string of =
+      waits.steps > 0 ? "of the average rank in all recorded steps" : "summed over ranks";
+  const Term exposed{"E", "waits, " + of, waits.exposed_s, "s"};
+  std::vector<Figure> figures = {
       {"exposed_share",
        "share of the recorded time in which ranks only waited for communication: no change of the "
        "network saves more",
        "E / D",
-       {{"E", "waits, summed over ranks", waits.exposed_s, "s"},
-        {"D", "recorded time, summed over ranks", waits.recorded_s, "s"}},
+       {exposed, {"D", "recorded time, " + of, waits.recorded_s, "s"}},
        share,
        "",
-       "waits of the recording (heddle summary has them by rank)"});
+       "waits of the recording (heddle summary has them by rank)"}};
+  if (waits.steps > 0) {
+    const auto steps = static_cast<double>(waits.steps);
+    figures.push_back({"waited_s",
+                       "what a rank waits for communication in a step",
+                       "E / n",
+                       {exposed, {"n", "recorded steps", steps, ""}},
+                       waits.exposed_s / steps,
+                       "s",
+                       "the mean of the recorded steps"});
+  }
+  answer.figures.insert(answer.figures.begin(), figures.begin(), figures.end());
   if (share < kLeastExposed) {
     answer.advice.emplace_back("leave the network as it is: below 2% nothing is to be gained");
     return;
   }
-  answer.advice.push_back("what a change gains, with its interval: heddle plan advise " +
-                          question.recording + " --topology FILE");
+  if (waits.steps > 0) {
+    const double network_s = answer.figure("network_s").value;
+    const double waited_s = answer.figure("waited_s").value;
+    answer.advice.push_back(fmt::format(
+        "a rank waits {} in a step, and what it sends takes {} at {}: {}", time_text(waited_s),
+        time_text(network_s), rate_text(question.rate_bits_per_s),
+        waited_s > 2 * network_s ? "most of it is not the rate: latency, collisions or slow ranks"
+                                 : "the rate is a large part of it"));
+  }
+  answer.advice.push_back(
+      "what each change gains, with its interval, and how to try it: heddle "
+      "size report " +
+      question.recording + " --topology FILE");
   answer.advice.emplace_back(
       "waits for slow ranks count, too: heddle diagnose names the rank or link");
 }

@@ -2,6 +2,7 @@
 // network is no slower than the computation.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,12 @@
 
 namespace heddle::planner {
 
-// Of a recorded job, summed over its ranks.
+// Of a recorded job: of the average rank in all recorded steps, or where there are none, of all
+// ranks from the first event to the last.
 struct RecordedWaits {
   double exposed_s = 0;   // the caller only waited for communication
-  double recorded_s = 0;  // from the first event to the last
+  double recorded_s = 0;  // all
+  uint64_t steps = 0;     // 0: not known
 };
 
 struct WorkloadQuestion {

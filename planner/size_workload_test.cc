@@ -47,12 +47,29 @@ TEST(SizeWorkload, OfARecordingTheShareOfWaitsDecidesTheAdvice) {
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_EQ(answer->figures.front().name, "exposed_share");
   EXPECT_DOUBLE_EQ(answer->figures.front().value, 0.25);
-  EXPECT_NE(answer->advice.front().find("heddle plan advise job"), std::string::npos);
+  EXPECT_NE(answer->advice.front().find("heddle size report job"), std::string::npos);
   question.waits.exposed_s = 0.2;
   answer = size_workload(question);
   ASSERT_TRUE(answer);
   ASSERT_EQ(answer->advice.size(), 1u);
   EXPECT_NE(answer->advice.front().find("leave the network as it is"), std::string::npos);
+}
+
+TEST(SizeWorkload, OfRecordedStepsTheWaitsStandBesideTheTimeOfTheRate) {
+  WorkloadQuestion question;
+  question.job = job_of(R"("compute 2ms", "all_reduce world 4MB")");
+  question.rate_bits_per_s = 8e9;
+  question.recording = "job";
+  question.waits = {.exposed_s = 0.05, .recorded_s = 0.1, .steps = 5};
+  auto answer = size_workload(question);
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_DOUBLE_EQ(answer->figure("waited_s").value, 0.01);
+  EXPECT_DOUBLE_EQ(answer->figure("network_s").value, 0.006);
+  EXPECT_NE(answer->advice.front().find("the rate is a large part of it"), std::string::npos);
+  question.rate_bits_per_s = 80e9;
+  answer = size_workload(question);
+  ASSERT_TRUE(answer);
+  EXPECT_NE(answer->advice.front().find("most of it is not the rate"), std::string::npos);
 }
 
 TEST(SizeWorkload, AJobThatSendsNothingIsRefused) {

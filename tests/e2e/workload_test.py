@@ -74,7 +74,7 @@ class Workload(unittest.TestCase):
         waits = sum(rank["exposed_ns"] for rank in ranks if rank["calls"]) / 1e9
         self.assertAlmostEqual(terms["E"], waits, places=6)
         self.assertTrue(0 < recorded["exposed_share"]["value"] == terms["E"] / terms["D"] < 1)
-        self.assertTrue(any(f"heddle plan advise {self.folder} --topology" in each for each in answer["advice"]))
+        self.assertTrue(any(f"heddle size report {self.folder} --topology" in each for each in answer["advice"]))
         with open(page, encoding="utf-8") as file:
             self.assertIn("exposed_share", file.read())
 

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <utility>
+#include <vector>
 
+#include "apps/cli/plan/advise/recorded.h"
 #include "apps/cli/workload/recorded_job.h"
 #include "base/quantity.h"
 #include "insight/summary.h"
+#include "planner/recorded_steps.h"
 #include "recordings/contents.h"
 
 namespace heddle::cli {
@@ -34,6 +38,28 @@ Result<planner::RecordedWaits> waits_of(const std::string& path) {
   return waits;
 }
 
+// The step of median length is the one that is sized.
+void take_steps(planner::RecordedSteps steps, planner::WorkloadQuestion& question) {
+  const std::vector<double> shares = planner::waiting_shares(steps);
+  std::vector<size_t> order(shares.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&steps](size_t one, size_t other) {
+    return steps.took[one] < steps.took[other];
+  });
+  for (size_t i = 0; i < shares.size(); ++i) {
+    const double took_s = to_seconds(steps.took[i]);
+    question.waits.exposed_s += shares[i] * took_s;
+    question.waits.recorded_s += took_s;
+  }
+  question.waits.steps = shares.size();
+  question.notes.push_back(
+      "the step is the median of " + counted_text(shares.size(), "recorded step") + " alike, " +
+      std::to_string(steps.left_out) + " left out" +
+      (steps.marked ? ""
+                    : "; the program marks none: the shortest sequence of calls that repeats"));
+  question.job = std::move(steps.jobs[order[(order.size() - 1) / 2]]);
+}
+
 }  // namespace
 
 bool is_recording(const std::string& path) {
@@ -48,20 +74,19 @@ bool is_recording(const std::string& path) {
 Result<RecordedQuestion> recorded_question(const std::string& path) {
   Result<RecordedJob> recorded = read_recorded_job(path);
   if (!recorded) return fail(std::move(recorded).error());
+  RecordedQuestion made{.question = {}, .whole = recorded->whole};
+  made.question.recording = path;
+  made.question.notes = recorded->replay.notes;
+  Result<planner::RecordedSteps> steps =
+      planner::cut_steps(recorded->replay.job, trails_of(recorded->replay), 0);
+  if (steps) {
+    take_steps(std::move(*steps), made.question);
+    return made;
+  }
   const auto waits = waits_of(path);
   if (!waits) return fail(waits.error());
-  RecordedQuestion made{.question = {}, .whole = recorded->whole};
   made.question.waits = *waits;
-  made.question.recording = path;
-  made.question.notes = std::move(recorded->replay.notes);
-  size_t steps = 0;
-  for (const insight::RecordedTimes& rank : recorded->replay.times) {
-    steps = std::max(steps, rank.steps.size());
-  }
-  made.question.notes.push_back(
-      steps == 0
-          ? "a step is all that was recorded: the recording marks none"
-          : "a step is all that was recorded: " + counted_text(steps, "step") + " of the job");
+  made.question.notes.push_back("a step is all that was recorded: " + steps.error().why);
   made.question.job = std::move(recorded->replay.job);
   return made;
 }

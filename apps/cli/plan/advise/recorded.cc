@@ -88,6 +88,8 @@ Result<void> find_fabric(const AdviseSources& sources, const insight::JobReplay&
   return {};
 }
 
+}  // namespace
+
 std::vector<planner::RankTrail> trails_of(const insight::JobReplay& replay) {
   std::vector<planner::RankTrail> trails;
   for (const insight::RecordedTimes& times : replay.times) {
@@ -99,8 +101,6 @@ std::vector<planner::RankTrail> trails_of(const insight::JobReplay& replay) {
   }
   return trails;
 }
-
-}  // namespace
 
 Result<RecordedSetting> read_setting(const AdviseSources& sources) {
   Result<RecordedJob> recorded = read_recorded_job(sources.recordings);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "insight/job_replay.h"
 #include "planner/recorded_steps.h"
 #include "topology/topology.h"
 
@@ -29,6 +30,9 @@ struct RecordedSetting {
   std::vector<std::string> notes;
   bool whole = true;  // false: some of the recording could not be read
 };
+
+// When each rank came to each of its actions.
+std::vector<planner::RankTrail> trails_of(const insight::JobReplay& replay);
 
 // Errors: those of the files; kInvalid for a topology that lacks the hosts, several ranks on one
 // host, a recording without steps.
