@@ -33,9 +33,9 @@ std::string time_text(double seconds) {
 }  // namespace
 
 std::string_view name_of(ChangeKind kind) {
-  constexpr std::array<std::string_view, 9> kNames = {"rank_order", "placement", "algorithm",
-                                                      "buckets",    "sharding",  "accumulation",
-                                                      "paths",      "path_plan", "parallelism"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "rank_order", "placement", "algorithm",   "buckets",   "sharding", "accumulation",
+      "paths",      "path_plan", "parallelism", "bandwidth", "fabric"};
   return kNames[static_cast<size_t>(kind)];
 }
 
@@ -45,18 +45,25 @@ std::string_view name_of(NoAdvantage why) {
   return kNames[static_cast<size_t>(why)];
 }
 
+Gain mean_of(std::span<const double> values) {
+  const size_t count = values.size();
+  CHECK(count > 0);
+  const double mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(count);
+  if (count == 1) return {mean, mean, mean};
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const double deviation = std::sqrt(squares / static_cast<double>(count - 1));
+  const double half = student(count - 1) * deviation / std::sqrt(static_cast<double>(count));
+  return {mean, mean - half, mean + half};
+}
+
 Gain gain_of(std::span<const double> before, std::span<const double> after) {
   const size_t count = std::min(before.size(), after.size());
   CHECK(count > 0);
   std::vector<double> gains;
   for (size_t i = 0; i < count; ++i) gains.push_back(1 - after[i] / before[i]);
-  const double mean = std::accumulate(gains.begin(), gains.end(), 0.0) / static_cast<double>(count);
-  if (count == 1) return {mean, mean, mean};
-  double squares = 0;
-  for (const double gain : gains) squares += (gain - mean) * (gain - mean);
-  const double deviation = std::sqrt(squares / static_cast<double>(count - 1));
-  const double half = student(count - 1) * deviation / std::sqrt(static_cast<double>(count));
-  return {mean, mean - half, mean + half};
+  return mean_of(gains);
 }
 
 NoAdvantage why_not(ChangeKind kind, const StepFacts& facts, const Gain& gain) {

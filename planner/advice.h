@@ -21,6 +21,8 @@ enum class ChangeKind : uint8_t {
   kPaths,
   kPathPlan,
   kParallelism,
+  kBandwidth,  // links of a higher rate
+  kFabric,     // other switches, or other NICs
 };
 std::string_view name_of(ChangeKind kind);
 
@@ -33,6 +35,10 @@ struct Gain {
 
   bool certain() const { return low > 0; }
 };
+
+// The mean with Student's interval, 95%; of one value it is the value alone. CHECKs that there is
+// one.
+Gain mean_of(std::span<const double> values);
 
 // Seconds of a step by seed; the shorter of the two decides. CHECKs that there is a pair.
 Gain gain_of(std::span<const double> before, std::span<const double> after);

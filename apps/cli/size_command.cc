@@ -15,6 +15,8 @@
 #include "apps/cli/size/messages_command.h"
 #include "apps/cli/size/overlap_command.h"
 #include "apps/cli/size/presets_report.h"
+#include "apps/cli/size/report_command.h"
+#include "apps/cli/size/sites_command.h"
 #include "apps/cli/size/traffic_command.h"
 #include "apps/cli/size/workload_question_command.h"
 #include "apps/cli/terminal.h"
@@ -27,6 +29,7 @@ constexpr const char* kExample = R"(Example:
   heddle size --list
   heddle size --validate
   heddle size cluster --model llama-3-8b --gpus 64 --gpu h100 --fabric roce-400g
+  heddle size sites --surplus surplus.csv --model llama-3-8b --gpus 1024 --zero 2 --site-km 300
   heddle size traffic --model llama-3-8b --gpus 64
   heddle size overlap --parameters 1B --backward 800ms --rate 100Gbit/s
   heddle size distance --km 300 --rate 400Gbit/s --message 1M
@@ -34,6 +37,7 @@ constexpr const char* kExample = R"(Example:
   heddle size messages --bucket 25M --gpus 16
   heddle size workload --workload traces/ --rate 400Gbit/s
   heddle size capture job.pcap
+  heddle size report job --topology fabric.toml
   heddle size cluster --model llama-3-8b --gpus 64 --write job.toml
   heddle size job.toml
 
@@ -73,6 +77,7 @@ void add_size_command(CLI::App& root, Invocation& invocation) {
                  "compare the formulas with published measurements, and print every error");
   add_json_option(*size, options->json);
   add_size_cluster_command(*size, invocation);
+  add_size_sites_command(*size, invocation);
   add_size_traffic_command(*size, invocation);
   add_size_overlap_command(*size, invocation);
   add_size_distance_command(*size, invocation);
@@ -80,12 +85,14 @@ void add_size_command(CLI::App& root, Invocation& invocation) {
   add_size_messages_command(*size, invocation);
   add_size_workload_command(*size, invocation);
   add_size_capture_command(*size, invocation);
+  add_size_report_command(*size, invocation);
   size->callback([options, size, &invocation] {
     if (!size->get_subcommands().empty()) return refuse_options_of(*size);
     if (options->list == options->validate) {
-      throw CLI::ValidationError("size",
-                                 "give cluster, traffic, overlap, distance, headroom, messages, "
-                                 "workload or capture, a job file, or --list or --validate");
+      throw CLI::ValidationError(
+          "size",
+          "give cluster, sites, traffic, overlap, distance, headroom, messages, "
+          "workload, capture or report, a job file, or --list or --validate");
     }
     invocation.run = [options] { return print_asked(*options); };
   });

@@ -152,6 +152,9 @@ class Reference(unittest.TestCase):
             self.expect_listed("heddle plan advise --json",
                                self.json_of("plan", "advise", recording, "--topology", fabric, "--seeds", "2",
                                             "--bound", "100", "--json"))
+            self.expect_listed("heddle size report",
+                               self.json_of("size", "report", recording, "--topology", fabric, "--seeds", "2",
+                                            "--bound", "100", "--json"))
 
     def test_plan(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -8,9 +8,9 @@
 
 #include "acceptance/documents.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/pages/page_pdf.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/verify/report_page.h"
-#include "apps/cli/verify/report_pdf.h"
 
 namespace heddle::cli {
 namespace {

@@ -4,6 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -27,6 +29,16 @@ double mean_of(const std::vector<double>& values) {
 double median_s(std::vector<Nanos> times) {
   std::sort(times.begin(), times.end());
   return static_cast<double>(times[(times.size() - 1) / 2].count) * 1e-9;
+}
+
+// Of the host that sends most.
+uint64_t most_sent(const planner::Demand& demand) {
+  std::map<uint32_t, uint64_t> sent;
+  uint64_t most = 0;
+  for (const planner::FlowDemand& flow : demand.flows) {
+    most = std::max(most, sent[demand.endpoints[flow.from].host] += flow.bytes);
+  }
+  return most;
 }
 
 // Recorded steps by their time; seeds take those of the middle half in turn, so that computation
@@ -56,6 +68,11 @@ class Advising {
         candidates_of(setting_, traffic, question_.transport, question_.model);
     if (!candidates) return fail(candidates.error());
     advised_.left_out = std::move(candidates->left_out);
+    advised_.sent_bytes = most_sent(traffic.demand);
+    if (question_.fabrics) {
+      std::vector<Candidate> fabrics = fabric_candidates(setting_);
+      std::move(fabrics.begin(), fabrics.end(), std::back_inserter(candidates->considered));
+    }
     std::vector<AdvisedChange> changes;
     for (size_t i = 0; i < candidates->considered.size(); ++i) {
       Candidate& candidate = candidates->considered[i];
@@ -129,13 +146,18 @@ class Advising {
     StepTransport transport = question_.transport;
     if (candidate.paths) transport.paths = *candidate.paths;
     transport.planned = candidate.planned;
+    transport.roce = candidate.roce;
+    const topology::Topology other =
+        candidate.fabric ? candidate.fabric(setting_.topology) : topology::Topology{};
+    const topology::Topology& topology = candidate.fabric ? other : setting_.topology;
     for (size_t seed = 0; seed < question_.seeds; ++seed) {
       const Result<SimulatedStep> step =
-          simulate_step(setting_.topology, candidate.change(job_of(seed)), transport, seed + 1);
+          simulate_step(topology, candidate.change(job_of(seed)), transport, seed + 1);
       if (!step) return fail(step.error());
       change.step_s.push_back(step->step_s / candidate.steps);
       change.misfits = std::max(change.misfits, step->misfits);
       change.gain = planner::gain_of(advised_.step_s, change.step_s);
+      if (question_.every_seed) continue;
       if (seed + 1 == kScreeningSeeds && change.gain.mean < kScreeningCost) break;
     }
     return {};

@@ -28,7 +28,8 @@ struct Advised {
   std::vector<double> step_s;  // as it is, by seed
   planner::StepFacts facts;
   double computed_s = 0;
-  double recorded_s = 0;  // the median
+  uint64_t sent_bytes = 0;  // of the host that sends most in a step, by the algorithms
+  double recorded_s = 0;    // the median
   double off_by = 0;
   double bound = 0;                 // of off_by, either way
   uint32_t rounds = 0;              // of real runs; 0: none
@@ -43,6 +44,8 @@ struct AdviseQuestion {
   ModelQuestion model;
   uint32_t seeds = 5;
   double bound = 0.15;
+  bool fabrics = false;     // also changes of the fabric
+  bool every_seed = false;  // also for changes that cost
 };
 
 // Errors: those of the simulation, of the model; kCancelled.

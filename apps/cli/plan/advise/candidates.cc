@@ -11,12 +11,14 @@
 #include "apps/cli/plan/advise/parallelism.h"
 #include "apps/cli/plan/advise/placements.h"
 #include "apps/cli/plan/job_demand.h"
+#include "planner/fabric_changes.h"
 #include "planner/job_changes.h"
 
 namespace heddle::cli {
 namespace {
 
 using planner::ChangeKind;
+using planner::WhichLinks;
 using topology::CallKind;
 using topology::Job;
 
@@ -253,6 +255,50 @@ StepTraffic traffic_of(const RecordedSetting& setting, const StepTransport& tran
     traffic.no_gain = planner::NoGain::kEven;
   }
   return traffic;
+}
+
+std::vector<Candidate> fabric_candidates(const RecordedSetting& setting) {
+  using topology::Topology;
+  const auto same = [](const Job& job) { return job; };
+  std::vector<Candidate> made;
+  const auto add = [&](ChangeKind kind, const std::string& name, const std::string& todo,
+                       std::function<Topology(const Topology&)> fabric, bool roce) {
+    made.push_back({.kind = kind,
+                    .name = name,
+                    .todo = todo,
+                    .note = "",
+                    .change = same,
+                    .steps = 1,
+                    .paths = {},
+                    .planned = false,
+                    .fabric = std::move(fabric),
+                    .roce = roce,
+                    .closed = {}});
+  };
+  const auto add_faster = [&](const std::string& name, const std::string& todo, WhichLinks which) {
+    add(
+        ChangeKind::kBandwidth, name, todo,
+        [which](const Topology& fabric) { return planner::faster(fabric, which, 2); }, false);
+  };
+  const bool tiers = std::any_of(setting.topology.links.begin(), setting.topology.links.end(),
+                                 planner::between_switches);
+  add_faster("hosts' links at twice the rate", "NICs and leaf ports of twice the rate",
+             WhichLinks::kHosts);
+  if (tiers) {
+    add_faster("links between switches at twice the rate", "twice the uplinks, or their rate",
+               WhichLinks::kSwitches);
+    add_faster("all links at twice the rate", "NICs and switches of twice the rate",
+               WhichLinks::kAll);
+    add(
+        ChangeKind::kFabric, "one switch for all hosts",
+        "a fabric without oversubscription or collisions: none is better at these NICs",
+        [](const Topology& fabric) { return planner::on_one_switch(fabric); }, false);
+  }
+  add(
+      ChangeKind::kFabric, "RoCE NICs on a lossless fabric",
+      "NICs with RDMA; PFC and ECN on every switch",
+      [](const Topology& fabric) { return planner::lossless(fabric); }, true);
+  return made;
 }
 
 Result<Candidates> candidates_of(const RecordedSetting& setting, const StepTraffic& traffic,

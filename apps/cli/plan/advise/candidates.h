@@ -21,9 +21,12 @@ struct Candidate {
   std::string todo;  // the setting, command or change of code
   std::string note;  // what else it changes; may be empty
   std::function<topology::Job(const topology::Job&)> change;  // empty: not to be simulated
-  double steps = 1;                     // of the job before that a step of the changed one is
-  std::optional<uint16_t> paths;        // of a connection; nothing: as before
-  bool planned = false;                 // payload follows a plan of the changed job's
+  double steps = 1;               // of the job before that a step of the changed one is
+  std::optional<uint16_t> paths;  // of a connection; nothing: as before
+  bool planned = false;           // payload follows a plan of the changed job's
+  // The fabric that it runs on; empty: as before.
+  std::function<topology::Topology(const topology::Topology&)> fabric = {};
+  bool roce = false;                    // over RoCE NICs in place of heddle's transport
   std::optional<planner::Gain> closed;  // by a closed form, where it is not simulated
 };
 
@@ -53,6 +56,9 @@ struct Candidates {
   std::vector<Candidate> considered;
   std::vector<NotConsidered> left_out;
 };
+
+// Links of a higher rate, and other fabrics: what no setting changes.
+std::vector<Candidate> fabric_candidates(const RecordedSetting& setting);
 
 // Errors: those of the model.
 Result<Candidates> candidates_of(const RecordedSetting& setting, const StepTraffic& traffic,

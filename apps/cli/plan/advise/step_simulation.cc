@@ -26,6 +26,10 @@ Unexpected not_simulated(const std::string& why) {
               "try its workload alone: heddle workload from RECORDING, heddle sim");
 }
 
+Unexpected stopped() {
+  return fail(ErrorCode::kCancelled, "the simulation was stopped", "a signal came", "");
+}
+
 // A plan for the hashes of this seed's switches.
 Result<void> plan(const topology::Topology& topology, const topology::Job& job,
                   simulator::FlowRunOptions& options) {
@@ -42,6 +46,22 @@ Result<void> plan(const topology::Topology& topology, const topology::Job& job,
     }
   }
   return {};
+}
+
+// NICs whose timeout exceeds the time in which the slowest link drains the largest switch: where
+// links are slow, the one of simulator/roce/params.h ends queue pairs that wait in turn.
+simulator::RoceOptions roce_of(const topology::Topology& topology) {
+  Bytes largest;
+  for (const topology::Switch& each : topology.switches) {
+    largest.count = std::max(largest.count, each.shape.buffer.count);
+  }
+  Nanos drained;
+  for (const topology::Link& link : topology.links) {
+    drained = std::max(drained, transmit_time(largest, link.shape.rate));
+  }
+  simulator::RoceOptions options;
+  while (options.ack_timeout < 2 * drained) options.ack_timeout = 2 * options.ack_timeout;
+  return options;
 }
 
 SimulatedStep sums_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
@@ -62,6 +82,7 @@ SimulatedStep sums_of(const topology::Job& job, const jobs::JobOutcome& outcome)
 
 Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology::Job job,
                                     const StepTransport& transport, uint64_t seed) {
+  if (interrupted() != 0) return stopped();
   topology::Topology hashed = topology;
   for (topology::Switch& each : hashed.switches) each.hash_seed += seed * kSeedStride;
   for (topology::Program& program : job.programs) program.repeat = kStepsSimulated;
@@ -75,6 +96,7 @@ Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology
   options.paths = transport.paths;
   options.initial_window = {64'000};
   options.longest_burst = {64'000};
+  if (transport.roce) options.roce = roce_of(hashed);
   if (transport.planned) {
     if (Result<void> made = plan(hashed, workload.jobs.front(), options); !made) {
       return fail(made.error());
@@ -84,9 +106,7 @@ Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology
   const auto jobs = jobs::SimulatedJobs::create(run, {});
   if (!jobs) return fail(jobs.error());
   while (run.advance(Nanos::never(), kEventsAtOnce)) {
-    if (interrupted() != 0) {
-      return fail(ErrorCode::kCancelled, "the simulation was stopped", "a signal came", "");
-    }
+    if (interrupted() != 0) return stopped();
   }
   const jobs::JobOutcome& outcome = (*jobs)->outcomes().front();
   if (!outcome.error.empty()) return not_simulated(outcome.error);

@@ -19,6 +19,7 @@ struct StepTransport {
   std::string selector = "reps";
   uint16_t paths = 16;
   bool planned = false;  // payload follows a plan of what the job sends; `selector` does not count
+  bool roce = false;     // RoCE NICs with DCQCN carry it: nothing above counts
 };
 
 struct SimulatedStep {

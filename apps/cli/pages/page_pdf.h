@@ -1,4 +1,4 @@
-// PDF of a report's page, printed by a headless Chromium where one is installed.
+// PDF of a page, printed by a headless Chromium where one is installed.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// See report_pdf.h. The page, the browser's profile and its file lie in a temporary folder.
-#include "apps/cli/verify/report_pdf.h"
+// See page_pdf.h. The page, the browser's profile and its file lie in a temporary folder.
+#include "apps/cli/pages/page_pdf.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,0 +1,31 @@
+// Changes of a fabric: links of a higher rate, one switch in place of all, lossless switches for
+// RoCE. Each takes a topology and returns the changed one. Pure; `heddle size report` simulates
+// them.
+#pragma once
+
+#include <cstdint>
+
+#include "topology/topology.h"
+
+namespace heddle::planner {
+
+enum class WhichLinks : uint8_t { kHosts, kSwitches, kAll };
+
+// `factor` times the rate, with queues and marking thresholds that hold as many microseconds as
+// before.
+topology::Topology faster(topology::Topology topology, WhichLinks which, uint64_t factor);
+
+// All NICs on one switch, with their links as they are: no fabric of that rate is better. Faults
+// and changes are gone.
+topology::Topology on_one_switch(const topology::Topology& topology);
+
+// Switches are lossless (PFC) and mark by DCQCN's thresholds, those of 40 Gb/s (Zhu et al., SIGCOMM
+// 2015) in proportion to a link's rate; all have memory for kLosslessRoundTrips round trips of each
+// port.
+inline constexpr uint64_t kLosslessRoundTrips = 8;
+topology::Topology lossless(topology::Topology topology);
+
+// Whether a link leads to no host.
+bool between_switches(const topology::Link& link);
+
+}  // namespace heddle::planner
