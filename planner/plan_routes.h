@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/path_plan.h"
+#include "planner/paths/planned_routes.h"
 #include "topology/topology.h"
 
 namespace heddle::planner {
@@ -31,8 +32,7 @@ class PlanRoutes {
   std::vector<std::vector<uint32_t>> switches(const PlannedFlow& flow);
 
  private:
-  template <typename Use>
-  void for_each_route(const PlannedFlow& flow, Use use);
+  PlannedOn planned_on() { return {fabric_, setting_.demand, setting_.paths}; }
 
   const PlanSetting setting_;
   Fabric fabric_;

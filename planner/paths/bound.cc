@@ -71,8 +71,11 @@ struct Basin {
 // The time up to which the links are filled when `amount` is poured into them, ns.
 double filled_to(std::vector<Basin>& links, double amount) {
   if (amount <= 0) return 0;
-  std::sort(links.begin(), links.end(),
-            [](const Basin& a, const Basin& b) { return a.level < b.level; });
+  const auto lower = [](const Basin& a, const Basin& b) { return a.level < b.level; };
+  // Without loads of others all are empty.
+  if (!std::is_sorted(links.begin(), links.end(), lower)) {
+    std::sort(links.begin(), links.end(), lower);
+  }
   double slopes = 0;
   double below = 0;  // what the links so far lack, by their levels
   double time = 0;
@@ -133,11 +136,14 @@ double cut_bound(const RouteTable& table, std::span<const double> background) {
   return longest;
 }
 
-DualBound::DualBound(Fabric& fabric, const RouteTable& table, std::span<const double> background)
+DualBound::DualBound(Fabric& fabric, std::span<const RouteTable* const> tables,
+                     std::span<const double> background)
     : fabric_(fabric), background_(background), uplinks_(uplinks_by_place(fabric)) {
-  for_each_lane(table, [&](uint32_t from, uint32_t to, double bytes) {
-    pairs_.push_back({from, to, bytes});
-  });
+  for (const RouteTable* const table : tables) {
+    for_each_lane(*table, [&](uint32_t from, uint32_t to, double bytes) {
+      pairs_.push_back({from, to, bytes});
+    });
+  }
   std::sort(pairs_.begin(), pairs_.end(), [](const Pair& a, const Pair& b) {
     return a.from < b.from || (a.from == b.from && a.to < b.to);
   });
