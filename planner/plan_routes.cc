@@ -5,10 +5,10 @@
 
 namespace heddle::planner {
 
-std::vector<double> PlanRoutes::loads(std::span<const PlannedFlow> flows) {
-  Loads loads(fabric_, {});
+std::vector<double> loads_of(const PlannedOn& on, std::span<const PlannedFlow> flows) {
+  Loads loads(on.fabric, {});
   for (const PlannedFlow& flow : flows) {
-    for_each_planned_route(planned_on(), flow, kNone, [&](size_t i, const Route& route) {
+    for_each_planned_route(on, flow, kNone, [&](size_t i, const Route& route) {
       loads.add(route, planned_bytes(flow, flow.paths[i]));
     });
   }

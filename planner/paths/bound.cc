@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "planner/paths/possible_links.h"
 #include "planner/paths/regular_clos.h"
 
 namespace heddle::planner {
@@ -160,25 +160,18 @@ DualBound::DualBound(Fabric& fabric, std::span<const RouteTable* const> tables,
 }
 
 void DualBound::find_links() {
-  std::vector<uint8_t> taken(fabric_.links());
-  std::unordered_set<uint64_t> known;  // by switch and target
-  std::vector<Pair> open;
-  for (const Pair& pair : pairs_) {
-    if (uplinks_ > 0) {
+  std::vector<uint8_t> taken;
+  if (uplinks_ > 0) {
+    taken.resize(fabric_.links());
+    for (const Pair& pair : pairs_) {
       for (const LinkId link : fabric_.links_from(pair.from)) taken[link] = 1;
       for (const LinkId link : fabric_.links_from(pair.to)) taken[link ^ 1] = 1;
-      continue;
     }
-    open.push_back(pair);
-    while (!open.empty()) {
-      const uint32_t at = open.back().from;
-      open.pop_back();
-      if (!known.insert(uint64_t{at} << 32 | pair.to).second) continue;
-      for (const LinkId link : fabric_.next(at, pair.to)) {
-        taken[link] = 1;
-        if (fabric_.end_of(link) != pair.to) open.push_back({fabric_.end_of(link), pair.to, 0});
-      }
-    }
+  } else {
+    std::vector<SwitchPair> pairs;
+    pairs.reserve(pairs_.size());
+    for (const Pair& pair : pairs_) pairs.push_back({pair.from, pair.to});
+    taken = possible_links(fabric_, pairs);
   }
   for (LinkId link = 0; link < fabric_.links(); ++link) {
     if (taken[link] != 0 && !std::isinf(fabric_.rate(link))) links_.push_back(link);
