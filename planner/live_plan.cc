@@ -144,14 +144,23 @@ Replanned LivePlan::set_rate(uint32_t cable, BitsPerSec rate) {
 
 Replanned LivePlan::add_flow(const FlowDemand& flow) {
   CHECK(flow.from < demand_.endpoints.size() && flow.to < demand_.endpoints.size());
-  const auto number = static_cast<uint32_t>(flows_.size());
-  demand_.flows.push_back(flow);
-  flows_.push_back({flow, {}});
-  ended_.push_back(false);
+  if (vacant_.empty()) {
+    vacant_.push_back(static_cast<uint32_t>(flows_.size()));
+    demand_.flows.emplace_back();
+    flows_.emplace_back();
+    ended_.push_back(true);
+  }
+  const uint32_t number = vacant_.back();
+  vacant_.pop_back();
+  demand_.flows[number] = flow;
+  flows_[number] = {flow, {}};
+  ended_[number] = false;
   index_.add(demand_, number, options_.paths);
   Concerned concerned;
   add_whole(concerned, {number});
-  return plan(std::move(concerned), 0);
+  Replanned replanned = plan(std::move(concerned), 0);
+  replanned.begun = number;
+  return replanned;
 }
 
 Replanned LivePlan::remove_flow(uint32_t flow) {
@@ -163,6 +172,7 @@ Replanned LivePlan::remove_flow(uint32_t flow) {
   for (const LaneRef lane : concerned.lanes) detoured_.erase(lane);
   flows_[flow].paths.clear();
   ended_[flow] = true;
+  vacant_.push_back(flow);
   index_.remove(demand_, flow, options_.paths);
   return finish({});
 }

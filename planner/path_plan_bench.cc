@@ -143,8 +143,9 @@ void BM_KeptPlanOfAFlow(benchmark::State& state) {
   uint32_t flow = 0;
   for (auto _ : state) {
     const FlowDemand demand = live->flows()[flow].demand;
-    count(state, live->add_flow(demand), *live);
-    live->remove_flow(static_cast<uint32_t>(live->flows().size()) - 1);
+    const Replanned replanned = live->add_flow(demand);
+    count(state, replanned, *live);
+    live->remove_flow(replanned.begun);
     flow = (flow + 1) % flows;
   }
 }
