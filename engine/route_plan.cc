@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/json_depth.h"
 #include "engine/addresses.h"
 
 namespace heddle::engine {
@@ -19,6 +20,8 @@ constexpr uint32_t kWhole = 1'000'000;
 // Of the payload: more than this on routes that no path takes, and other links would carry what the
 // plan keeps off them. Range: 0 to 300,000.
 constexpr uint32_t kMostMissing = 100'000;
+// A plan has a few levels; what copies or writes a document takes stack with each.
+constexpr int kMostDepth = 16;
 constexpr size_t kMostPaths = 4096;  // of a flow, several NICs at each end included
 
 Unexpected bad(const std::string& file, const std::string& why) {
@@ -75,6 +78,9 @@ std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
 
 Result<RoutePlan> RoutePlan::parse(const std::string& text, const std::string& file,
                                    std::span<const Address> own) {
+  if (json_nests_deeper(text, kMostDepth)) {
+    return bad(file, "it nests deeper than " + std::to_string(kMostDepth) + " levels");
+  }
   const json document = json::parse(text, nullptr, false);
   if (!document.is_object()) return bad(file, "it is no JSON object, or is cut off");
   const auto version = document.find("version");
@@ -92,7 +98,11 @@ Result<RoutePlan> RoutePlan::parse(const std::string& text, const std::string& f
     for (const json& each : list) {
       const auto address = each.is_string() ? address_at(each.get<std::string>()) : std::nullopt;
       if (!address) return bad(file, "the addresses of '" + name + "' have something else");
-      plan.names_[*address] = name;
+      const std::string& other = plan.names_.try_emplace(*address, name).first->second;
+      if (other != name) {
+        return bad(file, "'" + other + "' and '" + name + "' both have the address " +
+                             each.get<std::string>());
+      }
     }
   }
   std::string self;

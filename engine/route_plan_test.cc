@@ -47,6 +47,24 @@ FabricRoutes found_over(const std::vector<std::string>& spines) {
   return found;
 }
 
+TEST(RoutePlan, ADeepDocumentIsRefusedBeforeItIsBuilt) {
+  const std::string deep = R"({"version": 2, "addresses": )" + std::string(200'000, '[') +
+                           std::string(200'000, ']') + "}";
+  const Result<RoutePlan> plan = parsed(deep);
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_NE(plan.error().why.find("deeper than 16 levels"), std::string::npos);
+}
+
+TEST(RoutePlan, TwoHostsWithOneAddressAreRefusedByTheirNames) {
+  std::string text = kPlan;
+  const size_t at = text.find("10.0.1.1");
+  text.replace(at, 8, "10.0.0.1");
+  const Result<RoutePlan> plan = parsed(text);
+  ASSERT_FALSE(plan.has_value());
+  EXPECT_NE(plan.error().why.find("'h0' and 'h1' both have the address 10.0.0.1"),
+            std::string::npos);
+}
+
 TEST(RoutePlan, SharesOfRoutesAreThoseOfTheirPaths) {
   const Result<RoutePlan> plan = parsed(kPlan);
   ASSERT_TRUE(plan.has_value());

@@ -14,7 +14,6 @@
 #include "base/clocks.h"
 #include "base/interrupt.h"
 #include "leases/params.h"
-#include "planner/shared_fabric.h"
 #include "topology/fingerprint.h"
 #include "topology/names.h"
 
@@ -33,15 +32,6 @@ std::string name_of(const topology::Topology& topology, uint32_t link) {
   return topology::node_label(topology, forward ? cable.a : cable.b) + " -> " +
          topology::node_label(topology, forward ? cable.b : cable.a) +
          (number == std::string::npos ? "" : label.substr(number));
-}
-
-std::vector<BusyLink> busiest_of(const topology::Topology& topology,
-                                 const std::vector<double>& loads) {
-  std::vector<BusyLink> busiest;
-  for (const planner::LinkTime& each : planner::busiest_links(topology, loads, kBusiest)) {
-    busiest.push_back({name_of(topology, each.link), each.time_ns * 1e-3});
-  }
-  return busiest;
 }
 
 // Of two jobs that know their periods, what the other sends within the own one.
@@ -72,7 +62,10 @@ std::string others_in(const Snapshot& snapshot, const std::string& own) {
 }  // namespace
 
 Tenant::Tenant(Store& store, const topology::Topology& topology, TenantSetting setting)
-    : store_(store), topology_(topology), setting_(std::move(setting)) {
+    : store_(store),
+      topology_(topology),
+      setting_(std::move(setting)),
+      on_fabric_(topology, setting_.demand, setting_.options) {
   lease_.job = setting_.job;
   lease_.holder = new_holder();
   lease_.host = own_host_name();
@@ -111,26 +104,22 @@ Result<std::vector<double>> Tenant::loads_of_others(const Snapshot& snapshot) {
       loads[load.link] += static_cast<double>(load.bytes) * scale;
     }
   }
-  planner::keep_usable(topology_, setting_.demand, loads);
+  on_fabric_.keep_usable(loads);
   return loads;
 }
 
-Result<planner::PathPlan> Tenant::plan_beside(const std::vector<double>& others) const {
-  planner::Demand demand = setting_.demand;
-  demand.background = others;
-  return planner::plan_paths(topology_, demand, setting_.options);
-}
-
-Lease Tenant::lease_with(const planner::PathPlan& plan) const {
-  const std::vector<double> loads =
-      planner::loads_of_plan(topology_, setting_.demand, plan, setting_.options.failed_links);
+Lease Tenant::lease_with(const planner::PathPlan& plan) {
+  const std::vector<double> loads = on_fabric_.loads_of(plan);
   Lease lease = lease_;
   lease.loads.clear();
   for (uint32_t link = 0; link < loads.size(); ++link) {
     const auto bytes = static_cast<uint64_t>(std::llround(loads[link]));
     if (bytes > 0) lease.loads.push_back({link, bytes});
   }
-  lease.busiest = busiest_of(topology_, loads);
+  lease.busiest.clear();
+  for (const planner::LinkTime& each : on_fabric_.busiest_links(loads, kBusiest)) {
+    lease.busiest.push_back({name_of(topology_, each.link), each.time_ns * 1e-3});
+  }
   return lease;
 }
 
@@ -173,7 +162,8 @@ Result<void> Tenant::take() {
     if (attempt < params::kAttemptsWithPlan) {
       Result<std::vector<double>> loads = loads_of_others(*snapshot);
       if (!loads) return fail(loads.error());
-      Result<planner::PathPlan> made = plan_beside(*loads);
+      Result<planner::PathPlan> made = on_fabric_.plan_beside(*loads, 0);
+      ++plans_made_;
       if (!made) return fail(made.error());
       others = std::move(*loads);
       plan = std::move(*made);
@@ -184,7 +174,8 @@ Result<void> Tenant::take() {
     if (!published) return fail(published.error());
     if (*published != Published::kDone) continue;
     adopt(std::move(lease), std::move(plan), beside);
-    longest_ = planner::longest_of_own(topology_, own_loads(), others);
+    longest_ = on_fabric_.longest(own_loads(), others);
+    considered_loads_ = std::move(others);
     return {};
   }
   return fail(ErrorCode::kTimeout, "the lease '" + lease_.job + "' was not taken",
@@ -209,29 +200,46 @@ Result<Turn> Tenant::turn() {
   return Turn::kKept;
 }
 
+// The lease stays as it is beside these others.
+Turn Tenant::stay(const Snapshot& snapshot, double longest) {
+  considered_ = others_in(snapshot, lease_.holder);
+  seen_version_ = snapshot.version;
+  longest_ = longest;
+  return Turn::kKept;
+}
+
+// Whether a new plan can be worth a move: the loads of links that the job can take are others than
+// when the last one was made, and its NICs, which no plan changes, leave enough to gain.
+bool Tenant::can_gain(const std::vector<double>& own, const std::vector<double>& others,
+                      double worth_below) const {
+  return moves_ < params::kMostMoves && others != considered_loads_ &&
+         on_fabric_.longest_of_nics(own, others) < worth_below;
+}
+
 // The others' leases are not those of the last plan, or it is not known which plan is published.
 Result<Turn> Tenant::consider(const Snapshot& snapshot) {
-  const Result<std::vector<double>> others = loads_of_others(snapshot);
+  Result<std::vector<double>> others = loads_of_others(snapshot);
   if (!others) return fail(others.error());
-  const double now = planner::longest_of_own(topology_, own_loads(), *others);
-  Result<planner::PathPlan> plan = plan_beside(*others);
-  if (!plan) return fail(plan.error());
-  Lease lease = lease_with(*plan);
-  std::vector<double> loads(2 * topology_.links.size());
-  for (const LinkBytes& each : lease.loads) loads[each.link] = static_cast<double>(each.bytes);
-  const double then = planner::longest_of_own(topology_, loads, *others);
   if (std::string holders = holders_in(snapshot, lease_.holder); holders != holders_) {
     holders_ = std::move(holders);
     moves_ = 0;
   }
+  const std::vector<double> own = own_loads();
+  const double now = on_fabric_.longest(own, *others);
+  const double worth_below = now * (1 - params::kWorthMoving);
+  if (!can_gain(own, *others, worth_below) && !unsure_) return stay(snapshot, now);
+  // Beside the job, whose cores these are.
+  Result<planner::PathPlan> plan = on_fabric_.plan_beside(*others, 1);
+  ++plans_made_;
+  if (!plan) return fail(plan.error());
+  Lease lease = lease_with(*plan);
+  std::vector<double> loads(2 * topology_.links.size());
+  for (const LinkBytes& each : lease.loads) loads[each.link] = static_cast<double>(each.bytes);
+  const double then = on_fabric_.longest(loads, *others);
   // False for times that are no numbers, too.
-  const bool moves = moves_ < params::kMostMoves && then < now * (1 - params::kWorthMoving);
-  if (!moves && !unsure_) {
-    considered_ = others_in(snapshot, lease_.holder);
-    seen_version_ = snapshot.version;
-    longest_ = now;
-    return Turn::kKept;
-  }
+  const bool moves = moves_ < params::kMostMoves && then < worth_below;
+  considered_loads_ = std::move(*others);
+  if (!moves && !unsure_) return stay(snapshot, now);
   if (!moves) {
     lease = lease_;
     *plan = plan_;
@@ -240,7 +248,10 @@ Result<Turn> Tenant::consider(const Snapshot& snapshot) {
   const Result<Published> published = publish(snapshot, lease, Claim::kNext);
   if (!published) return fail(published.error());
   if (*published == Published::kLost) return take_anew();
-  if (*published == Published::kChanged) return Turn::kKept;  // the next turn looks again
+  if (*published == Published::kChanged) {
+    considered_loads_.clear();
+    return Turn::kKept;  // the next turn looks again
+  }
   adopt(std::move(lease), std::move(*plan), snapshot);
   longest_ = moves ? then : now;
   if (!moves) return Turn::kKept;
@@ -267,6 +278,7 @@ Result<Turn> Tenant::take_anew() {
     if (!published) return fail(published.error());
     lease_ = std::move(lease);
     considered_ = kNotConsidered;
+    considered_loads_.clear();
     seen_version_.clear();
     return Turn::kTakenAnew;
   }

@@ -10,6 +10,7 @@
 #include "leases/lease.h"
 #include "leases/store.h"
 #include "planner/path_plan.h"
+#include "planner/shared_fabric.h"
 #include "topology/topology.h"
 
 namespace heddle::leases {
@@ -52,15 +53,19 @@ class Tenant {
   // The time of the most loaded of its links before and with the last move, ns.
   double longest_before_move() const { return before_move_; }
   double longest() const { return longest_; }
+  // Plans that it has made so far.
+  uint64_t plans_made() const { return plans_made_; }
 
  private:
   Result<std::vector<double>> loads_of_others(const Snapshot& snapshot);
-  Result<planner::PathPlan> plan_beside(const std::vector<double>& others) const;
   // The lease as it is with a plan.
-  Lease lease_with(const planner::PathPlan& plan) const;
+  Lease lease_with(const planner::PathPlan& plan);
   std::vector<double> own_loads() const;
   void adopt(Lease lease, planner::PathPlan plan, const Snapshot& seen);
   Result<Turn> consider(const Snapshot& snapshot);
+  Turn stay(const Snapshot& snapshot, double longest);
+  bool can_gain(const std::vector<double>& own, const std::vector<double>& others,
+                double worth_below) const;
   Result<Published> publish(const Snapshot& snapshot, const Lease& lease, Claim claim);
   Result<Turn> take_anew();
   Result<Turn> take_back();
@@ -68,16 +73,19 @@ class Tenant {
   Store& store_;
   const topology::Topology& topology_;
   TenantSetting setting_;
+  planner::JobOnFabric on_fabric_;
   Lease lease_;
   planner::PathPlan plan_;
-  std::string considered_;    // the others' leases beside which it was planned, or stayed
-  std::string seen_version_;  // of the store, with the own lease; empty: not seen yet
-  std::string holders_;       // the others when the moves were counted from zero
-  int moves_ = 0;             // since then
+  std::string considered_;  // the others' leases beside which it was planned, or stayed
+  std::vector<double> considered_loads_;  // beside which it was planned last
+  std::string seen_version_;              // of the store, with the own lease; empty: not seen yet
+  std::string holders_;                   // the others when the moves were counted from zero
+  int moves_ = 0;                         // since then
   size_t beside_ = 0;
   std::vector<std::string> notes_;
   double before_move_ = 0;
   double longest_ = 0;
+  uint64_t plans_made_ = 0;
   bool unsure_ = false;  // whether what was published last is there: an answer did not come
   bool lost_ = false;
 };

@@ -279,6 +279,41 @@ TEST_F(TenantTest, AJobMovesToLinksThatAreFreeAgain) {
   EXPECT_EQ(turned(*small), Turn::kKept);
 }
 
+// A plan takes time by all flows of a job, and most changes of leases concern none of them.
+TEST_F(TenantTest, NoPlanIsMadeWhereNoneCanBeWorthAMove) {
+  const topology::Topology topology = fabric();
+  const auto big = tenant("big", topology, {{0, 8}, {1, 9}, {2, 10}}, 1'000'000'000);
+  const auto small = tenant("small", topology, {{3, 11}, {4, 12}});
+  taken(*big);
+  taken(*small);
+  EXPECT_EQ(small->plans_made(), 1U);
+  // Between leaves where the job has no host.
+  const auto elsewhere = tenant("elsewhere", topology, {{16, 24}, {17, 25}});
+  taken(*elsewhere);
+  EXPECT_EQ(turned(*small), Turn::kKept);
+  EXPECT_EQ(small->plans_made(), 1U);
+  // On links that it can take, which makes them slower.
+  const auto near = tenant("near", topology, {{5, 13}});
+  taken(*near);
+  EXPECT_EQ(turned(*small), Turn::kKept);
+  EXPECT_EQ(small->plans_made(), 2U);
+  ASSERT_TRUE(big->release().has_value());
+  EXPECT_EQ(turned(*small), Turn::kMoved);
+  EXPECT_EQ(small->plans_made(), 3U);
+}
+
+TEST_F(TenantTest, NoPlanIsMadeWhereAJobsNicsTakeLongest) {
+  const topology::Topology topology = fabric();
+  const auto one = tenant("one", topology, {{0, 8}});
+  taken(*one);
+  const auto other = tenant("other", topology, {{1, 9}, {2, 10}});
+  taken(*other);
+  EXPECT_EQ(turned(*one), Turn::kKept);
+  ASSERT_TRUE(other->release().has_value());
+  EXPECT_EQ(turned(*one), Turn::kKept);
+  EXPECT_EQ(one->plans_made(), 1U);
+}
+
 // Jobs come and go at random. Each move gains a tenth at least, and after each change all rest
 // within a few rounds, in any order of turns: no two jobs move back and forth.
 TEST_F(TenantTest, JobsComeToRestAfterEachChange) {

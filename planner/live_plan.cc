@@ -8,12 +8,11 @@
 #include "base/check.h"
 #include "planner/paths/bound.h"
 #include "planner/paths/plan_on.h"
+#include "planner/paths/planned_routes.h"
 #include "planner/paths/route_choice.h"
 
 namespace heddle::planner {
 namespace {
-
-constexpr uint32_t kWhole = 1'000'000;
 
 template <typename Each>
 void sort_once(std::vector<Each>& all) {
@@ -95,14 +94,10 @@ uint32_t LivePlan::share_of(LaneRef lane) const {
 // Calls use(route, bytes) for the paths of a lane that have a route.
 template <typename Use>
 void LivePlan::for_each_route(LaneRef lane, Use use) {
-  const FlowDemand& flow = demand_.flows[lane.flow];
-  const uint32_t lanes = lanes_of_flow(lane.flow);
-  Route route;
-  for (const PlannedPath& each : flows_[lane.flow].paths) {
-    if (each.path % lanes != lane.lane) continue;
-    if (!fabric_.route(key_of(fabric_, demand_, flow, lane.lane, each.path), route)) continue;
-    use(route, static_cast<double>(flow.bytes) * each.share_per_million * 1e-6);
-  }
+  const PlannedFlow& flow = flows_[lane.flow];
+  for_each_planned_route(
+      {fabric_, demand_, options_.paths}, flow, lane.lane,
+      [&](size_t i, const Route& route) { use(route, planned_bytes(flow, flow.paths[i])); });
 }
 
 void LivePlan::load(std::span<const LaneRef> lanes, int sign) {
@@ -149,14 +144,23 @@ Replanned LivePlan::set_rate(uint32_t cable, BitsPerSec rate) {
 
 Replanned LivePlan::add_flow(const FlowDemand& flow) {
   CHECK(flow.from < demand_.endpoints.size() && flow.to < demand_.endpoints.size());
-  const auto number = static_cast<uint32_t>(flows_.size());
-  demand_.flows.push_back(flow);
-  flows_.push_back({flow, {}});
-  ended_.push_back(false);
+  if (vacant_.empty()) {
+    vacant_.push_back(static_cast<uint32_t>(flows_.size()));
+    demand_.flows.emplace_back();
+    flows_.emplace_back();
+    ended_.push_back(true);
+  }
+  const uint32_t number = vacant_.back();
+  vacant_.pop_back();
+  demand_.flows[number] = flow;
+  flows_[number] = {flow, {}};
+  ended_[number] = false;
   index_.add(demand_, number, options_.paths);
   Concerned concerned;
   add_whole(concerned, {number});
-  return plan(std::move(concerned), 0);
+  Replanned replanned = plan(std::move(concerned), 0);
+  replanned.begun = number;
+  return replanned;
 }
 
 Replanned LivePlan::remove_flow(uint32_t flow) {
@@ -168,6 +172,7 @@ Replanned LivePlan::remove_flow(uint32_t flow) {
   for (const LaneRef lane : concerned.lanes) detoured_.erase(lane);
   flows_[flow].paths.clear();
   ended_[flow] = true;
+  vacant_.push_back(flow);
   index_.remove(demand_, flow, options_.paths);
   return finish({});
 }
@@ -261,13 +266,12 @@ Replanned LivePlan::plan(Concerned concerned, double worth_below) {
   const double floor =
       std::max({replanned.bound_between, longest_of_nics(table), of_nics_.longest()});
   note_detours(concerned, table);
-  table.number_own_links(scratch_);
   std::vector<double> others;
   others.reserve(table.own_links().size());
   // Sums of lanes that came and went are not exact.
   for (const LinkId link : table.own_links()) others.push_back(std::max(0.0, loads_.bytes(link)));
   const Loads fixed(table.space(), others);
-  RouteChoice choice(table, fixed);
+  RouteChoice choice(table, fixed, nullptr);
   choice.choose(floor, options_.most_parts);
   if (worth_below == 0 || choice.longest() < worth_below) {
     adopt(concerned, table, choice, replanned);
@@ -332,7 +336,7 @@ void LivePlan::adopt(const Concerned& concerned, const RouteTable& table, const 
       });
       if (!whole) give(share_of({flow, table.lane(lane).lane}));
     }
-    give(kWhole);
+    give(kWholeShare);
     std::sort(paths.begin(), paths.end(),
               [](const PlannedPath& a, const PlannedPath& b) { return a.path < b.path; });
     if (paths != flows_[flow].paths) replanned.moved.push_back(flow);

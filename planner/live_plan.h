@@ -24,6 +24,7 @@ class RouteChoice;
 // What a change of a plan did.
 struct Replanned {
   std::vector<uint32_t> moved;  // flows whose paths are others now, ascending
+  uint32_t begun = kNone;       // the flow that began
   uint64_t considered = 0;      // lanes that were planned anew
   uint64_t unreachable = 0;     // of these, lanes without a route
   LongestTimes planned;         // of all flows, with the change
@@ -37,7 +38,7 @@ class LivePlan {
                                                 const PathPlanOptions& options);
 
   // By the flows' numbers in the demand; one that has ended has no paths. A flow that began later
-  // has the next number.
+  // has the number of one that had ended, or else the next: there are as many as ever were at once.
   const std::vector<PlannedFlow>& flows() const { return flows_; }
   LongestTimes planned() const { return {between_.longest(), of_nics_.longest()}; }
   // Lanes of flows without a route.
@@ -96,7 +97,8 @@ class LivePlan {
   Demand demand_;
   PathPlanOptions options_;
   std::vector<PlannedFlow> flows_;
-  std::vector<bool> ended_;  // by flow
+  std::vector<bool> ended_;       // by flow
+  std::vector<uint32_t> vacant_;  // numbers of those that have ended
   Loads loads_;
   LongestTimesOfLinks between_;
   LongestTimesOfLinks of_nics_;

@@ -84,9 +84,11 @@ class Changes {
         const FlowDemand flow{from,
                               (from + 1 + static_cast<uint32_t>(random_.below(host - 1))) % host,
                               500'000 + random_.below(1'000'000)};
-        demand_.flows.push_back(flow);
         const Replanned replanned = live_->add_flow(flow);
         EXPECT_LE(replanned.moved.size(), 1U);
+        demand_.flows.resize(std::max<size_t>(demand_.flows.size(), replanned.begun + 1));
+        demand_.flows[replanned.begun] = flow;
+        ended_.erase(replanned.begun);
         return check(before, replanned);
       }
       default: {
@@ -278,6 +280,23 @@ TEST(LivePlan, LeavesAlinkThatBecameSlow) {
   EXPECT_LE(slow.planned.between_switches, slow.planned.of_nics * 2.01);
   // The same rate again: nothing would be faster.
   EXPECT_TRUE((*live)->set_rate(*used / 2, BitsPerSec{whole.count / 100}).moved.empty());
+}
+
+TEST(LivePlan, FlowsThatComeAndGoTakeNoMoreMemoryThanThoseThatAreThereAtOnce) {
+  const topology::Topology topology = two_tiers(1);
+  Demand demand = demand_of_flows({}, topology);
+  demand.flows = {{0, 9, 1'000'000}};
+  const auto live = std::move(*LivePlan::make(topology, demand, {}));
+  for (uint32_t i = 0; i < 300; ++i) {
+    const uint32_t one = live->add_flow({1, 9, 1'000'000}).begun;
+    const uint32_t other = live->add_flow({2, 9, 1'000'000}).begun;
+    EXPECT_NE(one, other);
+    EXPECT_FALSE(live->flows()[one].paths.empty());
+    live->remove_flow(one);
+    live->remove_flow(other);
+    live->remove_flow(one);  // has ended already
+  }
+  EXPECT_EQ(live->flows().size(), 3U);
 }
 
 TEST(LivePlan, RefusesWhatPlansRefuse) {

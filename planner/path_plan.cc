@@ -2,20 +2,20 @@
 #include "planner/path_plan.h"
 
 #include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 
+#include "planner/paths/at_once.h"
 #include "planner/paths/bound.h"
+#include "planner/paths/group_plan.h"
+#include "planner/paths/lane_groups.h"
 #include "planner/paths/plan_on.h"
-#include "planner/paths/route_choice.h"
-#include "planner/paths/route_table.h"
+#include "planner/paths/planned_routes.h"
 
 namespace heddle::planner {
 namespace {
-
-constexpr uint32_t kWhole = 1'000'000;
-
-LongestTimes longest_of(const Loads& loads) {
-  return {loads.longest_between(), loads.longest_of_nics()};
-}
 
 Result<void> check(const topology::Topology& topology, const Demand& demand) {
   for (const topology::Switch& each : topology.switches) {
@@ -30,121 +30,103 @@ Result<void> check(const topology::Topology& topology, const Demand& demand) {
               "give a workload or a matrix with flows");
 }
 
-// What others and the NICs' own links carry, whatever routes are chosen.
-Loads fixed_loads(const RouteTable& table, std::span<const double> background) {
-  Loads loads(table.fabric(), background);
-  for (uint32_t i = 0; i < table.size(); ++i) {
-    const Lane& lane = table.lane(i);
-    if (table.options_of(i) == 0) continue;
-    const LinkId out = table.fabric().egress(lane.from_nic);
-    const LinkId in = table.fabric().ingress(lane.to_nic);
-    loads.add(std::span(&out, 1), lane.bytes);
-    if (in != out) loads.add(std::span(&in, 1), lane.bytes);
-  }
-  return loads;
-}
-
-// Each lane on its first path, as one connection of one path a lane is.
-Loads first_path_loads(const RouteTable& table, const Loads& fixed) {
-  Loads loads = fixed;
-  for (uint32_t i = 0; i < table.size(); ++i) {
-    if (table.options_of(i) > 0) loads.add(table.links(i, 0), table.lane(i).bytes);
-  }
-  return loads;
-}
-
-Loads all_path_loads(const RouteTable& table, const Loads& fixed) {
-  Loads loads = fixed;
-  for (uint32_t i = 0; i < table.size(); ++i) {
-    uint32_t paths = 0;
-    for (const RouteOption& option : table.options(i)) paths += option.paths;
-    for (uint32_t option = 0; option < table.options_of(i); ++option) {
-      const double share = static_cast<double>(table.options(i)[option].paths) / paths;
-      loads.add(table.links(i, option), table.lane(i).bytes * share);
-    }
-  }
-  return loads;
-}
-
-// The flows with the paths that `for_each_path(lane, use(option, share))` names.
-template <typename ForEachPath>
-std::vector<PlannedFlow> flows_of(const Demand& demand, const RouteTable& table,
-                                  ForEachPath for_each_path) {
-  std::vector<PlannedFlow> flows;
-  flows.reserve(demand.flows.size());
-  for (const FlowDemand& flow : demand.flows) flows.push_back({flow, {}});
-  std::vector<PathBytes> paths;
-  for (uint32_t i = 0; i < table.size(); ++i) {
-    for_each_path(i, [&](uint32_t option, double share) {
-      if (share > 0) paths.push_back({table.options(i)[option].path, table.lane(i).bytes * share});
-    });
-    if (i + 1 < table.size() && table.lane(i + 1).flow == table.lane(i).flow) continue;
-    if (!paths.empty()) flows[table.lane(i).flow].paths = shares_of(paths, kWhole);
-    paths.clear();
-  }
-  return flows;
-}
-
-// Plans on one table of routes.
+// Plans the lanes of a demand in groups that have no link between switches in common.
 class Planning {
  public:
   Planning(Fabric& fabric, const Demand& demand, const PathPlanOptions& options)
-      : fabric_(fabric),
-        demand_(demand),
-        options_(options),
-        table_(fabric, demand, lanes_of_demand(fabric, demand, options.paths), options.paths),
-        fixed_(fixed_loads(table_, demand.background)),
-        choice_(table_, fixed_) {}
+      : fabric_(fabric), demand_(demand), options_(options), clos_(RegularClos::find(fabric)) {
+    divide();
+  }
 
   PathPlan plan() {
     plan_.paths = options_.paths;
     measure_usual();
     place();
-    compare(choice_.loads());
+    if (!near_bound(params::kShareTolerance)) raise_bound(chosen_loads());
+    plan_.no_gain = no_gain();
     return std::move(plan_);
   }
 
-  // The same of paths that are chosen already.
-  PathPlan measured(std::vector<PlannedFlow> flows) {
-    plan_.flows = std::move(flows);
+  // The same of paths that are chosen already. The result has no flows.
+  PathPlan measured(std::span<const PlannedFlow> flows) {
     measure_usual();
-    const Loads loads = planned_loads();
+    const Loads loads = loads_of(flows);
     plan_.planned.between_switches = loads.longest_between();
-    compare(loads);
+    if (!near_bound(params::kShareTolerance)) raise_bound(loads);
+    plan_.no_gain = no_gain();
     return std::move(plan_);
   }
 
  private:
+  void divide() {
+    std::vector<Lane> lanes = lanes_of_demand(fabric_, demand_, options_.paths);
+    group_of_ = group_lanes(fabric_, clos_ ? &*clos_ : nullptr, lanes);
+    std::vector<std::vector<Lane>> divided(1);
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      if (group_of_[i] >= divided.size()) divided.resize(group_of_[i] + 1U);
+      divided[group_of_[i]].push_back(lanes[i]);
+    }
+    lanes = {};
+    groups_.resize(divided.size());
+    for_each_group([&](uint32_t i) {
+      LinkScratch scratch(fabric_.links(), kNone);
+      groups_[i] = std::make_unique<GroupPlan>(fabric_, demand_, std::move(divided[i]),
+                                               options_.paths, scratch);
+    });
+  }
+
+  void for_each_group(const std::function<void(uint32_t)>& work) const {
+    for_each_at_once(static_cast<uint32_t>(groups_.size()), options_.threads, work);
+  }
+
   // What takes longest without a plan, whatever the plan, and at best.
   void measure_usual() {
-    plan_.ecmp = longest_of(first_path_loads(table_, fixed_));
-    plan_.spraying = longest_of(all_path_loads(table_, fixed_));
-    plan_.planned.of_nics = fixed_.longest_of_nics();
-    plan_.bound_between = cut_bound(table_, demand_.background);
-    for (uint32_t i = 0; i < table_.size(); ++i) {
-      plan_.unreachable += table_.options_of(i) == 0 ? 1 : 0;
+    plan_.planned.of_nics = loads_of_nics().longest_of_nics();
+    plan_.ecmp.of_nics = plan_.spraying.of_nics = plan_.planned.of_nics;
+    for (const auto& group : groups_) {
+      plan_.ecmp.between_switches = std::max(plan_.ecmp.between_switches, group->on_first_paths());
+      plan_.spraying.between_switches =
+          std::max(plan_.spraying.between_switches, group->on_all_paths());
+      plan_.bound_between = std::max(plan_.bound_between, group->cut_bound());
+      plan_.unreachable += group->unreachable();
     }
   }
 
-  // With the plan's loads.
-  void compare(const Loads& loads) {
-    if (!near_bound(params::kShareTolerance)) raise_bound(loads);
-    plan_.no_gain = no_gain();
+  // What others and the NICs' own links carry, whatever routes are chosen.
+  Loads loads_of_nics() const {
+    Loads loads(fabric_, demand_.background);
+    for (const auto& group : groups_) {
+      for (uint32_t i = 0; i < group->table().size(); ++i) {
+        const Lane& lane = group->table().lane(i);
+        if (group->table().options_of(i) == 0) continue;
+        const LinkId out = fabric_.egress(lane.from_nic);
+        const LinkId in = fabric_.ingress(lane.to_nic);
+        loads.add(std::span(&out, 1), lane.bytes);
+        if (in != out) loads.add(std::span(&in, 1), lane.bytes);
+      }
+    }
+    return loads;
   }
 
-  Loads planned_loads() {
-    Loads loads = fixed_;
-    Route route;
-    for (const PlannedFlow& flow : plan_.flows) {
-      const uint32_t lanes = lanes_of(fabric_, demand_.endpoints[flow.demand.from].host,
-                                      demand_.endpoints[flow.demand.to].host, options_.paths);
-      for (const PlannedPath& each : flow.paths) {
-        const topology::EcmpKey key =
-            key_of(fabric_, demand_, flow.demand, each.path % lanes, each.path);
-        if (!fabric_.route(key, route)) continue;
-        loads.add(route.between(),
-                  static_cast<double>(flow.demand.bytes) * each.share_per_million * 1e-6);
+  // Of links between switches, by LinkId.
+  Loads chosen_loads() const {
+    Loads loads(fabric_, demand_.background);
+    for (const auto& group : groups_) {
+      const std::span<const LinkId> links = group->table().own_links();
+      for (uint32_t i = 0; i < links.size(); ++i) {
+        loads.set(links[i], group->choice().loads().bytes(i));
       }
+    }
+    return loads;
+  }
+
+  Loads loads_of(std::span<const PlannedFlow> flows) {
+    Loads loads(fabric_, demand_.background);
+    for (const PlannedFlow& flow : flows) {
+      for_each_planned_route({fabric_, demand_, options_.paths}, flow, kNone,
+                             [&](size_t i, const Route& route) {
+                               loads.add(route.between(), planned_bytes(flow, flow.paths[i]));
+                             });
     }
     return loads;
   }
@@ -155,29 +137,66 @@ class Planning {
   }
 
   void place() {
-    choice_.choose(floor(), options_.most_parts);
-    plan_.planned.between_switches = choice_.longest();
-    plan_.parts = choice_.parts();
-    plan_.colored = choice_.colored();
-    plan_.flows =
-        flows_of(demand_, table_, [&](uint32_t lane, auto use) { choice_.for_each(lane, use); });
+    const double least = floor();
+    for_each_group([&](uint32_t i) {
+      groups_[i]->choose(clos_ ? &*clos_ : nullptr, least, options_.most_parts);
+    });
+    plan_.colored = true;
+    for (const auto& group : groups_) {
+      const RouteChoice& choice = group->choice();
+      plan_.planned.between_switches = std::max(plan_.planned.between_switches, choice.longest());
+      plan_.parts = std::max(plan_.parts, choice.parts());
+      plan_.colored = plan_.colored && choice.colored();
+    }
+    name_paths();
+  }
+
+  // The flows with the paths of their lanes, which may be in several groups.
+  void name_paths() {
+    plan_.flows.reserve(demand_.flows.size());
+    for (const FlowDemand& flow : demand_.flows) plan_.flows.push_back({flow, {}});
+    std::vector<uint32_t> next(groups_.size());  // lane of each group
+    std::vector<PathBytes> paths;
+    uint32_t flow = kNone;
+    const auto take = [&] {
+      if (!paths.empty()) plan_.flows[flow].paths = shares_of(paths, kWholeShare);
+      paths.clear();
+    };
+    for (const uint16_t group : group_of_) {
+      const RouteTable& table = groups_[group]->table();
+      const uint32_t lane = next[group]++;
+      if (table.lane(lane).flow != flow) take();
+      flow = table.lane(lane).flow;
+      groups_[group]->choice().for_each(lane, [&](uint32_t option, double share) {
+        if (share <= 0) return;
+        paths.push_back({table.options(lane)[option].path, table.lane(lane).bytes * share});
+      });
+    }
+    take();
   }
 
   // Duality takes longer than the cuts, so it has its turn where these are not met.
   void raise_bound(const Loads& loads) {
-    DualBound dual(fabric_, table_, demand_.background);
-    plan_.bound_between = std::max(plan_.bound_between, dual.with_lengths_of(loads));
-    if (!choice_.lengths().empty()) {
-      plan_.bound_between = std::max(plan_.bound_between, dual.with(choice_.lengths()));
+    std::vector<const RouteTable*> tables;
+    std::vector<double> lengths;
+    for (const auto& group : groups_) {
+      tables.push_back(&group->table());
+      if (!group->has_lengths()) continue;
+      lengths.resize(fabric_.links());
+      const std::span<const LinkId> links = group->table().own_links();
+      for (uint32_t i = 0; i < links.size(); ++i) lengths[links[i]] = group->choice().lengths()[i];
     }
+    DualBound dual(fabric_, tables, demand_.background);
+    plan_.bound_between = std::max(plan_.bound_between, dual.with_lengths_of(loads));
+    if (!lengths.empty()) plan_.bound_between = std::max(plan_.bound_between, dual.with(lengths));
   }
 
   NoGain no_gain() const {
     if (plan_.planned.longest() < plan_.ecmp.longest() * (1 - params::kTolerance)) {
       return NoGain::kGains;
     }
-    bool any_choice = false;
-    for (uint32_t i = 0; i < table_.size(); ++i) any_choice |= table_.options_of(i) > 1;
+    const bool any_choice = std::any_of(groups_.begin(), groups_.end(),
+                                        [](const auto& group) { return group->any_choice(); });
     if (!any_choice) return NoGain::kOneRoute;
     return plan_.planned.of_nics >= plan_.planned.between_switches ? NoGain::kNics : NoGain::kEven;
   }
@@ -185,9 +204,9 @@ class Planning {
   Fabric& fabric_;
   const Demand& demand_;
   const PathPlanOptions& options_;
-  RouteTable table_;
-  Loads fixed_;
-  RouteChoice choice_;
+  const std::optional<RegularClos> clos_;
+  std::vector<uint16_t> group_of_;  // by lane
+  std::vector<std::unique_ptr<GroupPlan>> groups_;
   PathPlan plan_;
 };
 

@@ -14,6 +14,9 @@
 
 namespace heddle::planner {
 
+// The shares of a flow's paths sum to this, per million.
+inline constexpr uint32_t kWholeShare = 1'000'000;
+
 struct PlannedPath {
   uint16_t path = 0;
   uint32_t share_per_million = 0;  // of the flow's bytes
@@ -63,6 +66,9 @@ struct PathPlanOptions {
   uint16_t paths = 64;                       // entropies of a connection, 1 to 256
   uint32_t most_parts = params::kMostParts;  // paths that a lane may take at once
   std::vector<uint32_t> failed_links;        // cables that are down
+  // At once, where lanes can be planned in groups; 0: as many as the process has cores. The plan is
+  // the same with any number.
+  uint32_t threads = 0;
 };
 
 // Errors: kInvalid where switches of the topology do not hash (they spray or route adaptively), or

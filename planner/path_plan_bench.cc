@@ -2,7 +2,8 @@
 // ring through leaves, on a full Clos fabric. `of_bound` is the planned time of the most loaded
 // link over the lower bound. And of planning again after a failure: from the topology and the plan
 // from before, and by a plan that is kept (live_plan.h). The latter's time has everything from the
-// change to the flows' new paths and the new time of the most loaded link; no file is written.
+// change to the flows' new paths and the new time of the most loaded link; no file is written. The
+// first plan on one thread, and on as many as there are cores (threads:0); CPU time is of all.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -51,10 +52,12 @@ Demand ring_of_leaves(const topology::Topology& topology) {
 }
 
 void measure(benchmark::State& state, const topology::Topology& topology, const Demand& demand) {
+  const PathPlanOptions options{
+      .paths = 256, .failed_links = {}, .threads = static_cast<uint32_t>(state.range(1))};
   double of_bound = 0;
   double parts = 0;
   for (auto _ : state) {
-    const Result<PathPlan> plan = plan_paths(topology, demand, {.paths = 256, .failed_links = {}});
+    const Result<PathPlan> plan = plan_paths(topology, demand, options);
     of_bound = plan->planned.longest() / plan->bound();
     parts = plan->parts;
   }
@@ -140,14 +143,23 @@ void BM_KeptPlanOfAFlow(benchmark::State& state) {
   uint32_t flow = 0;
   for (auto _ : state) {
     const FlowDemand demand = live->flows()[flow].demand;
-    count(state, live->add_flow(demand), *live);
-    live->remove_flow(static_cast<uint32_t>(live->flows().size()) - 1);
+    const Replanned replanned = live->add_flow(demand);
+    count(state, replanned, *live);
+    live->remove_flow(replanned.begun);
     flow = (flow + 1) % flows;
   }
 }
 
-BENCHMARK(BM_PlanOfAPermutation)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
-BENCHMARK(BM_PlanOfARing)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
+void on_threads(benchmark::internal::Benchmark* plan) {
+  plan->ArgNames({"hosts", "threads"});
+  for (const int64_t hosts : {1'024, 16'384}) {
+    for (const int64_t threads : {1, 0}) plan->Args({hosts, threads});
+  }
+  plan->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+}
+
+BENCHMARK(BM_PlanOfAPermutation)->Apply(on_threads);
+BENCHMARK(BM_PlanOfARing)->Apply(on_threads);
 BENCHMARK(BM_ReplanAfterAFailure)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_KeptPlanAfterAFailure)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_KeptPlanAfterARepair)->Arg(1'024)->Arg(16'384)->Unit(benchmark::kMillisecond);

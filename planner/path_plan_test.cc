@@ -191,6 +191,47 @@ TEST(PathPlan, ThreeTiersAndFailedLinksStayNearTheBound) {
   }
 }
 
+// 8 rails of 64 hosts under each leaf; enough lanes for groups.
+topology::Topology rails(uint32_t spines) {
+  return topology::leaf_spine(
+      {.leaves = 8 * 8, .spines = spines, .hosts_per_leaf = 64, .nics_per_host = 8, .rails = true});
+}
+
+TEST(PathPlan, RailsPlannedOnAnyNumberOfThreadsAreTheSamePlan) {
+  for (const uint32_t spines :
+       {16U, 32U}) {  // divided among several routes, and with others beside
+    const topology::Topology topology = rails(spines);
+    Demand demand = permutation(topology, spines);
+    if (spines == 32) {
+      demand.background.assign(2 * topology.links.size(), 0);
+      for (size_t link = 0; link < demand.background.size(); link += 7) {
+        demand.background[link] = 100'000;
+      }
+    }
+    PathPlanOptions options{.paths = 256, .failed_links = {}, .threads = 1};
+    const Result<PathPlan> one = plan_paths(topology, demand, options);
+    ASSERT_TRUE(one.has_value());
+    expect_consistent(topology, demand, options, *one);
+    EXPECT_LE(one->planned.longest(), one->bound() * 1.05) << spines;
+    for (const uint32_t threads : {2U, 5U, 0U}) {
+      options.threads = threads;
+      const Result<PathPlan> several = plan_paths(topology, demand, options);
+      ASSERT_TRUE(several.has_value());
+      ASSERT_EQ(several->flows.size(), one->flows.size());
+      for (size_t i = 0; i < one->flows.size(); ++i) {
+        ASSERT_EQ(several->flows[i].paths, one->flows[i].paths) << threads << ", flow " << i;
+      }
+      EXPECT_EQ(several->planned.between_switches, one->planned.between_switches);
+      EXPECT_EQ(several->planned.of_nics, one->planned.of_nics);
+      EXPECT_EQ(several->ecmp.between_switches, one->ecmp.between_switches);
+      EXPECT_EQ(several->spraying.between_switches, one->spraying.between_switches);
+      EXPECT_EQ(several->bound_between, one->bound_between);
+      EXPECT_EQ(several->parts, one->parts);
+      EXPECT_EQ(several->colored, one->colored);
+    }
+  }
+}
+
 TEST(PathPlan, SaysWhereNoChoiceHelps) {
   const topology::Topology one_spine = clos(2, 1, 4, 1);
   const Result<PathPlan> one = plan_paths(one_spine, ring_of_leaves(one_spine, 4), {});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/path_plan.h"
+#include "planner/paths/planned_routes.h"
 #include "topology/topology.h"
 
 namespace heddle::planner {
@@ -20,19 +21,22 @@ struct PlanSetting {
   std::span<const uint32_t> failed_links;
 };
 
+// Bytes by LinkId, NICs' links included. Paths without a route carry nothing.
+std::vector<double> loads_of(const PlannedOn& on, std::span<const PlannedFlow> flows);
+
 class PlanRoutes {
  public:
   explicit PlanRoutes(const PlanSetting& setting)
       : setting_(setting), fabric_(setting.topology, setting.failed_links) {}
 
-  // Bytes by LinkId, NICs' links included. Paths without a route carry nothing.
-  std::vector<double> loads(std::span<const PlannedFlow> flows);
+  std::vector<double> loads(std::span<const PlannedFlow> flows) {
+    return loads_of(planned_on(), flows);
+  }
   // The switches of each path of a flow, in the order of travel; none where it has no route.
   std::vector<std::vector<uint32_t>> switches(const PlannedFlow& flow);
 
  private:
-  template <typename Use>
-  void for_each_route(const PlannedFlow& flow, Use use);
+  PlannedOn planned_on() { return {fabric_, setting_.demand, setting_.paths}; }
 
   const PlanSetting setting_;
   Fabric fabric_;

@@ -6,11 +6,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -83,16 +85,16 @@ std::string plan_text(const planner::PathPlan& plan, bool again) {
     text += fmt::format("{} moved, {} as before\n",
                         counted_text(plan.flows.size() - plan.kept, "flow"), plan.kept);
   }
+  const std::string not_planned = fmt::format(
+      "{}, which have no route over links that work, or none of at most {} links.\n",
+      counted_text(plan.unreachable, "part") + " of flows", planner::params::kMostRouteLinks);
+  if (plan.unreachable > 0 && plan.bound() <= 0) return text + "Nothing is planned: " + not_planned;
   text += "Time of the most loaded link, and as a multiple of the lower bound:\n";
   text += "  ECMP, one path    " + time_text(plan.ecmp.longest(), plan.bound());
   text += "  spraying evenly   " + time_text(plan.spraying.longest(), plan.bound());
   text += "  plan              " + time_text(plan.planned.longest(), plan.bound());
   text += "  lower bound       " + time_text(plan.bound(), plan.bound());
-  if (plan.unreachable > 0) {
-    text += fmt::format(
-        "Not planned: {}, which have no route over links that work, or none of at most {} links.\n",
-        counted_text(plan.unreachable, "part") + " of flows", planner::params::kMostRouteLinks);
-  }
+  if (plan.unreachable > 0) text += "Not planned: " + not_planned;
   return text + (plan.unreachable == 0 ? why_text(plan.no_gain) : "");
 }
 
@@ -172,7 +174,21 @@ Result<std::optional<Background>> add_background(ReadPlanInputs& read) {
   return std::optional(std::move(*background));
 }
 
+// The plan of --after may be replaced by the one that follows it.
+Result<void> check_plan_output(const PlanOptions& options) {
+  for (const std::string& file : options.beside) {
+    std::error_code missing;
+    if (options.output.empty() || !std::filesystem::equivalent(file, options.output, missing)) {
+      continue;
+    }
+    return fail(ErrorCode::kInvalid, "cannot write the plan to " + options.output,
+                "it is the other job's, which --beside names", "give another file with -o");
+  }
+  return check_output(options.inputs, options.output);
+}
+
 Result<int> make_plan(const PlanOptions& options) {
+  if (Result<void> good = check_plan_output(options); !good) return fail(good.error());
   Result<ReadPlanInputs> read = read_plan_inputs(options.inputs);
   if (!read) return fail(read.error());
   for (const std::string& note : read->notes) print_warning(note);

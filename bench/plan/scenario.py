@@ -150,9 +150,10 @@ def show(document):
             _OTHERS[kind].show(document)
             return
     if "speed" in document:
-        row("plan of", "CPU", "time / bound")
+        row("plan of", "CPU", "wall clock", "time / bound")
         for each in document["speed"]:
-            row(each["plan"], f"{each['cpu_ms']:.1f} ms", f"{each['of_bound']:.3f}" if each["of_bound"] else "-")
+            row(each["plan"], f"{each['cpu_ms']:.1f} ms", f"{each['wall_ms']:.1f} ms",
+                f"{each['of_bound']:.3f}" if each["of_bound"] else "-")
         return
     print(f"Gb/s of each flow by the time of the last, {document['bytes'] / 1e6:g} MB, {document['paths']} paths; "
           "median of the fabrics\n")

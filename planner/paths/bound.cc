@@ -7,8 +7,8 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
-#include <unordered_set>
 
+#include "planner/paths/possible_links.h"
 #include "planner/paths/regular_clos.h"
 
 namespace heddle::planner {
@@ -71,8 +71,11 @@ struct Basin {
 // The time up to which the links are filled when `amount` is poured into them, ns.
 double filled_to(std::vector<Basin>& links, double amount) {
   if (amount <= 0) return 0;
-  std::sort(links.begin(), links.end(),
-            [](const Basin& a, const Basin& b) { return a.level < b.level; });
+  const auto lower = [](const Basin& a, const Basin& b) { return a.level < b.level; };
+  // Without loads of others all are empty.
+  if (!std::is_sorted(links.begin(), links.end(), lower)) {
+    std::sort(links.begin(), links.end(), lower);
+  }
   double slopes = 0;
   double below = 0;  // what the links so far lack, by their levels
   double time = 0;
@@ -133,11 +136,14 @@ double cut_bound(const RouteTable& table, std::span<const double> background) {
   return longest;
 }
 
-DualBound::DualBound(Fabric& fabric, const RouteTable& table, std::span<const double> background)
+DualBound::DualBound(Fabric& fabric, std::span<const RouteTable* const> tables,
+                     std::span<const double> background)
     : fabric_(fabric), background_(background), uplinks_(uplinks_by_place(fabric)) {
-  for_each_lane(table, [&](uint32_t from, uint32_t to, double bytes) {
-    pairs_.push_back({from, to, bytes});
-  });
+  for (const RouteTable* const table : tables) {
+    for_each_lane(*table, [&](uint32_t from, uint32_t to, double bytes) {
+      pairs_.push_back({from, to, bytes});
+    });
+  }
   std::sort(pairs_.begin(), pairs_.end(), [](const Pair& a, const Pair& b) {
     return a.from < b.from || (a.from == b.from && a.to < b.to);
   });
@@ -154,25 +160,18 @@ DualBound::DualBound(Fabric& fabric, const RouteTable& table, std::span<const do
 }
 
 void DualBound::find_links() {
-  std::vector<uint8_t> taken(fabric_.links());
-  std::unordered_set<uint64_t> known;  // by switch and target
-  std::vector<Pair> open;
-  for (const Pair& pair : pairs_) {
-    if (uplinks_ > 0) {
+  std::vector<uint8_t> taken;
+  if (uplinks_ > 0) {
+    taken.resize(fabric_.links());
+    for (const Pair& pair : pairs_) {
       for (const LinkId link : fabric_.links_from(pair.from)) taken[link] = 1;
       for (const LinkId link : fabric_.links_from(pair.to)) taken[link ^ 1] = 1;
-      continue;
     }
-    open.push_back(pair);
-    while (!open.empty()) {
-      const uint32_t at = open.back().from;
-      open.pop_back();
-      if (!known.insert(uint64_t{at} << 32 | pair.to).second) continue;
-      for (const LinkId link : fabric_.next(at, pair.to)) {
-        taken[link] = 1;
-        if (fabric_.end_of(link) != pair.to) open.push_back({fabric_.end_of(link), pair.to, 0});
-      }
-    }
+  } else {
+    std::vector<SwitchPair> pairs;
+    pairs.reserve(pairs_.size());
+    for (const Pair& pair : pairs_) pairs.push_back({pair.from, pair.to});
+    taken = possible_links(fabric_, pairs);
   }
   for (LinkId link = 0; link < fabric_.links(); ++link) {
     if (taken[link] != 0 && !std::isinf(fabric_.rate(link))) links_.push_back(link);

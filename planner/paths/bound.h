@@ -18,8 +18,9 @@ double cut_bound(const RouteTable& table, std::span<const double> background);
 // times their shortest routes is at most the time times the sum of all rates times lengths.
 class DualBound {
  public:
-  // `fabric` must be the table's; both must outlive this.
-  DualBound(Fabric& fabric, const RouteTable& table, std::span<const double> background);
+  // Of the lanes of all tables, whose fabric must be `fabric` and outlive this.
+  DualBound(Fabric& fabric, std::span<const RouteTable* const> tables,
+            std::span<const double> background);
 
   // With lengths by LinkId; those of links to NICs do not count.
   double with(std::span<const double> lengths);

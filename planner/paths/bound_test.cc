@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "base/random.h"
@@ -38,7 +39,9 @@ TEST(DualBoundTest, IsTheShortestRoutesOfAllBytes) {
     Fabric fabric(topology, {});
     Random random(bundle);
     const Demand demand = random_demand(random);
-    const RouteTable table(fabric, demand, lanes_of_demand(fabric, demand, kPaths), kPaths);
+    LinkScratch scratch(fabric.links(), kNone);
+    const RouteTable table(fabric, demand, lanes_of_demand(fabric, demand, kPaths), kPaths,
+                           scratch);
     std::vector<double> lengths(fabric.links());
     double capacity = 0;
     for (LinkId link = 0; link < fabric.links(); ++link) {
@@ -59,7 +62,8 @@ TEST(DualBoundTest, IsTheShortestRoutesOfAllBytes) {
       }
       total += static_cast<double>(flow.bytes) * least;
     }
-    EXPECT_NEAR(DualBound(fabric, table, {}).with(lengths), total / capacity,
+    const std::array tables = {&table};
+    EXPECT_NEAR(DualBound(fabric, tables, {}).with(lengths), total / capacity,
                 total / capacity * 1e-9)
         << bundle;
   }

@@ -25,6 +25,7 @@ class Loads {
   void add(std::span<const LinkId> links, double bytes) {
     for (const LinkId link : links) bytes_[link] += bytes;
   }
+  void set(LinkId link, double bytes) { bytes_[link] = bytes; }
   // These links as in `other`.
   void copy(std::span<const LinkId> links, const Loads& other) {
     for (const LinkId link : links) bytes_[link] = other.bytes_[link];

@@ -22,16 +22,20 @@ inline constexpr uint32_t kDeepestChain = 6;
 // Routes that are tried for one chain. Chosen: about a millisecond. Range: 1,000 to 100,000.
 inline constexpr uint32_t kTriesOfChain = 8'000;
 // Routes that are tried in all to make one route a lane enough: at least, and for each lane.
-// Chosen: a fraction of a second for 100,000 lanes; shares of several routes take over. Range:
-// 100,000 to 100,000,000, and 10 to 1,000.
-inline constexpr uint64_t kTriesOfPlacement = 5'000'000;
-inline constexpr uint64_t kTriesOfLane = 60;
-// The same for the lanes that a change of a kept plan concerns, at least. Chosen: milliseconds.
-// Range: 10,000 to 1,000,000.
-inline constexpr uint64_t kTriesOfChange = 50'000;
+// Chosen: a millisecond, and a fraction of a second for 100,000 lanes; shares of several routes
+// take over. Range: 10,000 to 1,000,000, and 10 to 1,000.
+inline constexpr uint64_t kTriesOfPlacement = 50'000;
+inline constexpr uint64_t kTriesOfLane = 100;
 // Routes that a lane is spread over at most, unless the caller sets another number. Chosen: with 8
 // of them shares still meet the bound on full Clos fabrics. Range: 1 to 64.
 inline constexpr uint32_t kMostParts = 8;
+
+// Lanes from which on those without common links are planned in groups, several at once. Chosen: a
+// thread starts in less time than a thousand lanes take. Range: 1,000 to 100,000.
+inline constexpr size_t kLeastGroupedLanes = 4'096;
+// Groups at most, which several threads take one after another. Chosen: twice the rails of a host,
+// so that threads end together. Range: 8 to 64.
+inline constexpr size_t kMostLaneGroups = 16;
 
 // Smaller shares of a lane are none. Chosen: 256 paths have 0.004 each. Range: 1e-5 to 1e-3.
 inline constexpr float kLeastShare = 1e-4F;

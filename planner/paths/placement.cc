@@ -4,54 +4,40 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "base/hash.h"
 #include "planner/paths/coloring.h"
-#include "planner/paths/regular_clos.h"
 
 namespace heddle::planner {
 
 namespace {
 
-bool has_load_between(const LinkSpace& links, const Loads& loads) {
+bool has_load(const LinkSpace& links, const Loads& loads) {
   for (LinkId link = 0; link < links.size(); ++link) {
-    if (links.between[link] != 0 && loads.bytes(link) > 0) return true;
+    if (loads.bytes(link) > 0) return true;
   }
   return false;
 }
 
 }  // namespace
 
-Placement::Placement(const RouteTable& table, const Loads& background)
+Placement::Placement(const RouteTable& table, const Loads& background, const RegularClos* clos)
     : table_(table),
+      clos_(clos),
       loads_(background),
-      has_others_(has_load_between(table.space(), background)),
+      has_others_(has_load(table.space(), background)),
       turn_of_(table.space().size()),
       chosen_(table.size(), kNone),
       lanes_on_(table.space().size()) {
   number_links();
 }
 
+// The links of a switch ascend.
 void Placement::number_links() {
   const Fabric& fabric = table_.fabric();
   for (const Lane& lane : table_.lanes()) {
     first_place_ += mix_bits(uint64_t{lane.from_nic} << 32 | lane.to_nic);
   }
-  if (table_.has_own_links()) return number_own_links();
-  const auto switches = static_cast<uint32_t>(fabric.topology().switches.size());
-  for (uint32_t each = 0; each < switches; ++each) {
-    const std::span<const LinkId> links = fabric.links_from(each);
-    for (size_t i = 0; i < links.size(); ++i) {
-      const size_t place = (i + first_place_ % links.size()) % links.size();
-      turn_of_[links[place]] = static_cast<uint32_t>(i);
-    }
-  }
-}
-
-// The same turns, without a visit to all switches. The links of a switch ascend.
-void Placement::number_own_links() {
-  const Fabric& fabric = table_.fabric();
   for (uint32_t i = 0; i < turn_of_.size(); ++i) {
     const LinkId link = table_.own_links()[i];
     const std::span<const LinkId> links = fabric.links_from(fabric.start_of(link));
@@ -72,9 +58,8 @@ void Placement::place(double floor) {
 // uplink that they got. False: the coloring does not apply, and nothing has changed.
 bool Placement::color() {
   const Fabric& fabric = table_.fabric();
-  if (has_others_ || table_.has_own_links() || table_.size() == 0) return false;
-  const std::optional<RegularClos> clos = RegularClos::find(fabric);
-  if (!clos || clos->uplinks() > Colors::kMost) return false;
+  if (has_others_ || clos_ == nullptr || table_.size() == 0) return false;
+  if (clos_->uplinks() > Colors::kMost) return false;
   std::vector<BipartiteEdge> edges;
   std::vector<uint32_t> lane_of;
   double bytes = 0;
@@ -93,14 +78,14 @@ bool Placement::color() {
     Colors colors;
     const uint32_t lane = lane_of[edge];
     for (uint32_t option = 0; option < table_.options_of(lane); ++option) {
-      colors.add(clos->place_of(table_.links(lane, option).front()));
+      colors.add(clos_->place_of(table_.own_links()[table_.links(lane, option).front()]));
     }
     return colors;
   };
   const auto switches = static_cast<uint32_t>(fabric.topology().switches.size());
   const std::vector<uint16_t> colors = color_edges(
       {switches, switches, edges},
-      {clos->uplinks(), static_cast<uint32_t>(first_place_ % clos->uplinks())}, reachable);
+      {clos_->uplinks(), static_cast<uint32_t>(first_place_ % clos_->uplinks())}, reachable);
   for (size_t edge = 0; edge < edges.size(); ++edge) {
     const LinkId up = fabric.links_from(edges[edge].left)[colors[edge]];
     const LinkId down = fabric.links_from(edges[edge].right)[colors[edge]] ^ 1;
@@ -109,9 +94,11 @@ bool Placement::color() {
     uint32_t found = kNone;
     for (uint32_t option = 0; option < table_.options_of(lane); ++option) {
       const std::span<const LinkId> links = table_.links(lane, option);
-      if (links.front() != up || (found != kNone && links.back() != down)) continue;
+      const LinkId first = table_.own_links()[links.front()];
+      const LinkId last = table_.own_links()[links.back()];
+      if (first != up || (found != kNone && last != down)) continue;
       found = option;
-      if (links.back() == down) break;
+      if (last == down) break;
     }
     if (found != kNone) put(lane, found);
   }

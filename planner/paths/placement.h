@@ -11,14 +11,16 @@
 #include <vector>
 
 #include "planner/paths/loads.h"
+#include "planner/paths/regular_clos.h"
 #include "planner/paths/route_table.h"
 
 namespace heddle::planner {
 
 class Placement {
  public:
-  // `table` must outlive this. `background`: loads of the NICs' links and of others.
-  Placement(const RouteTable& table, const Loads& background);
+  // `table` and `clos` must outlive this. `background`: loads of others, by the table's links.
+  // `clos`: the fabric's shape, by which lanes are colored; null: they are not.
+  Placement(const RouteTable& table, const Loads& background, const RegularClos* clos);
 
   // Places all lanes. `floor`: time below which the most loaded link between switches need not get,
   // ns.
@@ -39,7 +41,6 @@ class Placement {
   };
 
   void number_links();
-  void number_own_links();
   bool color();
   void place_greedily();
   Cost cost_of(std::span<const LinkId> links, double bytes) const;
@@ -55,6 +56,7 @@ class Placement {
   void note(LinkId link) { by_time_.emplace(loads_.time(link), link); }
 
   const RouteTable& table_;
+  const RegularClos* clos_;
   Loads loads_;
   bool has_others_ = false;  // load that is not the table's own between switches
   // By link: where it stands among those of its switch, counted from `first_place_` on. Of links

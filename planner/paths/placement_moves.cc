@@ -43,8 +43,7 @@ LinkId Placement::most_loaded() {
 // Chains have a number of tries that is enough for small fabrics; on large ones, where a single
 // route a lane cannot reach the floor, the search ends in time for shares to be tried.
 void Placement::improve(double floor) {
-  uint64_t left = table_.has_own_links() ? params::kTriesOfChange : params::kTriesOfPlacement;
-  left += params::kTriesOfLane * table_.size();
+  uint64_t left = params::kTriesOfPlacement + params::kTriesOfLane * table_.size();
   while (left > 0) {
     const LinkId link = most_loaded();
     if (link == kNone) break;

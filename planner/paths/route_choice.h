@@ -15,9 +15,10 @@ namespace heddle::planner {
 
 class RouteChoice {
  public:
-  // `table` and `fixed`, the loads of NICs and others, must outlive this.
-  RouteChoice(const RouteTable& table, const Loads& fixed)
-      : table_(table), fixed_(fixed), placement_(table, fixed) {}
+  // `table`, `fixed`, the loads of others by the table's links, and `clos` must outlive this. The
+  // latter: see Placement.
+  RouteChoice(const RouteTable& table, const Loads& fixed, const RegularClos* clos)
+      : table_(table), fixed_(fixed), placement_(table, fixed, clos) {}
 
   // `floor`: time below which the most loaded link between switches need not get, ns.
   void choose(double floor, uint32_t most_parts);

@@ -48,18 +48,12 @@ std::vector<Lane> lanes_of_demand(const Fabric& fabric, const Demand& demand, ui
 }
 
 RouteTable::RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> lanes,
-                       uint16_t paths)
-    : fabric_(fabric), lanes_(std::move(lanes)), newest_(fabric.links(), kNone) {
-  add_all(fabric, demand, paths);
-  newest_ = {};
-}
-
-RouteTable::RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> lanes,
                        uint16_t paths, LinkScratch& scratch)
     : fabric_(fabric), lanes_(std::move(lanes)) {
   newest_.swap(scratch);
   add_all(fabric, demand, paths);
   newest_.swap(scratch);
+  number_own_links(scratch);
 }
 
 void RouteTable::add_all(Fabric& fabric, const Demand& demand, uint16_t paths) {
@@ -94,7 +88,6 @@ void RouteTable::number_own_links(LinkScratch& scratch) {
   own_between_.assign(own_links_.size(), 1);
   for (LinkId& link : links_) link = scratch[link];
   for (const LinkId link : own_links_) scratch[link] = kNone;
-  has_own_links_ = true;
 }
 
 void RouteTable::add_options(Fabric& fabric, const Demand& demand, const Lane& lane,

@@ -41,19 +41,14 @@ using LinkScratch = std::vector<uint32_t>;
 class RouteTable {
  public:
   // Routes of `lanes` with `paths` entropies of a connection. Only links between switches: the
-  // others are those of the lane's NICs.
-  RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> lanes, uint16_t paths);
+  // others are those of the lane's NICs. They are numbered from 0 in the order of the fabric's,
+  // those alone that an option takes: what works on the table then takes time by its lanes, and not
+  // by the fabric's links.
   RouteTable(Fabric& fabric, const Demand& demand, std::vector<Lane> lanes, uint16_t paths,
              LinkScratch& scratch);
 
-  // From now on links are numbered from 0 in the order of the fabric's, those alone that an option
-  // takes: what works on the table then takes time by its lanes, and not by the fabric's links.
-  void number_own_links(LinkScratch& scratch);
-  bool has_own_links() const { return has_own_links_; }
-  LinkSpace space() const {
-    return has_own_links_ ? LinkSpace{own_rates_, own_between_} : fabric_.space();
-  }
-  // The fabric's links that it has numbered.
+  LinkSpace space() const { return {own_rates_, own_between_}; }
+  // The fabric's links, by their numbers in the table.
   std::span<const LinkId> own_links() const { return own_links_; }
 
   const Fabric& fabric() const { return fabric_; }
@@ -70,7 +65,7 @@ class RouteTable {
     return static_cast<uint32_t>(first_option_[lane + 1] - first_option_[lane]);
   }
   size_t all_options() const { return options_.size(); }
-  // In the order of travel; equally many for all options of a lane.
+  // By the table's numbers, in the order of travel; equally many for all options of a lane.
   std::span<const LinkId> links(uint32_t lane, uint32_t option) const {
     const size_t hops = hops_[lane];
     return std::span(links_).subspan(first_link_[lane] + option * hops, hops);
@@ -85,6 +80,7 @@ class RouteTable {
   void add_options(Fabric& fabric, const Demand& demand, const Lane& lane, uint16_t paths);
   bool merge(std::span<const LinkId> links);
   void add_all(Fabric& fabric, const Demand& demand, uint16_t paths);
+  void number_own_links(LinkScratch& scratch);
 
   const Fabric& fabric_;
   std::vector<Lane> lanes_;
@@ -93,7 +89,6 @@ class RouteTable {
   std::vector<uint8_t> hops_;
   std::vector<RouteOption> options_;
   std::vector<LinkId> links_;
-  bool has_own_links_ = false;
   std::vector<LinkId> own_links_;
   std::vector<double> own_rates_;
   std::vector<uint8_t> own_between_;

@@ -63,8 +63,8 @@ class Reference(unittest.TestCase):
                          if not any(expression.fullmatch(field) for expression in known))
         self.assertEqual(missing, [], f"docs/reference/json.md, '{section}', does not list them")
 
-    def json_of(self, *words, lines=None, **settings):
-        done = program.run(*words, settings={**LOOPBACK, **settings}, **({"input": lines} if lines else {}))
+    def json_of(self, *words, **settings):
+        done = program.run(*words, settings={**LOOPBACK, **settings})
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -167,9 +167,12 @@ class Reference(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             matrix, plan = pathlib.Path(folder) / "m.csv", pathlib.Path(folder) / "plan.json"
             matrix.write_text("from,to,bytes\nh0,h4,1000\n", encoding="utf-8")
-            self.expect_listed("heddle plan keep --json",
-                               self.json_of("plan", "keep", "--topology", ROOT / "examples/fabric.toml", "--matrix",
-                                            matrix, "-o", plan, "--json", lines="down leaf0:spine0\n"))
+            done = program.run("plan", "keep", "--topology", ROOT / "examples/fabric.toml", "--matrix", matrix,
+                               "-o", plan, "--json", input="down leaf0:spine0\nup nothing\n")
+            documents = [json.loads(line) for line in done.stdout.splitlines()]
+            self.assertEqual(len(documents), 3, done.stderr)
+            for document in documents:
+                self.expect_listed("heddle plan keep --json", document)
             self.expect_listed("heddle plan --json", json.loads(plan.read_text(encoding="utf-8")))
 
     def test_leases(self):

@@ -44,6 +44,10 @@ class KeptPlan(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stderr)
         return done
 
+    def lines(self, changes, status=0):
+        """The JSON of the first plan and of each line."""
+        return [json.loads(line) for line in self.keep(changes, "--json", status=status).stdout.splitlines()]
+
     def plan(self):
         with open(os.path.join(self.folder, "plan.json"), encoding="utf-8") as file:
             return json.load(file)
@@ -60,7 +64,8 @@ class KeptPlan(unittest.TestCase):
     def test_a_failed_uplink_moves_the_flows_of_its_leaf_alone(self):
         self.keep("")
         before = self.flows()
-        changes = [json.loads(line) for line in self.keep("down leaf0:spine1\n", "--json").stdout.splitlines()]
+        first, *changes = self.lines("down leaf0:spine1\n")
+        self.assertEqual((first["planned_flows"], first["unreachable"]), (16, 0))
         self.assertEqual([each["change"] for each in changes], ["down leaf0:spine1"])
         after = self.flows()
         moved = {pair for pair, paths in after.items() if paths != before[pair]}
@@ -86,8 +91,7 @@ class KeptPlan(unittest.TestCase):
     def test_a_cable_that_works_again_and_a_slow_one(self):
         self.keep("")
         before = max(self.plan()["planned"].values())
-        lines = self.keep("down leaf0:spine1\nup leaf0:spine1\nrate leaf1:spine0 1Gbit/s\n", "--json").stdout
-        down, up, slow = [json.loads(line) for line in lines.splitlines()]
+        _, down, up, slow = self.lines("down leaf0:spine1\nup leaf0:spine1\nrate leaf1:spine0 1Gbit/s\n")
         self.assertGreater(down["longest_us"], before * 1.1)
         self.assertAlmostEqual(up["longest_us"], before, delta=before * 0.01)
         self.assertGreater(slow["moved_flows"], 0)
@@ -101,9 +105,30 @@ class KeptPlan(unittest.TestCase):
                  "fail leaf0:spine1", "rate leaf0:spine1 fast", "rate leaf0:spine1 0Gbit/s", "flow h0 h99 1MB",
                  "flow h0 h0 1MB", "flow h0 h4 1MB", "flow h0 h5 0", "flow h0 h5 much", "end h0 h5", "x" * 5000)
         done = self.keep("\n".join(lines) + "\n\n", status=1)
-        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
+        self.assertIn("16 flows planned in", done.stdout)
         self.assertEqual(len(done.stderr.splitlines()), len(lines), done.stderr)
         self.assertEqual(self.plan(), before)
+
+    def test_each_line_that_is_no_change_has_an_answer_in_json(self):
+        lines = ("down leaf0:spine9", "fail leaf0:spine1", "down leaf0:spine1", "x" * 5000)
+        _, *answers = self.lines("\n".join(lines) + "\nflow h0", status=1)
+        self.assertEqual([each["change"] for each in answers], [*lines[:3], "x" * 4096, "flow h0"])
+        self.assertEqual(["error" in each for each in answers], [True, True, False, True, True])
+        self.assertIn("spine9", answers[0]["error"])
+
+    def test_links_are_written_with_spaces_too(self):
+        _, *answers = self.lines("down leaf0 - spine1\nup leaf0 : spine1 #0\ndown leaf0 - spine2\n"
+                                 "rate leaf1 - spine0 1Gbit/s\n")
+        self.assertEqual([answer for answer in answers if "error" in answer], [])
+        self.assertEqual(self.plan()["failed_links"], ["leaf0 - spine2"])
+
+    def test_an_input_is_not_replaced_by_the_plan(self):
+        done = program.run(*self.words[:-1], "flows.toml", input="", cwd=self.folder)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("it is what --workload names", done.stderr)
+        with open(os.path.join(self.folder, "flows.toml"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), NEIGHBORS)
 
     def test_a_keeper_that_does_not_know_of_a_failed_cable_does_not_replace_the_plan(self):
         self.keep("down leaf0:spine1\n")

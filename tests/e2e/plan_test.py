@@ -67,6 +67,33 @@ class Plan(unittest.TestCase):
     def command(self, name, topology, workload, *more):
         return program.run(name, "--topology", topology, "--workload", workload, *more, cwd=self.folder)
 
+    def test_addresses_that_two_hosts_share_are_refused_with_both_names(self):
+        for one, other in (("10.0.0.1", "10.0.0.1"), ("fd00::1", "fd00:0::0:1")):
+            self.write("hosts.txt", f"{one} h0\n{other} h1\n")
+            done = self.command("plan", "fabric.toml", "neighbors.toml", "--addresses", "hosts.txt")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"'h0' and 'h1' both have {other}", done.stderr)
+
+    def test_where_no_flow_has_a_route_no_times_are_shown(self):
+        self.write("one.toml", 'version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = 2\nspines = 1\n'
+                               'hosts_per_leaf = 1\n')
+        self.write("flow.toml", 'version = 1\n[[flow]]\nfrom = "h0"\nto = "h1"\nbytes = "1MB"\n')
+        done = self.command("plan", "one.toml", "flow.toml", "--failed", "leaf0:spine0")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("Nothing is planned: 1 part of flows", done.stdout)
+        self.assertNotIn(" us", done.stdout)
+
+    def test_a_plan_replaces_no_input_but_the_plan_before_it(self):
+        for option, name in (("--topology", "fabric.toml"), ("--workload", "neighbors.toml")):
+            done = self.command("plan", "fabric.toml", "neighbors.toml", "-o", name)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"it is what {option} names", done.stderr)
+        self.document("plan", "fabric.toml", "neighbors.toml", "-o", "plan.json")
+        beside = self.command("plan", "fabric.toml", "neighbors.toml", "--beside", "plan.json", "-o", "plan.json")
+        self.assertIn("--beside", beside.stderr)
+        self.assertEqual(beside.returncode, 2)
+        self.document("plan", "fabric.toml", "neighbors.toml", "--after", "plan.json", "-o", "plan.json")
+
     def document(self, *arguments, status=0):
         done = self.command(*arguments, "--json")
         self.assertEqual(done.returncode, status, done.stderr)

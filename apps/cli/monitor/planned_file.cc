@@ -8,6 +8,7 @@
 
 #include "apps/cli/json.h"
 #include "base/document.h"
+#include "base/json_depth.h"
 #include "engine/addresses.h"
 #include "engine/route_plan.h"
 
@@ -21,15 +22,6 @@ Unexpected refuse(const std::string& file, const std::string& why) {
 
 // A plan has a few levels; copies and dumps of a document take stack with each.
 constexpr int kMostDepth = 16;
-
-// Discarded where it is no JSON, or nests deeper than kMostDepth.
-Json parse_shallow(const std::string& text, bool& deep) {
-  const auto keep = [&](int depth, Json::parse_event_t, Json&) {
-    deep = deep || depth > kMostDepth;
-    return !deep;
-  };
-  return Json::parse(text, keep, false);
-}
 
 // The first address of a host.
 Result<transport::Address> address_in(const Json& addresses, const std::string& host,
@@ -49,9 +41,10 @@ Result<void> check_plan(const std::string& text, const std::string& file) {
     return refuse(file, fmt::format("it has {} bytes, and {} are the most that are served",
                                     text.size(), kMostServedBytes));
   }
-  bool deep = false;
-  const Json document = parse_shallow(text, deep);
-  if (deep) return refuse(file, fmt::format("it nests deeper than {} levels", kMostDepth));
+  if (json_nests_deeper(text, kMostDepth)) {
+    return refuse(file, fmt::format("it nests deeper than {} levels", kMostDepth));
+  }
+  const Json document = Json::parse(text, nullptr, false);
   const auto at = [&](const char* name) {
     return document.is_object() ? document.value(name, Json()) : Json();
   };

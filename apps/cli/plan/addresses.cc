@@ -3,13 +3,25 @@
 
 #include <fmt/core.h>
 
+#include <map>
 #include <set>
 #include <sstream>
 
 #include "base/document.h"
+#include "engine/addresses.h"
 #include "lab/layout.h"
 
 namespace heddle::cli {
+
+namespace {
+
+// One text for each address, however it is written.
+std::string plain_text(const std::string& address) {
+  const Result<transport::Address> parsed = engine::parse_address(address, 0);
+  return parsed ? engine::address_text(*parsed) : address;
+}
+
+}  // namespace
 
 Result<NamedAddresses> lab_addresses(const topology::Topology& topology) {
   const Result<lab::Layout> layout = lab::make_layout("plan", topology);
@@ -35,6 +47,7 @@ Result<NamedAddresses> read_addresses(const std::string& file, const topology::T
   for (const topology::Switch& each : topology.switches) missing.insert(each.name);
   const std::set<std::string> known = missing;
   NamedAddresses addresses;
+  std::map<std::string, std::string> owner;  // by address
   std::istringstream lines(*text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line.substr(0, line.find('#')));
@@ -42,6 +55,12 @@ Result<NamedAddresses> read_addresses(const std::string& file, const topology::T
     words >> address;
     for (std::string name; words >> name;) {
       if (known.count(name) == 0) continue;
+      const std::string& other = owner.try_emplace(plain_text(address), name).first->second;
+      if (other != name) {
+        return fail(ErrorCode::kInvalid, "cannot use the addresses of " + file,
+                    fmt::format("'{}' and '{}' both have {}", other, name, address),
+                    "give each host and switch addresses of its own");
+      }
       addresses.emplace(name, address);
       missing.erase(name);
     }

@@ -18,7 +18,7 @@ Result<NamedAddresses> lab_addresses(const topology::Topology& topology);
 
 // A file with an address and a name in each line, as /etc/hosts; a host with several NICs has
 // several lines. Names that the topology lacks are left out. Errors: kUnavailable, kInvalid where a
-// host or a switch of the topology has no address.
+// host or a switch of the topology has no address, or one that another has, too.
 Result<NamedAddresses> read_addresses(const std::string& file, const topology::Topology& topology);
 
 }  // namespace heddle::cli

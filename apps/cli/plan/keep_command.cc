@@ -114,17 +114,48 @@ std::string json_of(const std::string& line, const planner::Replanned& replanned
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+// The plan before any change.
+std::string first_text(const KeptChanges& changes, Nanos took) {
+  const planner::LivePlan& plan = changes.plan();
+  const auto longest = static_cast<int64_t>(plan.planned().longest());
+  std::string text = fmt::format("{} planned in {}; the most loaded link takes {}",
+                                 counted_text(plan.flows().size(), "flow"), duration_text(took),
+                                 duration_text(nanos(longest)));
+  if (plan.unreachable() > 0) {
+    text +=
+        fmt::format("; {} without a route", counted_text(plan.unreachable(), "part") + " of flows");
+  }
+  return text + "\n";
+}
+
+std::string first_json(const KeptChanges& changes, Nanos took) {
+  const planner::LivePlan& plan = changes.plan();
+  const Json document = {{"planned_flows", plan.flows().size()},
+                         {"unreachable", plan.unreachable()},
+                         {"longest_us", plan.planned().longest() * 1e-3},
+                         {"took_us", static_cast<double>(took.count) * 1e-3}};
+  return document.dump() + "\n";
+}
+
+// Of a line that was not applied; of a longer one, its beginning.
+void refuse_line(const std::string& line, const std::string& why, bool json) {
+  print_warning(why);
+  if (!json) return;
+  const Json document = {{"change", line.substr(0, kLongestLine)}, {"error", why}};
+  print(document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
 // False: it could not be applied.
 bool apply(KeptChanges& changes, const std::string& line, bool json) {
   if (line.size() > kLongestLine) {
-    print_warning("a line of more than 4,096 bytes is no change");
+    refuse_line(line, "a line of more than 4,096 bytes is no change", json);
     return false;
   }
   const Nanos before = steady_now();
   const Result<planner::Replanned> replanned = changes.apply(line);
   const Nanos took = steady_now() - before;
   if (!replanned) {
-    print_warning(replanned.error().message());
+    refuse_line(line, replanned.error().message(), json);
     return false;
   }
   print(json ? json_of(line, *replanned, took) : text_of(line, *replanned, took));
@@ -201,14 +232,20 @@ class Keeper {
 
 Result<int> keep_plan(const KeepOptions& options) {
   catch_interrupts();
+  if (Result<void> good = check_output(options.inputs, options.output); !good) {
+    return fail(good.error());
+  }
   const Result<ReadPlanInputs> read = read_plan_inputs(options.inputs);
   if (!read) return fail(read.error());
   for (const std::string& note : read->notes) print_warning(note);
   if (Result<void> good = check_earlier(options, *read); !good) return fail(good.error());
+  const Nanos before = steady_now();
   const Result<std::unique_ptr<KeptChanges>> changes = KeptChanges::make(*read);
+  const Nanos took = steady_now() - before;
   if (!changes) return fail(changes.error());
   Keeper keeper(options, **changes);
   if (Result<void> written = keeper.finish(); !written) return fail(written.error());
+  print(options.json ? first_json(**changes, took) : first_text(**changes, took));
   Lines lines;
   bool all_good = (*changes)->plan().unreachable() == 0;
   for (auto next = lines.next(); !next.empty(); next = lines.next()) {
@@ -221,7 +258,8 @@ Result<int> keep_plan(const KeepOptions& options) {
                 "give the changes by a pipe, a file or a terminal");
   }
   if (!is_empty(lines.rest())) {
-    print_warning("the last line has no end and may be cut: it is not applied");
+    refuse_line(lines.rest(), "the last line has no end and may be cut: it is not applied",
+                options.json);
     all_good = false;
   }
   return all_good ? kDone : kFoundWrong;

@@ -68,17 +68,23 @@ Result<planner::Replanned> KeptChanges::apply(const std::string& line) {
                         : verb == "flow"                  ? 4
                                                           : 0;
   if (needed == 0) return refuse(line, "it begins with no change that is known");
-  if (words.size() != needed) return refuse(line, "it has too few or too many words");
-  return verb == "flow" || verb == "end" ? change_flow(words) : change_link(words);
+  const bool of_link = verb != "flow" && verb != "end";
+  // A link may be written with spaces: "leaf0 - spine1 #1".
+  if (words.size() < needed || (!of_link && words.size() > needed)) {
+    return refuse(line, "it has too few or too many words");
+  }
+  return of_link ? change_link(words) : change_flow(words);
 }
 
 Result<planner::Replanned> KeptChanges::change_link(const std::vector<std::string>& words) {
-  const Result<uint32_t> link = link_named(words[1], read_.topology);
+  const bool of_rate = words[0] == "rate";
+  const Result<uint32_t> link =
+      link_named(joined({words.begin() + 1, words.end() - (of_rate ? 1 : 0)}), read_.topology);
   if (!link) return fail(link.error());
-  if (words[0] == "rate") {
-    const std::optional<BitsPerSec> rate = topology::parse_rate(words[2]);
+  if (of_rate) {
+    const std::optional<BitsPerSec> rate = topology::parse_rate(words.back());
     if (!rate || rate->count == 0) {
-      return refuse(joined(words), "'" + words[2] + "' is no rate like 50Gbit/s");
+      return refuse(joined(words), "'" + words.back() + "' is no rate like 50Gbit/s");
     }
     return plan_->set_rate(*link, *rate);
   }
@@ -115,8 +121,9 @@ Result<planner::Replanned> KeptChanges::change_flow(const std::vector<std::strin
   if (flow.from == endpoints.size() || flow.to == endpoints.size()) {
     return refuse(joined(words), "a host of it has no part in what was planned");
   }
-  flows_[{*from, *to}] = static_cast<uint32_t>(plan_->flows().size());
-  return plan_->add_flow(flow);
+  planner::Replanned replanned = plan_->add_flow(flow);
+  flows_[{*from, *to}] = replanned.begun;
+  return replanned;
 }
 
 std::string KeptChanges::document() const {

@@ -258,6 +258,9 @@ struct Held {
 
 Result<std::shared_ptr<Held>> take_lease(const LeaseOptions& options) {
   auto held = std::make_shared<Held>();
+  if (Result<void> good = check_output(options.inputs, options.output); !good) {
+    return fail(good.error());
+  }
   Result<ReadPlanInputs> read = read_plan_inputs(options.inputs);
   if (!read) return fail(read.error());
   held->read = std::move(*read);

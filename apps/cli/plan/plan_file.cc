@@ -214,9 +214,10 @@ Result<uint32_t> link_named(const std::string& text, const topology::Topology& t
     return fail(ErrorCode::kInvalid, "cannot use the link '" + text + "'", "it has one end",
                 "write leaf0:spine1, or leaf0:spine1#1 for the second of several");
   }
-  const auto trimmed = [](std::string part) {
-    while (!part.empty() && part.back() == ' ') part.pop_back();
-    return part;
+  const auto trimmed = [](const std::string& part) {
+    const size_t first = part.find_first_not_of(' ');
+    if (first == std::string::npos) return std::string();
+    return part.substr(first, part.find_last_not_of(' ') + 1 - first);
   };
   uint32_t number = 0;
   if (hash != std::string::npos) {

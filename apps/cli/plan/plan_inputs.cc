@@ -1,6 +1,8 @@
 // See plan_inputs.h.
 #include "apps/cli/plan/plan_inputs.h"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "apps/cli/command_line/shared_options.h"
@@ -79,6 +81,22 @@ void add_plan_inputs(CLI::App& command, PlanInputs& inputs) {
       ->check(duration_value(micros(1)))
       ->default_str("as fast as links allow");
   add_seed_option(command, inputs.sources.seed);
+}
+
+Result<void> check_output(const PlanInputs& inputs, const std::string& output) {
+  if (output.empty()) return {};
+  for (const auto& [option, input] : {std::pair("--topology", &inputs.topology),
+                                      {"--workload", &inputs.sources.workload},
+                                      {"--matrix", &inputs.sources.matrix},
+                                      {"--recording", &inputs.sources.recording},
+                                      {"--addresses", &inputs.addresses},
+                                      {"--background", &inputs.background}}) {
+    std::error_code missing;
+    if (input->empty() || !std::filesystem::equivalent(*input, output, missing)) continue;
+    return fail(ErrorCode::kInvalid, "cannot write the plan to " + output,
+                std::string("it is what ") + option + " names", "give another file with -o");
+  }
+  return {};
 }
 
 Result<ReadPlanInputs> read_plan_inputs(const PlanInputs& inputs) {

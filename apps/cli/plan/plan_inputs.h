@@ -37,6 +37,9 @@ struct ReadPlanInputs {
 
 void add_plan_inputs(CLI::App& command, PlanInputs& inputs);
 
+// That a plan's file is none of the inputs, which it would replace. Errors: kInvalid.
+Result<void> check_output(const PlanInputs& inputs, const std::string& output);
+
 // Errors: those of the files; kInvalid where no source of what is sent is given.
 Result<ReadPlanInputs> read_plan_inputs(const PlanInputs& inputs);
 
