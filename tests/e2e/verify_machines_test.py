@@ -136,6 +136,28 @@ class Machines(unittest.TestCase):
         self.assertTrue({where for _, where in verify_test.wrong_rows(json.loads(done.stdout))} &
                         {"h1", "h0 to h1", "h1 to h0", "h1 to leaf1", "leaf1 to h1"}, done.stdout)
 
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_of_links_of_two_rates_the_swapped_two_are_named_without_ports_of_switches(self):
+        """One that should run at 40 Mbit/s runs at 24, and one that should run at 24 at 40; else nothing is named."""
+        def fabric(slow):
+            return ('version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n'
+                    '[host_link]\nrate = "40Mbit/s"\nqueue = "50KB"\nmtu = 1500\n'
+                    '[switch_link]\nrate = "100Mbit/s"\nqueue = "100KB"\nmtu = 1500\n' +
+                    "".join(f'[[override]]\nlink = ["{host}", "leaf{int(host[1]) // 2}"]\nrate = "24Mbit/s"\n'
+                            for host in slow))
+        self.topology.write_text(fabric(("h1", "h3")), encoding="utf-8")
+        hosts = ("h0", "h1", "h2", "h3")
+        for slow, named in ((("h1", "h3"), set()), (("h0", "h3"), {"h0 - leaf0", "h1 - leaf0"})):
+            with self.subTest(slow=slow):
+                machines = self.start(fabric(slow), hosts)
+                done = self.verify(machines, "--topology", self.topology, "--stage", "pairs", hosts=",".join(hosts))
+                report = json.loads(done.stdout or "{}")
+                self.assertEqual(done.returncode, 1 if named else 0, done.stdout + done.stderr)
+                self.assertEqual({link["label"] for link in report["links"] if link["named"]}, named, done.stdout)
+                rows = [row for row in report["stages"][0]["rows"] if row["check"] == "link rate"]
+                self.assertTrue(all("are swapped" in row["todo"] for row in rows), rows)
+                machines.close()
+
     def test_what_one_machine_has_otherwise_is_named(self):
         machines = self.start()
         via = self.wrapper(machines, 'document["wall_seconds"] += 60; document["facts"]["kernel"] = "Linux 2.4"')
