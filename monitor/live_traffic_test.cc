@@ -186,8 +186,10 @@ TEST_F(LiveTrafficTest, AShortPeakIsABurstThatTheMeanHides) {
                         .device = events::Text("eth0"),
                         .rate_bits_per_s = 1'000'000'000},
       kFirst - 60 * kS);
-  for (int64_t i = 0; i < 20'000; ++i) bin(0, kFirst + i * kBin, 100);  // 8 Mbit/s
-  for (int64_t i = 5'000; i < 5'003; ++i) bin(0, kFirst + i * kBin, 10'000);
+  for (int64_t i = 0; i < 20'000; ++i) {
+    const bool in_burst = i >= 5'000 && i < 5'003;
+    bin(0, kFirst + i * kBin, in_burst ? 10'100 : 100);  // else 8 Mbit/s
+  }
   const TrafficInterval& made = interval(kFirst + 2 * kS);
   EXPECT_EQ(made.bin_ns, kBin);
   ASSERT_EQ(made.nics.size(), 1u);
