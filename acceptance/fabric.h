@@ -55,7 +55,7 @@ class Fabric {
                            const std::vector<std::string>& words) const = 0;
   // Options of `heddle run` and `heddle bench` that start one rank on each of these hosts.
   virtual std::vector<std::string> options_for_ranks(const std::vector<uint32_t>& hosts) const = 0;
-  // Where the other hosts reach it, in digits (IPv4), and as commands name it.
+  // Where the other hosts reach it, in digits, IPv4 or IPv6, and as commands name it.
   virtual std::string address(uint32_t host) const = 0;
   virtual std::string target(uint32_t host) const = 0;
   // The name of its port that has the address.
@@ -99,8 +99,9 @@ struct MachinesAsked {
   std::optional<topology::Topology> topology;
   std::function<bool()> interrupted = [] { return false; };
 };
-// Asks each machine for the port that has its address. Errors: kInvalid for hosts that the topology
-// does not have and for addresses that no port has; kUnavailable where a machine does not answer.
+// Asks each machine for the port that has its address. Errors: those of choose_addresses();
+// kInvalid for hosts that the topology does not have and for addresses that no port has;
+// kUnavailable where a machine does not answer.
 Result<std::unique_ptr<Fabric>> fabric_of_machines(MachinesAsked asked);
 
 }  // namespace heddle::acceptance

@@ -142,9 +142,11 @@ RouteFacts routes_between(const Topology& topology, const HostPair& pair) {
   return facts;
 }
 
-double payload_share(uint32_t mtu_bytes) {
-  if (mtu_bytes <= params::kHeaderBytes) return 0;
-  return static_cast<double>(mtu_bytes - params::kHeaderBytes) /
+double payload_share(uint32_t mtu_bytes, IpVersion version) {
+  const uint32_t headers =
+      params::kHeaderBytes + (version == IpVersion::k4 ? params::kIpv4Bytes : params::kIpv6Bytes);
+  if (mtu_bytes <= headers) return 0;
+  return static_cast<double>(mtu_bytes - headers) /
          static_cast<double>(mtu_bytes + params::kFrameBytes);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "acceptance/machine_addresses.h"
 #include "base/nanos.h"
 #include "topology/topology.h"
 
@@ -45,7 +46,7 @@ struct RouteFacts {
 RouteFacts routes_between(const topology::Topology& topology, const HostPair& pair);
 
 // The share of a link's rate that is heddle's payload, in full segments.
-double payload_share(uint32_t mtu_bytes);
+double payload_share(uint32_t mtu_bytes, IpVersion version);
 
 // By place (hosts, then switches): 0 for hosts, 1 for switches with hosts, and so on.
 std::vector<uint32_t> tiers_of(const topology::Topology& topology);

@@ -63,6 +63,13 @@ TEST(FabricBounds, ThreeTiersHaveARouteForEachCore) {
   EXPECT_EQ(leaf_of(fabric, 3), 1u);
 }
 
+TEST(FabricBounds, AnIpv6PacketHasTwentyBytesLessOfPayloadThanAnIpv4One) {
+  EXPECT_DOUBLE_EQ(payload_share(1'500, IpVersion::k4), (1'500 - 68) / 1'514.0);
+  EXPECT_DOUBLE_EQ(payload_share(1'500, IpVersion::k6), (1'500 - 88) / 1'514.0);
+  EXPECT_EQ(payload_share(68, IpVersion::k4), 0);
+  EXPECT_EQ(payload_share(88, IpVersion::k6), 0);
+}
+
 TEST(FabricBounds, EveryPairIsInOneRoundAndNoHostTwice) {
   for (uint32_t hosts = 2; hosts < 9; ++hosts) {
     std::set<std::pair<uint32_t, uint32_t>> pairs;

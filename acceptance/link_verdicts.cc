@@ -37,6 +37,7 @@ class Judge {
       }
     }
     for (auto& [group, peaks] : peaks_) std::sort(peaks.begin(), peaks.end());
+    find_swaps();
   }
 
   LinkVerdicts judge() {
@@ -133,27 +134,101 @@ class Judge {
     return false;
   }
 
+  bool is_too_fast(uint32_t link, bool forward) const {
+    const double rate = rate_of(link);
+    return rate > 0 && load_of(link, forward).peak_bits_per_s > rate * params::kTooFast;
+  }
+
+  bool is_about(double peak, double rate) const {
+    return peak >= rate * expectations_.link_share && peak <= rate * params::kTooFast;
+  }
+
+  // Between the same tiers, each at the rate that the other one should have. The slow one is seen
+  // in one direction at least, and faster in none.
+  bool may_be_swapped(uint32_t fast, uint32_t slow) const {
+    bool seen = false;
+    for (const bool way : {true, false}) {
+      const auto [from, to, rate] = group_of(fast, way);
+      for (const bool other : {true, false}) {
+        const auto [slow_from, slow_to, planned] = group_of(slow, other);
+        if (slow_from != from || slow_to != to) continue;
+        const double peak = load_of(slow, other).peak_bits_per_s;
+        if (peak > static_cast<double>(rate) * params::kTooFast) return false;
+        seen = seen || (is_too_fast(fast, way) && planned > rate && is_below(slow, other) &&
+                        is_about(peak, static_cast<double>(rate)) &&
+                        is_about(load_of(fast, way).peak_bits_per_s, static_cast<double>(planned)));
+      }
+    }
+    return seen;
+  }
+
+  // Counters of switches may be missing, so that nothing was seen to be dropped before a slow link:
+  // it is found by the link that has its rate. Where several may be it and as many have their
+  // rates, all are; else none is.
+  void find_swaps() {
+    std::map<std::vector<uint32_t>, std::vector<uint32_t>> fast_by_slow;
+    const auto links = static_cast<uint32_t>(topology_.links.size());
+    for (uint32_t fast = 0; fast < links; ++fast) {
+      if (!is_too_fast(fast, true) && !is_too_fast(fast, false)) continue;
+      std::vector<uint32_t> slow;
+      for (uint32_t i = 0; i < links; ++i) {
+        if (i != fast && may_be_swapped(fast, i)) slow.push_back(i);
+      }
+      if (!slow.empty()) fast_by_slow[slow].push_back(fast);
+    }
+    for (const auto& [slow, fast] : fast_by_slow) {
+      if (slow.size() > fast.size()) continue;
+      for (const uint32_t link : fast) swapped_with_[link] = labels_of(slow);
+      for (const uint32_t link : slow) swapped_with_[link] = labels_of(fast);
+    }
+  }
+
+  std::string labels_of(const std::vector<uint32_t>& links) const {
+    std::string text;
+    for (const uint32_t link : links) {
+      text += (text.empty() ? "" : " or ") + topology::link_label(topology_, link);
+    }
+    return text;
+  }
+
+  // What to do about a link that has another one's rate; `otherwise` where none is found.
+  std::string swap_text(uint32_t link, const std::string& otherwise) const {
+    const auto found = swapped_with_.find(link);
+    if (found == swapped_with_.end()) return otherwise;
+    return fmt::format(
+        "its rate and that of {} are swapped: exchange the two cables, or the settings of the "
+        "ports",
+        found->second);
+  }
+
   void judge_rate(uint32_t link, bool forward) {
     const double peak = load_of(link, forward).peak_bits_per_s;
     const double rate = rate_of(link);
     if (rate == 0) return;
     const double capacity = capacity_of(link, forward);  // 0: no flow takes it
-    if (peak > rate * params::kTooFast) {
+    if (is_too_fast(link, forward)) {
       add("link rate", from_to(link, forward), rate_text(peak), "at most " + rate_text(rate),
-          "it has another rate than the plan says: compare the port's speed and the cable with the "
-          "plan; another link may have this one's");
-    } else if ((is_saturated(link, forward) && !is_before_slower(link, forward)) ||
-               (is_below(link, forward) && is_below_peers(link, forward) &&
-                !is_beside_saturated(link))) {
+          swap_text(link,
+                    "it has another rate than the plan says: compare the port's speed and the "
+                    "cable with the plan; another link may have this one's"));
+    } else if (is_slow(link, forward)) {
       add("link rate", from_to(link, forward), rate_text(peak),
           fmt::format("at least {} of {}", rate_text(capacity * expectations_.link_share),
                       rate_text(capacity)),
-          "it carries less than its rate: check the negotiated speed, lanes and optics at both "
-          "ends, and rate limits of the port");
+          swap_text(link,
+                    "it carries less than its rate: check the negotiated speed, lanes and optics "
+                    "at both ends, and rate limits of the port"));
     } else if (capacity == 0 || is_below(link, forward)) {
       return;  // it had no more to carry
     }
     ++verdicts_.judged_directions;
+  }
+
+  bool is_slow(uint32_t link, bool forward) const {
+    if (!is_below(link, forward)) return false;
+    return swapped_with_.contains(link) ||
+           (is_saturated(link, forward) && !is_before_slower(link, forward)) ||
+           (is_below_peers(link, forward) && !is_beside_saturated(link));
   }
 
   void add(const std::string& check, const std::string& where, const std::string& measured,
@@ -199,6 +274,7 @@ class Judge {
   std::vector<uint32_t> tiers_;
   std::map<LinkUse, double> offered_;
   std::map<PeerGroup, std::vector<double>> peaks_;
+  std::map<uint32_t, std::string> swapped_with_;  // labels of the links that have the link's rate
   LinkVerdicts verdicts_;
 };
 

@@ -34,7 +34,8 @@ std::map<LinkUse, double> offered_by(const topology::Topology& topology,
 
 // `loads` by link index, of flows in these rounds. A direction is slow if its highest rate stayed
 // below the expected share of its rate, or of what the flows can bring to it where that is less,
-// although its queue was full, or although its peers (the same tiers, the same rate) carried more.
+// although its queue was full, or although its peers (the same tiers, the same rate) carried more,
+// or if a link of these tiers is above its rate and the two have each other's.
 LinkVerdicts judge_links(const topology::Topology& topology, const std::vector<CarriedLoad>& loads,
                          const Expectations& expectations,
                          const std::vector<std::vector<HostPair>>& rounds);

@@ -109,6 +109,76 @@ TEST_F(LinkVerdictsTest, ALinkAboveItsRateIsNamed) {
   EXPECT_THAT(verdicts.rows[0].todo, HasSubstr("another rate"));
 }
 
+// Of machines: switches' counters are not read, and nothing was seen to be dropped. Only the fast
+// link was named.
+class SwappedRatesTest : public testing::Test {
+ protected:
+  SwappedRatesTest() {
+    for (const uint32_t host : {1u, 3u}) set_rate(host, megabits_per_s(120));
+    for (uint32_t i = 0; i < fabric_.links.size(); ++i) {
+      const bool of_host = i < fabric_.hosts.size();
+      const double peak =
+          of_host ? static_cast<double>(fabric_.links[i].shape.rate.count) * 0.97 : 0;
+      loads_.emplace_back();
+      set_peak(i, peak);
+    }
+  }
+
+  void set_rate(uint32_t link, BitsPerSec rate) { fabric_.links[link].shape.rate = rate; }
+  void set_peak(uint32_t link, double peak) {
+    const LinkLoad load{.peak_bits_per_s = peak, .bytes = 1'000'000};
+    loads_[link] = {load, load, 10'000, 10'000};
+  }
+
+  LinkVerdicts judge() const { return judge_links(fabric_, loads_, {}, rounds_of(4, true)); }
+
+  topology::Topology fabric_ = topology::leaf_spine({.leaves = 2,
+                                                     .spines = 4,
+                                                     .hosts_per_leaf = 2,
+                                                     .host_link = {.rate = megabits_per_s(200)},
+                                                     .spine_link = {.rate = megabits_per_s(200)}});
+  std::vector<CarriedLoad> loads_;
+};
+
+TEST_F(SwappedRatesTest, HealthyLinksOfTwoRatesAreNotNamed) {
+  EXPECT_THAT(judge().named, IsEmpty());
+  EXPECT_EQ(judge().judged_directions, 8u);
+}
+
+TEST_F(SwappedRatesTest, BothLinksAreNamedInBothDirectionsAndNoOther) {
+  set_peak(0, 117e6);
+  set_peak(1, 195e6);
+  const LinkVerdicts verdicts = judge();
+  EXPECT_THAT(verdicts.named, ElementsAre(0u, 1u));
+  ASSERT_EQ(verdicts.rows.size(), 5u);
+  EXPECT_EQ(verdicts.rows[0].where, "h0 to leaf0");
+  EXPECT_THAT(verdicts.rows[0].todo, HasSubstr("that of h1 - leaf0 are swapped"));
+  EXPECT_THAT(verdicts.rows[2].todo, HasSubstr("that of h0 - leaf0 are swapped"));
+}
+
+TEST_F(SwappedRatesTest, TheLinkThatIsFasterInOneDirectionIsNotTheSlowOne) {
+  set_peak(0, 117e6);
+  loads_[0].backward.peak_bits_per_s = 195e6;
+  set_peak(1, 195e6);
+  EXPECT_THAT(judge().named, ElementsAre(1u));
+}
+
+TEST_F(SwappedRatesTest, AFastLinkAloneIsNamedAlone) {
+  set_peak(1, 195e6);
+  EXPECT_THAT(judge().named, ElementsAre(1u));
+  EXPECT_THAT(judge().rows[0].todo, HasSubstr("another link may have this one's"));
+}
+
+TEST_F(SwappedRatesTest, NoneOfTwoThatMayHaveItsRateIsNamed) {
+  set_peak(0, 117e6);
+  set_peak(1, 195e6);
+  set_peak(2, 118e6);
+  EXPECT_THAT(judge().named, ElementsAre(1u));
+  set_peak(3, 194e6);
+  EXPECT_THAT(judge().named, ElementsAre(0u, 1u, 2u, 3u)) << "two are swapped with two";
+  EXPECT_THAT(judge().rows[0].todo, HasSubstr("h1 - leaf0 or h3 - leaf1"));
+}
+
 TEST_F(LinkVerdictsTest, ErrorsAreNamedAboveTheirLimit) {
   loads_[uplink_].forward.errors = 1;  // of 10,000: at the limit
   EXPECT_THAT(judge().named, IsEmpty());

@@ -109,8 +109,10 @@ inline constexpr size_t kPartners = 4;
 // Slow pairs that have a row of their own. Chosen. Range: 3 to 20.
 inline constexpr size_t kMostPairRows = 4;
 
-// IPv4 and UDP header and heddle's header of data; Ethernet header, which rates of a lab count.
-inline constexpr uint32_t kHeaderBytes = 28 + 40;
+// UDP header and heddle's header of data; IP headers; Ethernet header, which rates of a lab count.
+inline constexpr uint32_t kHeaderBytes = 8 + 40;
+inline constexpr uint32_t kIpv4Bytes = 20;
+inline constexpr uint32_t kIpv6Bytes = 40;
 inline constexpr uint32_t kFrameBytes = 14;
 // A figure below its least expectation but above this share of it is a warning. Chosen. Range:
 // 0.6 to 0.9.

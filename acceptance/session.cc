@@ -65,7 +65,8 @@ Nanos Session::flow_time() const {
 std::vector<double> Session::payload_rates(const std::vector<HostPair>& flows) const {
   std::vector<double> rates = fluid_rates(expected_, flows);
   for (size_t i = 0; i < flows.size(); ++i) {
-    rates[i] *= payload_share(routes_between(expected_, flows[i]).mtu_bytes);
+    rates[i] *= payload_share(routes_between(expected_, flows[i]).mtu_bytes,
+                              version_of(fabric_.address(flows[i].to)));
   }
   return rates;
 }

@@ -110,6 +110,28 @@ TEST_F(LoadTest, AMicroburstIsReportedWithTheCallsInProgress) {
   EXPECT_EQ(load.calls_of, "rank 0");
 }
 
+// It was two where the bins of its beginning were settled before those of its end.
+TEST_F(LoadTest, AMicroburstAcrossTheEndOfWhatIsSettledIsOne) {
+  for (int64_t begin = 4'990; begin < 5'010; ++begin) {
+    LoadBuilder builder({});
+    builder.add_process({{"host", "h0"}, {"rank", "0"}});
+    for (int64_t number = 0; number < 20'000; ++number) {
+      const bool in_burst = number >= begin && number < begin + 4;
+      const WireBin event{.direction = Direction::kSent,
+                          .ago = nanos(kBin),
+                          .span_ns = kBin,
+                          .packets = 1,
+                          .bytes = in_burst ? 90'000U : 1'000U};
+      builder.add(0, event, 0, (number + 1) * kBin);
+    }
+    const Load load = builder.finish();
+    ASSERT_EQ(load.bursts.size(), 1u) << begin;
+    EXPECT_EQ(load.bursts[0].begin_ns, begin * kBin);
+    EXPECT_EQ(load.bursts[0].length_ns, 4 * kBin);
+    EXPECT_EQ(load.bursts[0].bytes, 360'000u);
+  }
+}
+
 TEST_F(LoadTest, SteadyLoadAndSinglePacketsAreNoMicrobursts) {
   steady(0, 0, 3000, 90'000);
   for (int64_t number = 4000; number < 9000; number += 200) bin(0, number, 200);

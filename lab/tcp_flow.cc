@@ -35,15 +35,36 @@ Unexpected failed(const std::string& what) {
   return fail(code, what, std::strerror(reason), "see `ip address` and `ss -tln` on that host");
 }
 
-Result<sockaddr_in> address_of(const std::string& text, uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  if (inet_pton(AF_INET, text.c_str(), &address.sin_addr) == 1) return address;
-  return fail(ErrorCode::kInvalid, "cannot use the address " + text, "it is no IPv4 address");
+struct SocketAddress {
+  union {
+    sockaddr any;
+    sockaddr_in four;
+    sockaddr_in6 six{};
+  };
+  socklen_t bytes = 0;
+};
+
+Result<SocketAddress> address_of(const std::string& text, uint16_t port) {
+  SocketAddress address;
+  if (inet_pton(AF_INET, text.c_str(), &address.four.sin_addr) == 1) {
+    address.four.sin_family = AF_INET;
+    address.four.sin_port = htons(port);
+    address.bytes = sizeof address.four;
+    return address;
+  }
+  if (inet_pton(AF_INET6, text.c_str(), &address.six.sin6_addr) == 1) {
+    address.six.sin6_family = AF_INET6;
+    address.six.sin6_port = htons(port);
+    address.bytes = sizeof address.six;
+    return address;
+  }
+  return fail(ErrorCode::kInvalid, "cannot use the address " + text,
+              "it is neither an IPv4 nor an IPv6 address");
 }
 
-Descriptor new_socket() { return Descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
+Descriptor new_socket(const SocketAddress& address) {
+  return Descriptor(socket(address.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
 
 bool wait_for(int descriptor, short what, Nanos end) {
   pollfd wait{descriptor, what, 0};
@@ -55,14 +76,13 @@ bool wait_for(int descriptor, short what, Nanos end) {
 Result<TcpFigures> receive_tcp(const std::string& address, uint16_t port, Nanos limit) {
   const Nanos end = steady_now() + limit;
   const std::string what = fmt::format("cannot receive TCP at {}:{}", address, port);
-  const Result<sockaddr_in> at = address_of(address, port);
+  const Result<SocketAddress> at = address_of(address, port);
   if (!at) return fail(at.error());
-  const Descriptor listener = new_socket();
+  const Descriptor listener = new_socket(*at);
   const int yes = 1;
   if (!listener.valid() ||
       setsockopt(listener.number(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
-      bind(listener.number(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at) != 0 ||
-      listen(listener.number(), 1) != 0) {
+      bind(listener.number(), &at->any, at->bytes) != 0 || listen(listener.number(), 1) != 0) {
     return failed(what);
   }
   const Unexpected late =
@@ -86,17 +106,17 @@ Result<TcpFigures> receive_tcp(const std::string& address, uint16_t port, Nanos 
 
 Result<void> send_tcp(const std::string& address, uint16_t port, Nanos span) {
   const std::string what = fmt::format("cannot send TCP to {}:{}", address, port);
-  const Result<sockaddr_in> to = address_of(address, port);
+  const Result<SocketAddress> to = address_of(address, port);
   if (!to) return fail(to.error());
   const Nanos last_try = steady_now() + params::kTcpConnect;
   Descriptor peer;
   for (;;) {
-    peer = new_socket();
+    peer = new_socket(*to);
     if (!peer.valid()) return failed(what);
     // Refused where this kernel lacks it: then its default is measured.
     static_cast<void>(
         setsockopt(peer.number(), IPPROTO_TCP, TCP_CONGESTION, kCubic.data(), kCubic.size()));
-    if (connect(peer.number(), reinterpret_cast<const sockaddr*>(&*to), sizeof *to) == 0) break;
+    if (connect(peer.number(), &to->any, to->bytes) == 0) break;
     if (steady_now() > last_try) return failed(what);
     usleep(20'000);
   }

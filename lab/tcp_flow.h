@@ -16,8 +16,8 @@ struct TcpFigures {
   Nanos span;  // from the first byte to the end
 };
 
-// Listens on an IPv4 address and takes one connection, until its end or for `limit`. Errors:
-// kInUse, kTimeout if none comes, kSystem.
+// Listens on an IPv4 or IPv6 address and takes one connection, until its end or for `limit`.
+// Errors: kInvalid, kInUse, kTimeout if none comes, kSystem.
 Result<TcpFigures> receive_tcp(const std::string& address, uint16_t port, Nanos limit);
 
 // Connects, repeatedly until the other end listens, and sends for `span`. The flow has cubic as its

@@ -44,6 +44,36 @@ Json process_json(const WatchedProcess& process) {
           {"heard", process.heard}};
 }
 
+Json json_of(const NicWay& way) {
+  return {{"bytes", way.bytes},
+          {"peak_bits_per_s", way.peak_bits_per_s},
+          {"bursts", way.bursts},
+          {"peaks_bits_per_s", way.peaks_bits_per_s}};
+}
+
+Json json_of(const NicTraffic& nic) {
+  return {{"host", nic.host},
+          {"name", nic.name},
+          {"rate_bits_per_s", nic.bits_per_s == 0 ? Json() : Json(nic.bits_per_s)},
+          {"sent", json_of(nic.of[static_cast<size_t>(events::Direction::kSent)])},
+          {"received", json_of(nic.of[static_cast<size_t>(events::Direction::kReceived)])}};
+}
+
+Json json_of(const insight::Microburst& burst, const TrafficInterval& traffic) {
+  const NicTraffic& nic = traffic.nics[burst.nic];
+  return {{"host", nic.host},
+          {"nic", nic.name},
+          {"direction", name_of(burst.direction)},
+          {"begin_ns", burst.begin_ns},
+          {"length_ns", burst.length_ns},
+          {"bytes", burst.bytes},
+          {"peak_bits_per_s",
+           8e9 * static_cast<double>(burst.peak) / static_cast<double>(traffic.bin_ns)},
+          {"times_mean", burst.times_mean},
+          {"operations", burst.operations},
+          {"phase", burst.phase}};
+}
+
 // Families of one job: each sample has its label, which is not "job", as Prometheus has that one.
 class Families {
  public:
@@ -217,6 +247,35 @@ Json json_of(const Alarm& alarm) {
   return made;
 }
 
+Json json_of(const TrafficInterval* traffic) {
+  if (traffic == nullptr) return {};
+  Json parties = Json::array();
+  for (const insight::Party& each : traffic->parties) {
+    parties.push_back({{"name", each.name},
+                       {"host", each.host},
+                       {"rank", each.rank < 0 ? Json() : Json(each.rank)}});
+  }
+  Json nics = Json::array();
+  for (const NicTraffic& each : traffic->nics) nics.push_back(json_of(each));
+  Json bursts = Json::array();
+  for (const insight::Microburst& each : traffic->bursts) {
+    bursts.push_back(json_of(each, *traffic));
+  }
+  return {{"from_ns", traffic->from_ns},
+          {"until_ns", traffic->until_ns},
+          {"left_out", traffic->left_out},
+          {"counted", traffic->delivered ? "delivered" : "wire"},
+          {"rows", traffic->by_host ? "host" : "rank"},
+          {"parties", std::move(parties)},
+          {"bytes", traffic->bytes},
+          {"unplaced_bytes", traffic->unplaced_bytes},
+          {"bin_ns", traffic->bin_ns},
+          {"nics_in_all", traffic->nics_in_all},
+          {"nics", std::move(nics)},
+          {"bursts_in_all", traffic->bursts_in_all},
+          {"bursts", std::move(bursts)}};
+}
+
 const char* state_of(const WatchedProcess& process) {
   return process.closed ? "ended" : process.heard ? "running" : "not_heard";
 }
@@ -255,7 +314,8 @@ Json json_of(const WatchDocument& document) {
           {"notes", state.notes},
           {"not_judged", state.not_judged},
           {"processes", std::move(processes)},
-          {"hosts", std::move(hosts)}};
+          {"hosts", std::move(hosts)},
+          {"traffic", json_of(state.traffic.get())}};
 }
 
 std::vector<Family> families_of(const WatchDocument& document) { return Families(document).make(); }

@@ -39,6 +39,9 @@ std::string text_of(const AlarmChange& change);
 Json json_of(const AlarmChange& change, const WatchState& state);
 Json json_of(const Alarm& alarm);
 
+// Null where there is no interval yet.
+Json json_of(const TrafficInterval* traffic);
+
 // "running", "ended", "not_heard".
 const char* state_of(const WatchedProcess& process);
 

@@ -13,20 +13,22 @@ namespace heddle::monitor {
 
 Observer::Observer(const std::vector<std::string>& folders) : recording_(folders) {}
 
-void Observer::take(size_t file, const events::AnyEvent& event, int64_t at_ns) {
+void Observer::take(size_t file, const events::RecordedEvent& recorded, int64_t at_ns) {
   // Files are found in the order of their numbers, and before their first event.
   for (size_t fresh = processes_.size(); fresh < recording_.files(); ++fresh) {
     diagnosis_.builder().add_process(recording_.facts(fresh).identity,
                                      {.closed = recording_.facts(fresh).closed,
                                       .clock_error_ns = recording_.clock_error_ns(fresh)});
     series_.add_process();
+    traffic_.add_process(recording_.facts(fresh).identity);
     processes_.push_back(
         {.folder = std::filesystem::path(recording_.path(fresh)).parent_path().string()});
     // Before its first event: later it changes between looks only.
     diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   }
-  diagnosis_.builder().add(static_cast<uint32_t>(file), event, at_ns);
-  series_.add(file, event, at_ns);
+  diagnosis_.builder().add(static_cast<uint32_t>(file), recorded.event, at_ns);
+  series_.add(file, recorded.event, at_ns);
+  traffic_.add(file, recorded.event, recorded.writer, at_ns);
   Process& process = processes_[file];
   ++process.events;
   ++events_;
@@ -61,8 +63,8 @@ void Observer::forget_what_cannot_end() {
 
 std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& heard) {
   const uint64_t before = events_;
-  recording_.poll(now, [this](size_t file, const events::AnyEvent& event, int64_t at_ns) {
-    take(file, event, at_ns);
+  recording_.poll(now, [this](size_t file, const events::RecordedEvent& recorded, int64_t at_ns) {
+    take(file, recorded, at_ns);
   });
   diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   set_ends(heard);
@@ -71,6 +73,7 @@ std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& hea
   if (events_ > before || last_seen_ == Nanos{}) last_seen_ = now;
   now_ns_ = std::max(now_ns_, last_at_ns_ + alive_since_last(now, heard).count);
   over_ = is_over(now, heard);
+  traffic_.cut(now_ns_, [this](size_t file) { return recording_.facts(file).closed; });
   std::vector<AlarmChange> changes = diagnosis_.look(now_ns_);
   // Nothing will change any more: what was found once is found again.
   for (int i = 1; over_ && i < params::kLooksToRaise; ++i) {
@@ -124,6 +127,7 @@ WatchState Observer::state() const {
   state.now_ns = now_ns_;
   state.began_realtime_ns = processes_.empty() ? 0 : recording_.began_ns();
   state.over = over_;
+  state.traffic = traffic_.latest();
   state.whole = recording_.whole_from_ns() == INT64_MIN && recording_.unreadable() == 0;
   return state;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "base/result.h"
 #include "monitor/alarms.h"
 #include "monitor/live_diagnosis.h"
+#include "monitor/live_traffic.h"
 #include "monitor/rank_series.h"
 #include "recordings/live_recording.h"
 
@@ -46,6 +48,7 @@ struct WatchState {
   int64_t began_realtime_ns = 0;
   bool over = false;  // all processes have ended, or were silent for long
   bool whole = true;  // nothing was missed
+  std::shared_ptr<const TrafficInterval> traffic;  // of the last interval; null: none yet
 };
 
 class Observer {
@@ -68,7 +71,7 @@ class Observer {
     bool heard = true;
     uint64_t missed_events = 0;
   };
-  void take(size_t file, const events::AnyEvent& event, int64_t at_ns);
+  void take(size_t file, const events::RecordedEvent& recorded, int64_t at_ns);
   void set_ends(const std::vector<Heard>& heard);
   void forget_what_cannot_end();
   Nanos alive_since_last(Nanos now, const std::vector<Heard>& heard) const;
@@ -77,6 +80,7 @@ class Observer {
   recordings::LiveRecording recording_;
   LiveDiagnosis diagnosis_;
   RankSeries series_;
+  LiveTraffic traffic_;
   std::vector<Process> processes_;
   uint64_t events_ = 0;
   int64_t last_at_ns_ = 0;  // of the newest event, since the job's beginning

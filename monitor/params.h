@@ -39,6 +39,28 @@ inline constexpr size_t kMostOpenCalls = 256;
 // Ranks of which /metrics has figures: each is some eight series of Prometheus. Range 100 to 4,096.
 inline constexpr size_t kMostRanksInMetrics = 1'024;
 
+// --- traffic of the last interval ---
+
+// An interval, and how late an event of it may be read. Range 1 to 10 s; 0.5 to 5 s.
+inline constexpr Nanos kTrafficEvery = seconds(2);
+inline constexpr Nanos kLateTraffic = seconds(1);
+// Processes whose messages and bins are counted: each message costs some 50 ns, each bin some 200.
+// Range 64 to 1,024.
+inline constexpr size_t kMostTrafficProcesses = 256;
+// Rows of a matrix that a page shows; of more ranks it shows their hosts. Range 16 to 128.
+inline constexpr size_t kMostMatrixRows = 64;
+// NICs and bursts that a page lists, and parts of an interval, each with its peak. Range 16 to 256;
+// 5 to 100; 20 to 200.
+inline constexpr size_t kMostShownNics = 64;
+inline constexpr size_t kMostShownBursts = 20;
+inline constexpr size_t kPartsOfInterval = 60;
+// Bounds of memory: columns of all NICs (16 bytes each), connections of a process, members of
+// communicators, openings of NICs. Range: a factor of 10 either way.
+inline constexpr size_t kMostTrafficColumns = 200'000;
+inline constexpr size_t kMostConnections = 4'096;
+inline constexpr size_t kMostMembers = 100'000;
+inline constexpr size_t kMostOpenedNics = 10'000;
+
 // --- what is published ---
 
 // Ranks in a message: some 300 bytes each, and a server takes 1 MiB by default. Range 100 to 2,000.

@@ -81,8 +81,8 @@ TEST_F(FolderStreamTest, ACopyHasAllEventsInWhicheverPiecesItsStreamComes) {
     for (size_t at = 0; at < bytes.size(); at += 777) {
       ASSERT_TRUE(receiver.take(std::string_view(bytes).substr(at, 777)));
     }
-    copy.poll(seconds(round), [&](size_t /*file*/, const events::AnyEvent& event, int64_t /*at*/) {
-      ASSERT_EQ(std::get<events::MessageCompleted>(event).sequence, taken++);
+    copy.poll(seconds(round), [&](size_t /*file*/, const events::RecordedEvent& recorded, int64_t) {
+      ASSERT_EQ(std::get<events::MessageCompleted>(recorded.event).sequence, taken++);
     });
   }
   EXPECT_TRUE(receiver.greeted());
@@ -102,7 +102,7 @@ TEST_F(FolderStreamTest, ASecondStreamOfTheFolderBeginsAgainWithoutLoss) {
   ASSERT_TRUE(receiver.take(sent()));
   LiveRecording copy({there_.path()});
   size_t taken = 0;
-  copy.poll(seconds(1), [&taken](size_t, const events::AnyEvent&, int64_t) { ++taken; });
+  copy.poll(seconds(1), [&taken](size_t, const events::RecordedEvent&, int64_t) { ++taken; });
   EXPECT_EQ(taken, 1u);
 }
 

@@ -141,7 +141,7 @@ void LiveRecording::hand_on(Source& source, size_t file, int64_t at, const Take&
   const int64_t ahead = difference(at, difference(polled_at_ns_, began_ns_));
   if (ahead <= kMostAhead.count) {
     source.last_at_ns = at;
-    take(file, source.event.event, at);
+    take(file, source.event, at);
   } else if (!std::exchange(source.ahead, true)) {
     errors_.push_back({ErrorCode::kInvalid, "cannot use events of " + source.path,
                        "its clock is ahead by " + std::to_string(ahead / seconds(1).count) + " s",

@@ -23,7 +23,8 @@ class LiveRecording {
   explicit LiveRecording(std::vector<std::string> folders);
 
   // Files are numbered in the order in which they are found. `at_ns`: since the job's beginning.
-  using Take = std::function<void(size_t file, const events::AnyEvent& event, int64_t at_ns)>;
+  using Take =
+      std::function<void(size_t file, const events::RecordedEvent& recorded, int64_t at_ns)>;
   // Takes up new files, and calls `take` with what was written since the last call, of all files in
   // order of time. `now`: a steady clock's.
   void poll(Nanos now, const Take& take);

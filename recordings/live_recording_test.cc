@@ -40,9 +40,10 @@ class LiveRecordingTest : public ::testing::Test {
   }
   std::vector<Taken> poll() {
     std::vector<Taken> all;
-    live_.poll(now_ += seconds(1), [&all](size_t, const events::AnyEvent& event, int64_t at) {
-      all.push_back({std::get<events::MessageCompleted>(event).sequence, at});
-    });
+    live_.poll(now_ += seconds(1),
+               [&all](size_t, const events::RecordedEvent& recorded, int64_t at) {
+                 all.push_back({std::get<events::MessageCompleted>(recorded.event).sequence, at});
+               });
     return all;
   }
 

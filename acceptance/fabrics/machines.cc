@@ -11,6 +11,7 @@
 #include "acceptance/commands.h"
 #include "acceptance/fabric.h"
 #include "acceptance/fabrics/machines_watch.h"
+#include "acceptance/machine_addresses.h"
 #include "acceptance/params.h"
 #include "base/clocks.h"
 #include "lab/link_meter.h"
@@ -59,21 +60,6 @@ void allow_many_files() {
 // Without the user: "root@node1" is node1.
 std::string name_of(const launch::RemoteHost& host) {
   return host.name.substr(host.name.rfind('@') + 1);
-}
-
-// IPv4 in digits. A name that is this machine's own may be in /etc/hosts with a loopback address,
-// which is every machine's.
-Result<std::string> address_of(const launch::RemoteHost& host) {
-  const std::string what = fmt::format("cannot find the address of {}", host.address);
-  const std::string todo =
-      fmt::format("write {}=ADDRESS, with its address in the fabric", host.name);
-  const Result<std::string> found = lab::run_tool({"getent", "ahostsv4", host.address});
-  if (!found || found->empty()) {
-    return fail(ErrorCode::kUnavailable, what, "`getent ahostsv4` knows no such name", todo);
-  }
-  const std::string address = found->substr(0, found->find_first_of(" \t\n"));
-  if (address.rfind("127.", 0) != 0 || host.address == address) return address;
-  return fail(ErrorCode::kInvalid, what, fmt::format("the name is {} here", address), todo);
 }
 
 class Machines final : public Fabric {
@@ -135,6 +121,7 @@ class Machines final : public Fabric {
   Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands,
                                                  const std::vector<uint32_t>& hosts) const override;
 
+  void add_note(const std::string& text) { notes_.push_back(text); }
   // Asks all machines, and makes the topology of what they say where none was given.
   Result<void> look();
 
@@ -382,11 +369,12 @@ Result<std::vector<CommandEnd>> Machines::run_on(const std::vector<uint32_t>& ho
 
 Result<std::unique_ptr<Fabric>> fabric_of_machines(MachinesAsked asked) {
   allow_many_files();
+  Result<MachineAddresses> found = choose_addresses(asked.hosts, addresses_by_name_service);
+  if (!found) return fail(std::move(found).error());
   std::vector<Machine> machines;
-  for (launch::RemoteHost host : asked.hosts) {
-    Result<std::string> address = address_of(host);
-    if (!address) return fail(std::move(address).error());
-    host.address = std::move(*address);
+  for (size_t i = 0; i < asked.hosts.size(); ++i) {
+    launch::RemoteHost host = asked.hosts[i];
+    host.address = found->addresses[i];
     const std::string name = name_of(host);
     const auto is_same = [&](const Machine& each) {
       return each.name == name || each.host.address == host.address;
@@ -399,6 +387,7 @@ Result<std::unique_ptr<Fabric>> fabric_of_machines(MachinesAsked asked) {
     machines.push_back({std::move(host), name, {}});
   }
   auto made = std::make_unique<Machines>(std::move(asked), std::move(machines));
+  if (!found->note.empty()) made->add_note(found->note);
   if (Result<void> looked = made->look(); !looked) return fail(looked.error());
   return std::unique_ptr<Fabric>(std::move(made));
 }

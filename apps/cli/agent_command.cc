@@ -161,7 +161,7 @@ void add_agent_command(CLI::App& root, Invocation& invocation) {
   agent->group("");
   const auto name = std::make_shared<std::string>();
   CLI::App* const facts = agent->add_subcommand("facts", "facts of the port that has an address");
-  facts->add_option("address", *name, "IPv4 address")->required();
+  facts->add_option("address", *name, "IPv4 or IPv6 address")->required();
   facts->callback([name, &invocation] {
     invocation.run = [name] { return print_result(acceptance::facts_of_machine(*name)); };
   });

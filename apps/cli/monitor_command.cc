@@ -140,7 +140,7 @@ class Monitor {
           if (driver_) driver_->poll(steady_now());
           if (site_) site_->poll(steady_now());
           if (gpus_) gpus_->poll(steady_now());
-          if (plan_) plan_->poll(steady_now());
+          if (plan_) poll_plan();
           return lab::noted_signal() != 0 || !check_output();
         }};
     made.every = *parse_duration(options_.every);
@@ -193,7 +193,13 @@ class Monitor {
                             .warned = [this](const std::string& text) { warn(text); }});
     if (!made) return fail(std::move(made).error());
     plan_ = std::move(*made);
+    shown_.set_plan(plan_->state());
     return {};
+  }
+
+  void poll_plan() {
+    plan_->poll(steady_now());
+    plan_->show_changes([this](Json state) { shown_.set_plan(std::move(state)); });
   }
 
   Result<void> read_gpus() {

@@ -84,14 +84,13 @@ std::vector<LoadColumn> Series::take_columns() {
 
 // Over those that are about to be settled; bins around them are all there.
 void Series::look_for_bursts(int64_t until, const Burst& told) {
-  Microburst burst;
   auto first = bins_.begin();  // of the bins around the one that is looked at
   auto last = bins_.begin();
   uint64_t around = 0;
-  int64_t end = INT64_MIN;
+  const auto end = [this] { return open_.begin_ns + open_.length_ns; };
   const auto close = [&] {
-    if (burst.length_ns > 0) told(burst);
-    burst = {};
+    if (open_.length_ns > 0) told(open_);
+    open_ = {};
   };
   for (auto at = bins_.lower_bound(settled_); at != bins_.end() && at->first < until; ++at) {
     for (; last != bins_.end() && last->first <= at->first + kAround; ++last)
@@ -99,18 +98,17 @@ void Series::look_for_bursts(int64_t until, const Burst& told) {
     for (; first->first < at->first - kAround; ++first) around -= first->second;
     const double mean = static_cast<double>(around) / (2 * kAround + 1);
     const double times = static_cast<double>(at->second) / std::max(mean, 1.0);
-    if (at->first != end) close();
+    if (at->first != end()) close();
     if (times < LoadBuilder::kTimesMean) continue;
-    if (burst.length_ns == 0) burst.begin_ns = at->first;
-    end = at->first + 1;
-    burst.length_ns = end - burst.begin_ns;
-    burst.bytes += at->second;
-    if (at->second > burst.peak) {
-      burst.peak = at->second;
-      burst.times_mean = times;
+    if (open_.length_ns == 0) open_.begin_ns = at->first;
+    open_.length_ns = at->first + 1 - open_.begin_ns;
+    open_.bytes += at->second;
+    if (at->second > open_.peak) {
+      open_.peak = at->second;
+      open_.times_mean = times;
     }
   }
-  close();
+  if (end() < until) close();  // else it may go on with the next bin
 }
 
 }  // namespace heddle::insight

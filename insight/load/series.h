@@ -39,6 +39,7 @@ class Series {
 
   std::map<int64_t, uint64_t> bins_;  // not settled, and the kAround bins before those
   int64_t settled_ = INT64_MIN;       // bins before this one are settled
+  Microburst open_;                   // ends with the last settled bin; in bins
   int64_t bins_a_column_ = 1;
   std::vector<LoadColumn> columns_;     // sorted by index
   std::map<int64_t, LoadColumn> late_;  // columns that got data out of order

@@ -17,7 +17,8 @@ MISSING = lab_fabric.missing() or (
 class SshLab:
     """Up until close(). `via` is what --via takes; at() runs heddle on one of the hosts."""
 
-    def __init__(self, text, hosts, name="ssh"):
+    def __init__(self, text, hosts, name="ssh", ipv6=False):
+        """`ipv6`: hosts have no IPv4 address, and ssh reaches them by their names for IPv6."""
         # Not in /tmp: sshd refuses keys in a folder that others may write to.
         self._folder = tempfile.TemporaryDirectory(prefix="heddle-ssh-", dir="/run")
         folder = pathlib.Path(self._folder.name)
@@ -29,9 +30,12 @@ class SshLab:
             "PermitRootLogin yes\nStrictModes no\n")
         (folder / "ssh_config").write_text(
             f"Host *\nIdentityFile {folder}/user\nUser {getpass.getuser()}\nStrictHostKeyChecking no\n"
-            "UserKnownHostsFile /dev/null\nLogLevel ERROR\nBatchMode yes\nConnectTimeout 5\n")
+            "UserKnownHostsFile /dev/null\nLogLevel ERROR\nBatchMode yes\nConnectTimeout 5\n"
+            + "".join(f"Host {host}\nHostName {host}-v6\n" for host in hosts if ipv6))
         self.via = f"ssh -F {folder}/ssh_config {{host}} {{command}}"
         self.lab = lab_fabric.Lab(folder, text, name)
+        for host in hosts if ipv6 else ():
+            self.lab.exec(host, "ip", "-4", "address", "flush", "dev", "nic0")
         self._servers = [self._serve(host, folder) for host in hosts]
 
     def _serve(self, host, folder):

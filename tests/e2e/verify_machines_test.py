@@ -13,6 +13,7 @@ import time
 import unittest
 
 import json_reference_test
+import lab_fabric
 import program
 import ssh_lab
 import verify_test
@@ -29,13 +30,13 @@ class Machines(unittest.TestCase):
         self.topology = self.folder / "plan.toml"
         self.topology.write_text(verify_test.FABRIC, encoding="utf-8")
 
-    def start(self, text=verify_test.FABRIC):
-        machines = ssh_lab.SshLab(text, ("h0", "h1"))
+    def start(self, text=verify_test.FABRIC, hosts=("h0", "h1"), ipv6=False):
+        machines = ssh_lab.SshLab(text, hosts, ipv6=ipv6)
         self.addCleanup(machines.close)
         return machines
 
-    def verify(self, machines, *words, via=None):
-        return machines.at("h0", "verify", "--quick", "--json", "--via", via or machines.via, "--hosts", "h0,h1",
+    def verify(self, machines, *words, via=None, hosts="h0,h1"):
+        return machines.at("h0", "verify", "--quick", "--json", "--via", via or machines.via, "--hosts", hosts,
                            *words, timeout=200)
 
     def wrapper(self, machines, change):
@@ -96,6 +97,32 @@ class Machines(unittest.TestCase):
         self.assertEqual(refused.returncode, 2)
         self.assertIn("cannot read a report", refused.stderr)
 
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_machines_with_ipv6_addresses_alone_pass_and_the_report_says_so(self):
+        machines = self.start(ipv6=True)
+        done = self.verify(machines, "--topology", self.topology, hosts="h0=h0-v6,h1=h1-v6")
+        report = json.loads(done.stdout or "{}")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(verify_test.wrong_rows(report), set(), done.stdout)
+        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
+        self.assertIn("IPv6 is tested: no machine has an IPv4 address by its name", report["notes"])
+        rows = [(row["check"], row["measured"]) for stage in report["stages"] for row in stage["rows"]]
+        self.assertIn(("MTU end to end", "1500 bytes"), rows)
+        self.assertIn(("routes", "2 routes work"), rows)
+        pairs = next(stage for stage in report["stages"] if stage["name"] == "pairs")["data"]["pairs"]
+        self.assertTrue(all(pair["tcp_bits_per_s"] > 0 for pair in pairs), pairs)
+        # 10 Mbit/s twice, of which a packet of 1,514 bytes has 1,412 of payload.
+        self.assertAlmostEqual(pairs[0]["allowed_bits_per_s"], 2e7 * 1412 / 1514, delta=1)
+
+    def test_machines_that_have_no_ip_version_in_common_are_refused(self):
+        lab = lab_fabric.Lab(self.folder, verify_test.FABRIC, "versions")
+        self.addCleanup(lab.close)
+        done = program.run("lab", "exec", "h0", "--lab", lab.name, "--", program.HEDDLE, "verify", "--hosts",
+                           "h0,h1=h1-v6")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("cannot test h1 with h0: h1 has an IPv6 address alone, fd00:0:1::1, and h0 an IPv4 address "
+                      "alone, 10.0.0.1", done.stderr)
+
     def test_a_port_with_another_mtu_is_named(self):
         machines = self.start(verify_test.FABRIC + '[[override]]\nlink = ["h1", "leaf1"]\nmtu = 1400\n')
         done = self.verify(machines, "--topology", self.topology, "--stage", "inventory")
@@ -108,6 +135,28 @@ class Machines(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertTrue({where for _, where in verify_test.wrong_rows(json.loads(done.stdout))} &
                         {"h1", "h0 to h1", "h1 to h0", "h1 to leaf1", "leaf1 to h1"}, done.stdout)
+
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_of_links_of_two_rates_the_swapped_two_are_named_without_ports_of_switches(self):
+        """One that should run at 40 Mbit/s runs at 24, and one that should run at 24 at 40; else nothing is named."""
+        def fabric(slow):
+            return ('version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n'
+                    '[host_link]\nrate = "40Mbit/s"\nqueue = "50KB"\nmtu = 1500\n'
+                    '[switch_link]\nrate = "100Mbit/s"\nqueue = "100KB"\nmtu = 1500\n' +
+                    "".join(f'[[override]]\nlink = ["{host}", "leaf{int(host[1]) // 2}"]\nrate = "24Mbit/s"\n'
+                            for host in slow))
+        self.topology.write_text(fabric(("h1", "h3")), encoding="utf-8")
+        hosts = ("h0", "h1", "h2", "h3")
+        for slow, named in ((("h1", "h3"), set()), (("h0", "h3"), {"h0 - leaf0", "h1 - leaf0"})):
+            with self.subTest(slow=slow):
+                machines = self.start(fabric(slow), hosts)
+                done = self.verify(machines, "--topology", self.topology, "--stage", "pairs", hosts=",".join(hosts))
+                report = json.loads(done.stdout or "{}")
+                self.assertEqual(done.returncode, 1 if named else 0, done.stdout + done.stderr)
+                self.assertEqual({link["label"] for link in report["links"] if link["named"]}, named, done.stdout)
+                rows = [row for row in report["stages"][0]["rows"] if row["check"] == "link rate"]
+                self.assertTrue(all("are swapped" in row["todo"] for row in rows), rows)
+                machines.close()
 
     def test_what_one_machine_has_otherwise_is_named(self):
         machines = self.start()

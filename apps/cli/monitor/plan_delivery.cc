@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "apps/cli/monitor/planned_file.h"
+#include "base/clocks.h"
 #include "base/document.h"
 #include "launch/remote_stream.h"
 #include "monitor/params.h"
@@ -83,6 +84,9 @@ Result<void> PlanDelivery::read() {
   }
   text_ = std::move(*text);
   ++number_;
+  read_at_ = wall_now();
+  flows_ = Json::parse(text_, nullptr, false).value("flows", Json::array()).size();
+  changed_ = true;
   for (const auto& machine : machines_) machine->retry_at = {};
   return {};
 }
@@ -96,7 +100,28 @@ void PlanDelivery::look(Nanos now) {
   if (!complaint.empty() && complaint != complaint_) {
     options_.warned(complaint + "; the plan from before stays in force");
   }
+  changed_ = changed_ || complaint != complaint_;
   complaint_ = complaint;
+}
+
+void PlanDelivery::show_changes(const std::function<void(Json state)>& show) {
+  if (std::exchange(changed_, false)) show(state());
+}
+
+Json PlanDelivery::state() const {
+  Json machines = Json::array();
+  for (const auto& each : machines_) {
+    machines.push_back({{"host", each->host},
+                        {"has", each->has == 0 ? Json() : Json(each->has)},
+                        {"complaint", each->complaint}});
+  }
+  return {{"file", options_.file},
+          {"target", options_.target},
+          {"number", number_},
+          {"read_realtime_ns", read_at_.count},
+          {"flows", flows_},
+          {"complaint", complaint_},
+          {"machines", std::move(machines)}};
 }
 
 void PlanDelivery::poll(Nanos now) {
@@ -150,6 +175,7 @@ void PlanDelivery::start(Nanos now, Machine& machine) {
 // `why`: it has not taken the plan; empty: it has.
 void PlanDelivery::finish(Nanos now, Machine& machine, const std::string& why) {
   --running_;
+  changed_ = true;
   machine.stream.reset();
   if (!why.empty()) {
     if (why != machine.complaint) {

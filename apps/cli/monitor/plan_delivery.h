@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/json.h"
 #include "base/nanos.h"
 #include "base/result.h"
 #include "launch/remote_shell.h"
@@ -35,6 +36,10 @@ class PlanDelivery {
 
   // To be called often; waits for nothing but an agent's end.
   void poll(Nanos now);
+  // Calls `show` with what state() is, where that has changed since the last call.
+  void show_changes(const std::function<void(Json state)>& show);
+  // For the page: the plan that is served, and which machines have it.
+  Json state() const;
 
  private:
   struct Machine;
@@ -51,6 +56,9 @@ class PlanDelivery {
   PlanDeliveryOptions options_;
   std::string text_;
   uint64_t number_ = 0;  // of the plan that is served
+  Nanos read_at_;        // by the wall clock
+  uint64_t flows_ = 0;   // of the plan
+  bool changed_ = true;  // since show_changes()
   std::string mark_;     // of the file that was read last
   std::string complaint_;
   Nanos look_at_;

@@ -28,6 +28,10 @@ class ShownState {
     const std::scoped_lock lock(mutex_);
     of_steering_ = std::move(of_steering);
   }
+  void set_plan(Json plan) {
+    const std::scoped_lock lock(mutex_);
+    plan_ = std::move(plan);
+  }
   // Before the server has begun.
   void set(const GpuWatch* gpus) { gpus_ = gpus; }
   std::vector<metrics::Family> families() const {
@@ -43,6 +47,7 @@ class ShownState {
     const std::scoped_lock lock(mutex_);
     Json all = monitor::json_of(document_);
     if (gpus_ != nullptr) all.update(gpus_->state());
+    if (!plan_.is_null()) all["plan"] = plan_;
     return dumped(all) + "\n";
   }
 
@@ -50,6 +55,7 @@ class ShownState {
   mutable std::mutex mutex_;
   monitor::WatchDocument document_;
   std::vector<metrics::Family> of_steering_;
+  Json plan_;                       // null: none is served
   const GpuWatch* gpus_ = nullptr;  // null: they are not read
 };
 
