@@ -54,7 +54,7 @@ Decision decide(std::span<const Option> options, bool evidence, double least_gai
   Decision made{.verdict = Verdict::kNoGo, .first = std::nullopt};
   for (size_t i = 0; i < options.size(); ++i) {
     const Option& option = options[i];
-    if (!option.comparable || !option.gain.certain() || option.gain.mean < least_gain) continue;
+    if (!option.comparable || option.gain.low < least_gain || !option.gain.certain()) continue;
     if (made.first) {
       const Option& best = options[*made.first];
       const Effort effort = effort_of(option.kind);

@@ -30,7 +30,8 @@ struct Decision {
   std::optional<size_t> first;  // the option to try first, where the verdict is kGo
 };
 
-// Of the least effort that gains `least_gain` with certainty, the option that gains most. Without
+// Of the least effort with an option whose whole interval is at `least_gain` or above, the one that
+// gains most. Without
 // `evidence`, the gains count for nothing.
 Decision decide(std::span<const Option> options, bool evidence, double least_gain);
 
@@ -39,6 +40,11 @@ Decision decide(std::span<const Option> options, bool evidence, double least_gai
 // test). `variation`: the standard deviation of a step over its mean. At least kLeastTrialSteps.
 inline constexpr uint64_t kLeastTrialSteps = 30;
 uint64_t steps_to_see(double gain, double variation);
+
+// The part of that gain above which a trial of that length is not noise: 1.960 of 1.960 + 0.842.
+inline constexpr double kSeenPart = 0.7;
+// The error of a median over that of a mean, of normal values: the root of pi / 2.
+inline constexpr double kMedianError = 1.2533;
 
 // The standard deviation over the mean; 0 for fewer than two.
 double variation_of(std::span<const double> values);

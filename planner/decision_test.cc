@@ -38,6 +38,12 @@ TEST(Decision, AGainThatMayBeNoneIsNotTried) {
   EXPECT_FALSE(decision.first.has_value());
 }
 
+TEST(Decision, AGainWhoseIntervalReachesBelowTheLeastIsNotTried) {
+  const std::vector<Option> options = {{ChangeKind::kPaths, {0.03, 0.017, 0.048}}};
+  EXPECT_EQ(decide(options, true, 0.02).verdict, Verdict::kNoGo);
+  EXPECT_EQ(decide(options, true, 0.015).verdict, Verdict::kGo);
+}
+
 TEST(Decision, WithoutEvidenceThereIsNoVerdict) {
   const std::vector<Option> options = {{ChangeKind::kPaths, {0.3, 0.2, 0.4}}};
   const Decision decision = decide(options, false, 0.02);

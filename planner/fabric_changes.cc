@@ -38,7 +38,13 @@ bool between_switches(const Link& link) {
   return link.a.kind == NodeKind::kSwitch && link.b.kind == NodeKind::kSwitch;
 }
 
+bool has_rates(const Topology& topology) {
+  return std::all_of(topology.links.begin(), topology.links.end(),
+                     [](const Link& link) { return link.shape.rate.count > 0; });
+}
+
 Topology faster(Topology topology, WhichLinks which, uint64_t factor) {
+  std::vector<bool> scaled(topology.switches.size(), false);
   for (Link& link : topology.links) {
     if (which == WhichLinks::kHosts && between_switches(link)) continue;
     if (which == WhichLinks::kSwitches && !between_switches(link)) continue;
@@ -46,6 +52,16 @@ Topology faster(Topology topology, WhichLinks which, uint64_t factor) {
     link.shape.queue = times(link.shape.queue, factor);
     link.shape.ecn_threshold = times(link.shape.ecn_threshold, factor);
     link.shape.ecn_ramp = times(link.shape.ecn_ramp, factor);
+    for (const topology::Node& end : {link.a, link.b}) {
+      if (end.kind == NodeKind::kSwitch) scaled[end.index] = true;
+    }
+  }
+  for (size_t i = 0; i < scaled.size(); ++i) {
+    if (!scaled[i]) continue;
+    topology::SwitchShape& shape = topology.switches[i].shape;
+    for (Bytes* each : {&shape.buffer, &shape.reserve, &shape.xoff, &shape.xon}) {
+      *each = times(*each, factor);
+    }
   }
   return topology;
 }
@@ -55,12 +71,14 @@ Topology on_one_switch(const Topology& topology) {
   one.switches.push_back({.name = "switch", .hash_seed = 1, .shape = {}});
   for (const Link& link : topology.links) {
     if (between_switches(link)) continue;
-    const bool nic_first = link.a.kind == NodeKind::kNic;
-    one.links.push_back({.a = nic_first ? link.a : link.b,
-                         .b = {NodeKind::kSwitch, 0},
-                         .shape = link.shape,
-                         .forward = {},
-                         .backward = {}});
+    for (const topology::Node& end : {link.a, link.b}) {
+      if (end.kind != NodeKind::kNic) continue;
+      one.links.push_back({.a = end,
+                           .b = {NodeKind::kSwitch, 0},
+                           .shape = link.shape,
+                           .forward = {},
+                           .backward = {}});
+    }
   }
   return one;
 }

@@ -11,12 +11,12 @@ namespace heddle::planner {
 
 enum class WhichLinks : uint8_t { kHosts, kSwitches, kAll };
 
-// `factor` times the rate, with queues and marking thresholds that hold as many microseconds as
-// before.
+// `factor` times the rate, with queues, marking thresholds and switch memory that hold as many
+// microseconds as before. Links without a rate stay as they are.
 topology::Topology faster(topology::Topology topology, WhichLinks which, uint64_t factor);
 
 // All NICs on one switch, with their links as they are: no fabric of that rate is better. Faults
-// and changes are gone.
+// and changes are gone; a cable between two NICs becomes a link of each.
 topology::Topology on_one_switch(const topology::Topology& topology);
 
 // Switches are lossless (PFC) and mark by DCQCN's thresholds, those of 40 Gb/s (Zhu et al., SIGCOMM
@@ -25,6 +25,8 @@ topology::Topology on_one_switch(const topology::Topology& topology);
 inline constexpr uint64_t kLosslessRoundTrips = 8;
 topology::Topology lossless(topology::Topology topology);
 
+// Whether every link has a rate: without, no buffer is large enough for PFC.
+bool has_rates(const topology::Topology& topology);
 // Whether a link leads to no host.
 bool between_switches(const topology::Link& link);
 

@@ -44,6 +44,25 @@ TEST(FabricChanges, OneSwitchHasEveryNicWithItsLink) {
   EXPECT_EQ(after.links[3].forward.loss_per_million, 0U);
 }
 
+TEST(FabricChanges, ACableBetweenTwoHostsBecomesTwoLinksOfTheSwitch) {
+  const topology::Topology after = on_one_switch(topology::point_to_point({}));
+  ASSERT_TRUE(topology::validate(after).has_value());
+  EXPECT_EQ(after.links.size(), 2U);
+}
+
+// Twice the rate needs twice the headroom: a full lossless switch was not valid any more.
+TEST(FabricChanges, FasterLosslessSwitchesKeepTheirMicroseconds) {
+  topology::Topology before = lossless(fabric(10'000));
+  for (topology::Switch& each : before.switches) {
+    each.shape.xoff = Bytes{each.shape.buffer.count / 16};
+  }
+  ASSERT_TRUE(topology::validate(before).has_value());
+  for (const WhichLinks which : {WhichLinks::kHosts, WhichLinks::kSwitches, WhichLinks::kAll}) {
+    const Result<void> valid = topology::validate(faster(before, which, 2));
+    EXPECT_TRUE(valid.has_value()) << valid.error().why;
+  }
+}
+
 TEST(FabricChanges, LosslessFabricsAreValidAtEveryRate) {
   for (const uint64_t megabits : {10, 1'000, 100'000, 800'000}) {
     const topology::Topology after = lossless(fabric(megabits));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -36,6 +37,14 @@ class Descent {
   }
 
   size_t hosts() const { return hosts_.size(); }
+
+  // A host whose cable leads to another host; nothing: each has a switch.
+  std::optional<uint32_t> without_switch() const {
+    for (const uint32_t host : hosts_) {
+      if (fabric_.switch_of(fabric_.nics_of(host).front()) == kNone) return host;
+    }
+    return std::nullopt;
+  }
 
   // Leaves are numbered by their first host; each host begins at its own.
   void place() {
@@ -138,6 +147,12 @@ Result<RankOrder> order_ranks(const topology::Topology& topology, const Demand& 
                 std::to_string(descent.hosts()) + " hosts send or receive, more than " +
                     std::to_string(kMostHosts),
                 "order the ranks of one job at a time");
+  }
+  if (const std::optional<uint32_t> host = descent.without_switch()) {
+    return fail(
+        ErrorCode::kInvalid, "cannot order ranks",
+        "host " + topology.hosts[*host].name + " is on no switch, but on a cable to another",
+        "leave the order as it is");
   }
   descent.place();
   RankOrder order;

@@ -47,5 +47,16 @@ TEST(RankOrder, NothingMovesWhereNothingIsGained) {
   EXPECT_EQ(order->to, (std::vector<uint32_t>{0, 1, 2, 3}));
 }
 
+// It was read as a switch beyond the last.
+TEST(RankOrder, HostsOnACableWithoutASwitchAreRefused) {
+  const topology::Topology cable = topology::point_to_point({});
+  Demand demand;
+  demand.endpoints = {{.host = 0}, {.host = 1}};
+  demand.flows = {{0, 1, 1'000}};
+  const Result<RankOrder> order = order_ranks(cable, demand, 10);
+  ASSERT_FALSE(order.has_value());
+  EXPECT_NE(order.error().why.find("is on no switch"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace heddle::planner

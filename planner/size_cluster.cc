@@ -202,6 +202,19 @@ void add_rates(const JobShape& job, const ClusterQuestion& question, const StepT
        "compare it with a NIC's rate, never with a bus bandwidth"});
 }
 
+// GPUs that fill no whole nodes: groups then count as spread over all of them.
+void add_odd_nodes(const JobShape& job, Answer& answer) {
+  const uint64_t of_site = job.gpus / job.sites;
+  const uint64_t node = job.gpus_per_node;
+  if (of_site < node || of_site % node == 0) return;
+  const uint64_t fewer = of_site / node * node;
+  answer.advice.push_back(fmt::format(
+      "{} GPUs{} fill no whole nodes of {}, so that groups of ranks are spread over more nodes: "
+      "give --gpus {} or {}",
+      of_site, job.sites > 1 ? " of a site" : "", node, fewer * job.sites,
+      (fewer + node) * job.sites));
+}
+
 Result<void> check_sites(const ClusterQuestion& question) {
   const SiteLink& link = question.site_link;
   if (question.job.sites == 0 || !(link.km >= 0) || link.km > 40'000 || !(link.bits_per_s > 0) ||
@@ -277,10 +290,10 @@ Result<Answer> size_cluster(const ModelShape& model, const ClusterQuestion& ques
   const Machine machine = machine_of(question);
   const StepTime step(model, *job, machine);
   Answer answer;
-  answer.title = fmt::format(
-      "{} on {} {}{} with {} each, {:g}:1 oversubscribed", model.name, count_text(job->gpus),
-      question.gpu.name, job->sites > 1 ? fmt::format(" in {} sites", job->sites) : "",
-      rate_text(question.fabric.nic_bits_per_s), question.fabric.oversubscription);
+  answer.title =
+      fmt::format("{} on {} {}{} with {} each, fabric {:g}:1", model.name, count_text(job->gpus),
+                  question.gpu.name, job->sites > 1 ? fmt::format(" in {} sites", job->sites) : "",
+                  rate_text(question.fabric.nic_bits_per_s), question.fabric.oversubscription);
   add_computation(model, *job, question, step, answer);
   add_communication(model, *job, step, answer);
   add_step(*job, step, answer);
@@ -295,6 +308,7 @@ Result<Answer> size_cluster(const ModelShape& model, const ClusterQuestion& ques
   add_scaling(model, *job, question, answer);
   add_rates_of_nics(model, *job, question, answer);
   add_cluster_advice(plan, answer);
+  add_odd_nodes(*job, answer);
   answer.assumptions = {
       fmt::format("kernels reach {:g} of the best matrix product, copies {:g} of NVLink: heddle "
                   "size --validate has what the formulas are worth",

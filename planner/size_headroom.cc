@@ -76,6 +76,10 @@ void add_figures(const HeadroomQuestion& question, double response, Answer& answ
        "shared headroom pools of switches: not all ports pause at once"}};
 }
 
+std::string bytes_text(double bytes) {
+  return count_text(static_cast<uint64_t>(std::llround(bytes)));
+}
+
 }  // namespace
 
 Result<Answer> size_headroom(const HeadroomQuestion& question) {
@@ -98,13 +102,13 @@ Result<Answer> size_headroom(const HeadroomQuestion& question) {
   if (question.buffer_bytes > 0 && pool > question.buffer_bytes) {
     answer.sound = false;
     answer.advice.push_back(fmt::format(
-        "headroom takes {:.0f} bytes more than the buffer has: use shorter cables, smaller frames, "
+        "headroom takes {} bytes more than the buffer has: use shorter cables, smaller frames, "
         "fewer lossless classes or a pool's share of {}, or switches with off-chip memory",
-        pool - question.buffer_bytes,
+        bytes_text(pool - question.buffer_bytes),
         share_at_most_text(question.pool_share * question.buffer_bytes / pool)));
   } else if (question.buffer_bytes > 0) {
-    answer.advice.push_back(fmt::format("{:.0f} bytes of the buffer are left for queues",
-                                        question.buffer_bytes - pool));
+    answer.advice.push_back(fmt::format("{} bytes of the buffer are left for queues",
+                                        bytes_text(question.buffer_bytes - pool)));
   }
   answer.assumptions = {"5 ns a meter of fibre",
                         "without rounding to cells: add the switch's share for small packets"};

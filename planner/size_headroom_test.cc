@@ -47,7 +47,7 @@ TEST(SizeHeadroom, ABufferThatIsTooSmallIsNotSound) {
   const Result<Answer> answer = size_headroom({.buffer_bytes = 1e6});
   ASSERT_TRUE(answer.has_value());
   EXPECT_FALSE(answer->sound);
-  EXPECT_NE(answer->advice.front().find("3047232 bytes more"), std::string::npos);
+  EXPECT_NE(answer->advice.front().find("3,047,232 bytes more"), std::string::npos);
   EXPECT_TRUE(size_headroom({.buffer_bytes = 1e7})->sound);
 }
 

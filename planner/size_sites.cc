@@ -26,10 +26,11 @@ constexpr std::array kDistances = {0.0, 10.0, 100.0, 300.0, 1'000.0, 3'000.0};
 // A way to run the job, with what it costs.
 struct Way {
   std::string name;
+  const char* figure = nullptr;  // of its cost
   double gpu_hours = 0;
   double useful = 0;
-  double energy_price = 0;  // of a kWh
-  double link = 0;          // of all hours
+  double surplus_hours = 0;  // of the GPU-hours, those on surplus; the others are on the grid
+  double link = 0;           // of all hours
 };
 
 class SitesAnswer {
@@ -38,8 +39,9 @@ class SitesAnswer {
       : model_(model), job_(job), question_(question), sites_(model, job, question) {}
 
   Answer make() {
-    for (size_t hour = 0; hour < sites_.hours(); ++hour) hours_.push_back(sites_.hour_of(hour));
+    hours_ = sites_.run(true);
     sum_ = sites_.sum_of(hours_);
+    moving_ = sites_.sum_of(sites_.run(false));
     find_best();
     const SiteLink& link = question_.cluster.site_link;
     const std::string apart = sites_.sites() > 1 ? fmt::format(", {:g} km apart", link.km) : "";
@@ -61,12 +63,12 @@ class SitesAnswer {
 
  private:
   double days() const { return static_cast<double>(sites_.hours()) / kHoursOfDay; }
-  double useful() const { return sum_.useful - sum_.move_hours; }
+  bool several() const { return sites_.sites() > 1; }
 
   void find_best() {
     for (size_t site = 0; site < sites_.sites(); ++site) {
       const SurplusSum sum = sites_.one_site(site);
-      if (site > 0 && sum.useful <= best_.useful) continue;
+      if (site > 0 && sum.useful() <= best_.useful()) continue;
       best_ = sum;
       best_site_ = site;
     }
@@ -98,7 +100,7 @@ class SitesAnswer {
 
   void add_hours() {
     const Term all{"G", "GPU-hours that run", sum_.gpu_hours, ""};
-    const Term computed{"C", "of them, computing", sum_.useful, ""};
+    const Term computed{"C", "of them, computing or moving", sum_.computing, ""};
     const Term moved{"m", "lost for copies of the model's state", sum_.move_hours, ""};
     answer_.figures.push_back(
         {"powered_gpu_hours",
@@ -114,7 +116,7 @@ class SitesAnswer {
                                "GPU-hours that wait for the exchange of gradients and parameters",
                                "G - C",
                                {all, computed},
-                               sum_.gpu_hours - sum_.useful,
+                               sum_.gpu_hours - sum_.computing,
                                "",
                                "exposed time of each hour's step: heddle size cluster"});
     const double goodput = move_bits();
@@ -133,7 +135,7 @@ class SitesAnswer {
                                "GPU-hours of computation",
                                "C - m",
                                {computed, moved},
-                               useful(),
+                               sum_.useful(),
                                "",
                                "definition"});
   }
@@ -147,7 +149,7 @@ class SitesAnswer {
   }
 
   void add_comparison() {
-    const double one = best_.useful;
+    const double one = best_.useful();
     answer_.figures.push_back(
         {"one_site_useful_gpu_hours",
          "the same with all GPUs at the site that gives most: " + best_name(),
@@ -159,13 +161,23 @@ class SitesAnswer {
          "table hours, for one site"});
     if (one <= 0) return;
     answer_.figures.push_back({"sites_gain",
-                               "computation that several sites give more, a share",
+                               "computation that all sites give more than one, a share",
                                "U / B - 1",
-                               {{"U", "GPU-hours of computation, sites joined", useful(), ""},
+                               {{"U", "GPU-hours of computation, sites joined", sum_.useful(), ""},
                                 {"B", "of the best site alone", one, ""}},
-                               useful() / one - 1,
+                               sum_.useful() / one - 1,
                                "",
                                "definition"});
+    if (!several()) return;
+    answer_.figures.push_back(
+        {"moving_useful_gpu_hours",
+         "the same with the job at one site at a time, which may change at the hour",
+         "C - m",
+         {{"C", "GPU-hours computing or moving", moving_.computing, ""},
+          {"m", "lost for copies of the model's state", moving_.move_hours, ""}},
+         moving_.useful(),
+         "",
+         "table hours, without joined ones"});
   }
 
   // By hour of the day where there are several days.
@@ -181,14 +193,14 @@ class SitesAnswer {
                 .curves = {}};
     for (const SiteSurplus& each : question_.surplus) {
       table.columns.push_back(
-          {"kwh_" + std::to_string(chart.curves.size()), each.name + ", kWh", ""});
+          {"kwh_" + std::to_string(chart.curves.size()), each.name + ": kWh", ""});
       table.columns.push_back(
-          {"gpu_hours_" + std::to_string(chart.curves.size()), "powered GPU-hours", ""});
+          {"gpu_hours_" + std::to_string(chart.curves.size()), each.name + ": GPU-hours", ""});
       chart.curves.push_back({each.name + ", powered", {}});
     }
-    table.columns.push_back({"gpu_hours", "of the job", ""});
-    table.columns.push_back({"joined_gpu_hours", "with sites joined", ""});
-    table.columns.push_back({"useful_gpu_hours", "computing", ""});
+    table.columns.push_back({"gpu_hours", "job runs", ""});
+    table.columns.push_back({"joined_gpu_hours", "of these joined", ""});
+    table.columns.push_back({"useful_gpu_hours", "job computes", ""});
     chart.curves.push_back({"the job, computing", {}});
     for (size_t row = 0; row < std::min(sites_.hours(), kHoursOfDay); ++row) {
       add_row(row, table, chart);
@@ -211,7 +223,7 @@ class SitesAnswer {
       }
       gpus += static_cast<double>(each.gpus);
       if (each.sites > 1) joined += static_cast<double>(each.gpus);
-      computing += each.useful;
+      computing += each.useful - each.moved;
     }
     std::vector<Cell> cells = {static_cast<double>(row)};
     const auto at = static_cast<double>(row);
@@ -235,7 +247,7 @@ class SitesAnswer {
                             {"useful_percent", "computes", "%"},
                             {"useful_gpu_hours", "GPU-hours of computation", ""}},
                 .rows = {}};
-    const double alone = sum_.useful - sites_.useful_share(own_km(), hours_) * sum_.joined_hours;
+    const double alone = sum_.useful() - sites_.useful_share(own_km(), hours_) * sum_.joined_hours;
     std::vector<double> all(kDistances.begin(), kDistances.end());
     if (std::find(all.begin(), all.end(), own_km()) == all.end()) all.push_back(own_km());
     std::sort(all.begin(), all.end());
@@ -247,26 +259,48 @@ class SitesAnswer {
   }
   double own_km() const { return question_.cluster.site_link.km; }
 
-  std::vector<Way> ways() {
+  // All GPUs at the best site in every hour, on the grid where its surplus does not suffice; and on
+  // the grid alone.
+  void add_grid_ways(std::vector<Way>& ways) {
     const double all = static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
     const auto step = sites_.calculated(job_.gpus, 1, 0);
-    const double grid = step ? step->useful : 0;
-    const double links = sites_.sites() == 2 ? 1 : static_cast<double>(sites_.sites());
-    const Prices& prices = question_.prices;
-    return {{"sites joined, surplus", sum_.gpu_hours, useful(), prices.surplus_kwh,
-             links * prices.link_month / kDaysOfMonth * days()},
-            {"all GPUs at " + best_name() + ", surplus", best_.gpu_hours, best_.useful,
-             prices.surplus_kwh, 0},
-            {"all GPUs at one site, grid", all, all * grid, prices.grid_kwh, 0}};
+    if (!step) return;
+    if (question_.prices.grid_kwh == 0) return;
+    ways.push_back({"all GPUs at " + best_name() + ", surplus and grid", "cost_one_site_and_grid",
+                    all, all * step->useful, best_.gpu_hours, 0});
+    ways.push_back({"all GPUs at one site, grid", "cost_grid", all, all * step->useful, 0, 0});
+  }
+
+  std::vector<Way> ways() {
+    std::vector<Way> made;
+    if (several()) {
+      const double cables = sites_.sites() == 2 ? 1 : static_cast<double>(sites_.sites());
+      made.push_back({"all sites joined, surplus", "cost_joined", sum_.gpu_hours, sum_.useful(),
+                      sum_.gpu_hours,
+                      cables * question_.prices.link_month / kDaysOfMonth * days()});
+      made.push_back({"one site at a time, surplus", "cost_moving", moving_.gpu_hours,
+                      moving_.useful(), moving_.gpu_hours, 0});
+    }
+    made.push_back({"all GPUs at " + best_name() + ", surplus", "cost_one_site", best_.gpu_hours,
+                    best_.useful(), best_.gpu_hours, 0});
+    add_grid_ways(made);
+    return made;
+  }
+
+  double owned_hours() const {
+    return static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
   }
 
   double cost_of(const Way& way) const {
-    const double owned = static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
-    return owned * question_.prices.gpu_hour + way.gpu_hours * sites_.gpu_kw() * way.energy_price +
+    const Prices& prices = question_.prices;
+    return owned_hours() * prices.gpu_hour +
+           sites_.gpu_kw() * (way.surplus_hours * prices.surplus_kwh +
+                              (way.gpu_hours - way.surplus_hours) * prices.grid_kwh) +
            way.link;
   }
 
   void add_prices() {
+    const Prices& prices = question_.prices;
     Table table{.name = "costs",
                 .title = "Costs, in the currency of the prices; GPUs cost in every hour",
                 .columns = {{"way", "", ""},
@@ -275,30 +309,36 @@ class SitesAnswer {
                             {"cost", "cost", ""},
                             {"useful_cost", "a GPU-hour of computation", ""}},
                 .rows = {}};
-    const std::array<const char*, 3> names = {"cost_joined", "cost_one_site", "cost_grid"};
-    const std::vector<Way> all = ways();
-    const double owned = static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
-    for (size_t i = 0; i < all.size(); ++i) {
-      const Way& way = all[i];
+    for (const Way& way : ways()) {
       if (way.useful <= 0) continue;
       const double each = cost_of(way) / way.useful;
       table.rows.push_back({way.name, way.gpu_hours, way.useful, cost_of(way), each});
-      costs_[i] = each;
-      answer_.figures.push_back({names[i],
-                                 "cost of a GPU-hour of computation: " + way.name,
-                                 "(N * p + G * k * e + l) / U",
-                                 {{"N", "hours of all GPUs, running or not", owned, ""},
-                                  {"p", "price of an hour of one", question_.prices.gpu_hour, ""},
-                                  {"G", "GPU-hours that run", way.gpu_hours, ""},
-                                  {"k", "kW of a GPU", sites_.gpu_kw(), ""},
-                                  {"e", "price of a kWh", way.energy_price, ""},
-                                  {"l", "links between sites for this time", way.link, ""},
-                                  {"U", "GPU-hours of computation", way.useful, ""}},
-                                 each,
-                                 "",
-                                 "prices as given"});
+      if (cheapest_.empty() || each < least_cost_) {
+        cheapest_ = way.name;
+        least_cost_ = each;
+      }
+      answer_.figures.push_back(
+          {way.figure,
+           "cost of a GPU-hour of computation: " + way.name,
+           "(N * p + k * (S * s + R * r) + l) / U",
+           {{"N", "hours of all GPUs, running or not", owned_hours(), ""},
+            {"p", "price of an hour of one", prices.gpu_hour, ""},
+            {"k", "kW of a GPU", sites_.gpu_kw(), ""},
+            {"S", "GPU-hours on surplus", way.surplus_hours, ""},
+            {"s", "price of a kWh of surplus", prices.surplus_kwh, ""},
+            {"R", "GPU-hours on the grid", way.gpu_hours - way.surplus_hours, ""},
+            {"r", "price of a kWh of the grid", prices.grid_kwh, ""},
+            {"l", "links between sites for this time", way.link, ""},
+            {"U", "GPU-hours of computation", way.useful, ""}},
+           each,
+           "",
+           "prices as given"});
     }
     answer_.tables.push_back(std::move(table));
+  }
+
+  static std::string count_of(double hours) {
+    return count_text(static_cast<uint64_t>(std::llround(std::max(hours, 0.0))));
   }
 
   void add_advice() {
@@ -310,29 +350,35 @@ class SitesAnswer {
                       static_cast<double>(sites_.of_replica()) * sites_.gpu_kw()));
       return;
     }
-    if (sites_.sites() > 1) advise_on_sites();
-    const double possible = static_cast<double>(job_.gpus) * static_cast<double>(sites_.hours());
-    advice.push_back(fmt::format("the surplus runs the job's GPUs for {:.0f}% of the time",
-                                 100 * sum_.gpu_hours / possible));
-    advise_on_costs();
+    if (several()) {
+      advise_on_sites();
+    } else {
+      advice.push_back(fmt::format("{} GPU-hours of computation, {:.0f}% of those of all its GPUs",
+                                   count_of(sum_.useful()), 100 * sum_.useful() / owned_hours()));
+    }
+    if (!cheapest_.empty()) {
+      advice.push_back(
+          fmt::format("cheapest: {}, {:.4g} a GPU-hour of computation", cheapest_, least_cost_));
+    }
   }
 
+  // Which of three ways computes most. A cable that is worth nothing is not joined.
   void advise_on_sites() {
-    const double exposed = 1 - sites_.useful_share(own_km(), hours_);
-    if (useful() > best_.useful && sum_.joined_hours == 0) {
-      answer_.advice.push_back(fmt::format(
-          "move the job from site to site, and do not join them: {:.0f} GPU-hours of computation, "
-          "{:.0f} with all GPUs at {}",
-          useful(), best_.useful, best_name()));
-    } else if (useful() > best_.useful) {
-      answer_.advice.push_back(fmt::format(
-          "train at all sites: {:.0f} GPU-hours of computation, {:.0f} with all GPUs at {}",
-          useful(), best_.useful, best_name()));
-    } else {
-      answer_.advice.push_back(fmt::format(
-          "train at {} alone: with all GPUs there {:.0f} GPU-hours compute, at all sites {:.0f}",
-          best_name(), best_.useful, useful()));
+    const double joined = sum_.useful();
+    const double moving = moving_.useful();
+    const double one = best_.useful();
+    std::string most = "all GPUs at " + best_name();
+    if (joined > one && joined > moving) {
+      most = "all sites joined";
+    } else if (moving > one) {
+      most = "one site at a time";
     }
+    answer_.advice.push_back(fmt::format(
+        "most computation on surplus: {}. GPU-hours: all sites joined {}, one site at a time {}, "
+        "all GPUs at {} {}; all GPUs in all hours would be {}",
+        most, count_of(joined), count_of(moving), best_name(), count_of(one),
+        count_of(owned_hours())));
+    const double exposed = 1 - sites_.useful_share(own_km(), hours_);
     if (sum_.joined_hours > 0 && exposed > 0.1) {
       answer_.advice.push_back(fmt::format(
           "{:.0f}% of the joined GPU-hours wait for the exchange: heddle size cluster with --sites "
@@ -341,30 +387,21 @@ class SitesAnswer {
     }
   }
 
-  void advise_on_costs() {
-    const std::vector<Way> all = ways();
-    std::optional<size_t> cheapest;
-    for (size_t i = 0; i < costs_.size(); ++i) {
-      if (costs_[i] > 0 && (!cheapest || costs_[i] < costs_[*cheapest])) cheapest = i;
-    }
-    if (!cheapest) return;
-    answer_.advice.push_back(fmt::format("a GPU-hour of computation costs least with {}: {:.4g}",
-                                         all[*cheapest].name, costs_[*cheapest]));
-  }
-
   void add_assumptions() {
     answer_.assumptions = {
         "in an hour the job has all sites in equal shares, or one site; its number of replicas "
         "changes at the hour, with as many sequences for each",
-        "a site has an equal share of the job's GPUs; those without surplus are off, and take "
-        "nothing",
+        "a site has an equal share of the job's GPUs, and powers whole nodes; those without "
+        "surplus "
+        "are off, and take nothing",
+        "the job stays where it is unless a move pays within its hour",
         fmt::format("GPUs take their {:g} W while they run, also while they wait",
                     question_.cluster.gpu.watts),
         "left out: storage of energy, starting and stopping of hosts, the effect of a changing "
         "batch on the training, sites of different sizes"};
     if (!question_.prices.known()) {
       answer_.assumptions.emplace_back(
-          "costs need --gpu-price or --grid-price; without them there are none");
+          "costs need --gpu-price, --grid-price or --link-price; without them there are none");
     }
   }
 
@@ -376,9 +413,11 @@ class SitesAnswer {
   SurplusHours sites_;
   std::vector<SurplusHour> hours_;
   SurplusSum sum_;
-  SurplusSum best_;  // of the site that gives most alone
+  SurplusSum moving_;  // at one site at a time
+  SurplusSum best_;    // of the site that gives most alone
   size_t best_site_ = 0;
-  std::array<double, 3> costs_{};  // of ways(); 0: not known
+  std::string cheapest_;  // of ways(); empty: without prices
+  double least_cost_ = 0;
   Answer answer_;
 };
 
@@ -406,6 +445,11 @@ Result<void> check(const SitesQuestion& question) {
   if (!(question.cluster.gpu.watts > 0)) {
     return wrong("the GPU's power is not known", "give its file watts");
   }
+  if (question.cluster.job.gpus % question.surplus.size() != 0) {
+    return wrong(fmt::format("the surplus is of {} sites, which {} GPUs cannot be shared by",
+                             question.surplus.size(), count_text(question.cluster.job.gpus)),
+                 fmt::format("give --gpus a multiple of {}", question.surplus.size()));
+  }
   const Prices& prices = question.prices;
   if (!(question.pue >= 1) || !(question.host_watts >= 0) || !(prices.surplus_kwh >= 0) ||
       !(prices.grid_kwh >= 0) || !(prices.gpu_hour >= 0) || !(prices.link_month >= 0)) {
@@ -422,8 +466,14 @@ Result<Answer> size_sites(const ModelShape& model, const SitesQuestion& question
   ClusterQuestion whole = question.cluster;
   whole.job.sites = question.surplus.size();
   // What a cluster cannot be, it cannot be here.
-  if (Result<Answer> possible = size_cluster(model, whole); !possible) {
-    return fail(possible.error());
+  const Result<Answer> possible = size_cluster(model, whole);
+  if (!possible) return fail(possible.error());
+  if (!possible->sound) {
+    Answer refused;
+    refused.title = possible->title;
+    refused.advice = {possible->advice.front()};
+    refused.sound = false;
+    return refused;
   }
   const Result<JobShape> job = resolve(whole.job, model);
   if (!job) return fail(job.error());

@@ -32,7 +32,7 @@ struct Prices {
   double gpu_hour = 0;    // of a GPU that is owned, running or not
   double link_month = 0;  // of all cables from a site to the next
 
-  bool known() const { return grid_kwh > 0 || gpu_hour > 0; }
+  bool known() const { return grid_kwh > 0 || gpu_hour > 0 || link_month > 0; }
 };
 
 struct SitesQuestion {
@@ -44,8 +44,8 @@ struct SitesQuestion {
   Prices prices;
 };
 
-// Not sound: no hour's surplus powers a replica. Errors: kInvalid, those of resolve(); sites with
-// different numbers of hours, GPUs without watts.
+// Not sound: no hour's surplus powers a replica, or the job does not fit in its GPUs' memory.
+// Errors: kInvalid, those of resolve(); sites with different numbers of hours, GPUs without watts.
 Result<Answer> size_sites(const ModelShape& model, const SitesQuestion& question);
 
 }  // namespace heddle::planner

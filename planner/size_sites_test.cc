@@ -68,11 +68,10 @@ TEST(SizeSites, ASiteThatJoinsWithoutTheStateWaitsForACopy) {
   const double move_s = value_of(answer, "move_s");
   // 8.03e9 parameters of 2 + 12 bytes at 98% of 100 Gb/s.
   EXPECT_NEAR(move_s, 8.03e9 * 14 * 8 / (100e9 * 4096 / 4178), 0.1);
-  // South joins at hour 1, and north, whose state is an hour old, at hour 2.
-  const double computing = answer.figure("useful_gpu_hours").terms[0].value;
+  // South takes over at hour 1, and stays at hour 2: north's state is old, and joining costs more.
   const double lost = answer.figure("useful_gpu_hours").terms[1].value;
-  EXPECT_NEAR(lost / (computing - std::get<double>(answer.tables.front().rows[0][7])),
-              move_s / 3'600, 1e-9);
+  const double computed = std::get<double>(answer.tables.front().rows[1][7]);
+  EXPECT_NEAR(lost / (computed + lost), move_s / 3'600, 1e-9);
 }
 
 TEST(SizeSites, MoreDistanceAndLossNeverComputeMore) {
@@ -109,10 +108,86 @@ TEST(SizeSites, CostsCountGpusThatAreOffAndLinksByTheirTime) {
   const double cost = 2 * 1'024 * 2 + 1'024 * 0.01 + 73'050 * 2 / 730.5;
   EXPECT_NEAR(value_of(answer, "cost_joined") * useful, cost, 1e-6);
   // On the grid all GPUs run in both hours.
-  EXPECT_NEAR(value_of(answer, "cost_grid"),
-              2.2 / answer.figure("cost_grid").terms[6].value * 2'048, 1e-9);
-  EXPECT_NE(answer.advice.back().find("costs least with all GPUs at one site, grid"),
-            std::string::npos);
+  EXPECT_NEAR(value_of(answer, "cost_grid") * answer.figure("cost_grid").terms.back().value,
+              2 * 1'024 * (2 + 0.2), 1e-6);
+  // Half of the energy at a's price: cheaper than the grid alone.
+  EXPECT_NE(answer.advice.back().find("cheapest: all GPUs at a, surplus and grid"),
+            std::string::npos)
+      << answer.advice.back();
+}
+
+// A cost of 0 was taken as one that is not known: the grid was the cheapest.
+TEST(SizeSites, SurplusThatCostsNothingIsTheCheapest) {
+  SitesQuestion question = question_of({{"a", {512, 0}}, {"b", {512, 0}}}, 1'024);
+  question.prices.grid_kwh = 0.2;
+  const Answer answer = answer_of(question);
+  EXPECT_EQ(value_of(answer, "cost_joined"), 0);
+  EXPECT_NE(answer.advice.back().find("cheapest: all sites joined, surplus, 0 a GPU-hour"),
+            std::string::npos)
+      << answer.advice.back();
+}
+
+TEST(SizeSites, OneSiteHasNoLinksToPay) {
+  SitesQuestion question = question_of({{"a", {512, 0}}}, 1'024);
+  question.prices = {.grid_kwh = 0.2, .link_month = 1e6};
+  const Answer answer = answer_of(question);
+  EXPECT_EQ(value_of(answer, "cost_one_site"), 0);
+  for (const Figure& each : answer.figures) EXPECT_NE(each.name, "cost_joined");
+}
+
+// It ended by a division by zero: a copy to a second site was calculated for half a replica.
+TEST(SizeSites, AnHourThatPowersOneReplicaIsAnswered) {
+  SitesQuestion question = question_of({{"north", {8, 8, 16}}, {"south", {0, 8, 8}}}, 128);
+  question.cluster.job.tensor = 8;
+  question.cluster.job.sequence_parallel = true;
+  EXPECT_EQ(value_of(answer_of(question), "powered_gpu_hours"), 8 + 16 + 16);
+  question.cluster.job.tensor = 1;
+  question.cluster.job.gpus_per_node = 1;
+  question.cluster.gpu.memory_bytes = 0;  // not known
+  question.surplus = {{"north", {1, 7, 3}}, {"south", {0, 1, 3}}};
+  EXPECT_EQ(value_of(answer_of(question), "powered_gpu_hours"), 1 + 7 + 6);
+}
+
+// It hopped to and fro in every hour.
+TEST(SizeSites, ASiteThatAlwaysHasPowerKeepsTheJobAfterOneMove) {
+  std::vector<double> in_turns;
+  for (int hour = 0; hour < 24; ++hour) in_turns.push_back(hour % 2 == 0 ? 64 : 0);
+  SitesQuestion question = question_of({{"a", in_turns}, {"b", std::vector<double>(24, 64)}}, 128);
+  question.cluster.site_link.bits_per_s = 1e9;  // a copy takes 15 minutes
+  const Answer answer = answer_of(question);
+  const double one_move = 64 * value_of(answer, "move_s") / 3'600;
+  EXPECT_LE(answer.figure("moving_useful_gpu_hours").terms[1].value, one_move);
+  EXPECT_LE(answer.figure("useful_gpu_hours").terms[1].value, one_move);
+}
+
+// 8,060 s of copying were counted as an hour: a job that never computes looked as if it did.
+TEST(SizeSites, AMoveThatTakesLongerThanAnHourIsNotMade) {
+  SitesQuestion question =
+      question_of({{"a", {64, 64, 0, 0, 64, 64}}, {"b", {0, 0, 64, 64, 0, 0}}}, 128);
+  question.cluster.site_link.bits_per_s = 100e6;
+  const Answer answer = answer_of(question);
+  EXPECT_EQ(value_of(answer, "powered_gpu_hours"), 4 * 64);
+  EXPECT_EQ(answer.figure("useful_gpu_hours").terms[1].value, 0);
+}
+
+TEST(SizeSites, AJobThatDoesNotFitInMemoryIsNotSound) {
+  SitesQuestion question = question_of({{"a", {512}}, {"b", {512}}}, 1'024);
+  question.cluster.job.zero_stage = 0;
+  const Answer answer = answer_of(question);
+  EXPECT_FALSE(answer.sound);
+  EXPECT_NE(answer.advice.front().find("it fits with --zero 2"), std::string::npos);
+  // With few replicas ZeRO shares its states among fewer GPUs: those hours run nothing.
+  question.cluster.job.zero_stage = 2;
+  question.surplus = {{"a", {512, 8}}, {"b", {512, 0}}};
+  question.cluster.gpu.memory_bytes = 60.0 * (1 << 30);
+  const Answer few = answer_of(question);
+  EXPECT_TRUE(few.sound) << few.advice.front();
+  EXPECT_EQ(std::get<double>(few.tables.front().rows[1][5]), 0);
+}
+
+TEST(SizeSites, SitesPowerWholeNodes) {
+  const Answer answer = answer_of(question_of({{"a", {274}}, {"b", {279}}}, 1'024));
+  EXPECT_EQ(value_of(answer, "powered_gpu_hours"), 2 * 272);
 }
 
 TEST(SizeSites, HoursOfSeveralDaysAreAddedByHourOfTheDay) {

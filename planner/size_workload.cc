@@ -178,8 +178,9 @@ void add_waits(const WorkloadQuestion& question, Answer& answer) {
     answer.advice.push_back(fmt::format(
         "a rank waits {} in a step, and what it sends takes {} at {}: {}", time_text(waited_s),
         time_text(network_s), rate_text(question.rate_bits_per_s),
-        waited_s > 2 * network_s ? "most of it is not the rate: latency, collisions or slow ranks"
-                                 : "the rate is a large part of it"));
+        !question.rate_given ? "give --rate, that of its network, to see whether it is the cause"
+        : waited_s > 2 * network_s ? "most of it is not the rate: latency, collisions or slow ranks"
+                                   : "the rate is a large part of it"));
   }
   answer.advice.push_back(
       "what each change gains, with its interval, and how to try it: heddle "
@@ -208,6 +209,11 @@ Result<Answer> size_workload(const WorkloadQuestion& question) {
   answer.tables.push_back(table_of(busiest));
   if (question.waits.recorded_s > 0) add_waits(question, answer);
   answer.assumptions = question.notes;
+  if (question.recording.empty()) {
+    answer.assumptions.emplace_back(
+        "a step is one run of the job's programs: of a file by heddle workload from, all that was "
+        "recorded");
+  }
   answer.assumptions.emplace_back("collectives are rings, and ranks have the fabric to themselves");
   if (question.recording.empty()) {
     answer.advice.emplace_back("simulate it to see what is hidden: heddle sim --workload");

@@ -23,6 +23,7 @@ struct RecordedWaits {
 struct WorkloadQuestion {
   topology::Job job;
   double rate_bits_per_s = 400e9;  // of a rank's NICs together
+  bool rate_given = true;          // false: it is assumed
   std::vector<std::string> notes;  // what the job leaves out of its source
   RecordedWaits waits;             // zero: the job was not recorded
   std::string recording;           // its path, for advice

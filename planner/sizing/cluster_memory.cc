@@ -319,6 +319,12 @@ void add_memory(const ModelShape& model, const JobShape& job, const ClusterQuest
   }
 }
 
+bool fits_in_memory(const ModelShape& model, const JobShape& job, const ClusterQuestion& question) {
+  const double there = question.gpu.memory_bytes;
+  if (there <= 0) return true;
+  return most_memory(model, job, memory_question(question)).needed_bytes() <= there;
+}
+
 void add_memory_assumptions(const ClusterQuestion& question, Answer& answer) {
   answer.assumptions.push_back(fmt::format(
       "memory: {:g} bytes of optimizer states a parameter{}; attention's scores are {}",

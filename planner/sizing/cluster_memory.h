@@ -12,6 +12,8 @@ namespace heddle::planner {
 // which makes the answer unsound. `job` is resolved.
 void add_memory(const ModelShape& model, const JobShape& job, const ClusterQuestion& question,
                 Answer& answer);
+// Whether it fits in the GPU's memory; one that is not known holds everything.
+bool fits_in_memory(const ModelShape& model, const JobShape& job, const ClusterQuestion& question);
 void add_memory_assumptions(const ClusterQuestion& question, Answer& answer);
 
 }  // namespace heddle::planner

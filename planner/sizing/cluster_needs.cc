@@ -224,7 +224,7 @@ std::string nic_advice(const ClusterPlan& plan, double needed) {
   }
   return fmt::format(
       "the network is the bottleneck: give each GPU NICs of {} where there are {}, or {} "
-      "times the tokens of a microbatch{}",
+      "times the tokens of a microbatch where memory allows it{}",
       rate_at_least_text(needed), rate_text(there), times_at_least_text(needed / there),
       plan.question.fabric.oversubscription > 1 ? ", or a fabric of 1:1" : "");
 }

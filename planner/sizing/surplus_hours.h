@@ -26,16 +26,19 @@ struct SurplusHour {
   uint64_t gpus = 0;            // of the job, in all sites
   size_t sites = 0;             // where it runs
   size_t alone = 0;             // the site, where it is one
-  double useful = 0;            // GPU-hours
+  double useful = 0;            // GPU-hours, without what a move takes
+  double moved = 0;             // of them, lost while the state is copied to a site that joins
 };
 
 // Hours in sum. Energy is of the GPUs that run.
 struct SurplusSum {
   double gpu_hours = 0;
   double joined_hours = 0;  // of them, with all sites joined
-  double useful = 0;
-  double moves = 0;       // a site joins that has no copy of the model's state
-  double move_hours = 0;  // GPU-hours lost for it
+  double computing = 0;     // without what moves take
+  double moves = 0;
+  double move_hours = 0;  // GPU-hours lost for them
+
+  double useful() const { return computing - move_hours; }
 };
 
 class SurplusHours {
@@ -51,15 +54,16 @@ class SurplusHours {
   double state_bytes() const;  // of the model and its optimizer
 
   const std::optional<SiteStep>& step_of(uint64_t gpus, size_t sites);
-  // At another distance. Nothing: these GPUs make no job.
+  // At another distance. Nothing: these GPUs make no job, or it does not fit in their memory.
   std::optional<SiteStep> calculated(uint64_t gpus, size_t sites, double km) const;
 
-  // The best of: all sites with equal shares, or one of them.
-  SurplusHour hour_of(size_t hour);
+  // Each hour the best of: all sites with equal shares (if `joins`), or one of them; less what a
+  // move takes, where a site runs that did not run in the hour before. A move must pay within its
+  // hour.
+  std::vector<SurplusHour> run(bool joins);
+  SurplusSum sum_of(const std::vector<SurplusHour>& hours) const;
   // All the job's GPUs at one site, on its surplus.
   SurplusSum one_site(size_t site);
-  // Adds hours up, with a copy of the state wherever a site joins.
-  SurplusSum sum_of(const std::vector<SurplusHour>& hours);
   // The share of powered GPU-hours that is useful at another distance, where all sites are joined.
   double useful_share(double km, const std::vector<SurplusHour>& hours) const;
 
@@ -67,9 +71,9 @@ class SurplusHours {
   // GPUs of whole replicas, at most `powered` of them on each of `sites`, that make a job; 0: none
   // do.
   uint64_t gpus_of(double powered, size_t sites);
-  // GPUs that a site's surplus powers, of those that it has.
+  // GPUs that a site's surplus powers, of those that it has: whole nodes.
   double powered(size_t site, size_t hour, double owned) const;
-  void take(SurplusHour& made, uint64_t gpus, size_t sites, size_t alone);
+  double copy_s(const SiteStep& step) const { return 8 * state_bytes() / step.site_bits; }
 
   const ModelShape& model_;
   const JobShape& job_;

@@ -50,7 +50,7 @@ class SizeSites(unittest.TestCase):
         for command in commands:
             done = self.run_here(*command.split()[2:])
             self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("costs least with", done.stdout)
+        self.assertIn("advice: cheapest: ", done.stdout)
 
     def test_each_hour_is_the_surplus_over_the_power_of_a_gpu(self):
         self.written(csv({"north": WIND, "south": SUN}))
@@ -60,7 +60,7 @@ class SizeSites(unittest.TestCase):
         self.assertEqual(figures["surplus_kwh"], sum(WIND) + sum(SUN))
         (hours,) = (table for table in answer["tables"] if table["name"] == "hours")
         for hour, row in enumerate(hours["rows"]):
-            powered = [min(512, kwh[hour] // figures["gpu_kw"]) for kwh in (WIND, SUN)]
+            powered = [min(512, kwh[hour] / figures["gpu_kw"]) // 8 * 8 for kwh in (WIND, SUN)]  # whole nodes
             self.assertEqual([row[2], row[4]], powered)
             # All sites in equal shares, or one of them.
             self.assertIn(row[5], {2 * min(powered), max(powered)})
@@ -77,9 +77,9 @@ class SizeSites(unittest.TestCase):
 
     def test_a_thin_link_moves_the_job_or_leaves_it_at_one_site(self):
         self.written(csv({"north": WIND, "south": SUN}))
-        self.assertIn("do not join them", self.answer(*JOB[:-1], "1G")["advice"][0])
+        self.assertIn("most computation on surplus: one site at a time.", self.answer(*JOB[:-1], "1G")["advice"][0])
         self.written(csv({"north": WIND, "south": [0] * 24}))
-        self.assertIn("train at north alone", self.answer(*JOB[:-1], "1G")["advice"][0])
+        self.assertIn("most computation on surplus: all GPUs at north.", self.answer(*JOB[:-1], "1G")["advice"][0])
 
     def test_damaged_files_are_named_with_their_line(self):
         for text, why in (("", "no column 'site'"), ("site,hour,kwh\n", "it has no hours"),
@@ -89,7 +89,8 @@ class SizeSites(unittest.TestCase):
                           ("site,hour,kwh\nn,0,1e400\n", "'1e400'"), ("site,hour,kwh\n,0,1\n", "has no name"),
                           ("site,hour,kwh\nn,9000,1\n", "no hour from 0 to 8783"),
                           ("site,hour,kwh\nn,0,1\ns,0,1\ns,1,1\n", "'s' has 2 hours"),
-                          ("site,hour,kwh\nn,0,1\ns,0,1\ne,0,1\n", "--sites a divisor of")):
+                          ("site,hour,kwh\nn,0,1\ns,0,1\ne,0,1\n", "give --gpus a multiple of 3"),
+                          ("site,hour,kwh\n" + "".join(f"n{i},0,1\n" for i in range(65)), "more than 64 sites")):
             with self.subTest(text=text):
                 self.written(text)
                 done = self.run_here("sites", "--surplus", "surplus.csv", *JOB)
@@ -102,6 +103,12 @@ class SizeSites(unittest.TestCase):
         answer = self.answer(*JOB, status=1)
         self.assertFalse(answer["sound"])
         self.assertIn("no hour's surplus powers a replica", answer["advice"][0])
+
+    def test_a_job_that_does_not_fit_in_memory_has_status_1_and_what_fits(self):
+        self.written(csv({"north": WIND, "south": SUN}))
+        answer = self.answer("--model", "llama-3-8b", "--gpus", "1024", status=1)
+        self.assertIn("it fits with --zero 2", answer["advice"][0])
+        self.assertEqual(answer["figures"], [])
 
     def test_a_job_file_has_the_power_and_finds_the_csv_beside_it(self):
         self.written(csv({"north": WIND, "south": SUN}))

@@ -12,7 +12,6 @@
 #include "acceptance/limited_program.h"
 #include "base/document.h"
 #include "base/temporary_folder.h"
-#include "lab/run.h"
 #include "lab/tool.h"
 
 namespace heddle::cli {
@@ -70,7 +69,7 @@ Result<void> check_browser() {
               "install the package chromium, or print the page from a browser");
 }
 
-Result<std::string> pdf_of(const std::string& html) {
+Result<std::string> pdf_of(const std::string& html, const std::function<bool()>& interrupted) {
   if (auto found = check_browser(); !found) return fail(found.error());
   const std::string browser = find_browser();
   const Result<TemporaryFolder> place = TemporaryFolder::make("heddle-pdf");
@@ -84,7 +83,7 @@ Result<std::string> pdf_of(const std::string& html) {
       {words_of(browser, place->path()),
        {{"HOME", home}, {"XDG_CACHE_HOME", home}, {"XDG_CONFIG_HOME", home}},
        kBrowserTime,
-       [] { return lab::noted_signal() != 0; }});
+       interrupted});
   if (!end) return fail(end.error());
   if (end->interrupted) return no_pdf("it was interrupted");
   if (end->late) return no_pdf(browser + " took more than 60 s");

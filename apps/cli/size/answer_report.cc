@@ -123,6 +123,15 @@ Json all_of(const Parts& parts) {
   return all;
 }
 
+// Large ones without their fraction, as "1,006".
+std::string fraction_text(double value) {
+  if (!(std::abs(value) >= 1'000) || !(std::abs(value) < kLargestCount)) {
+    return fmt::format("{:.6g}", value);
+  }
+  const std::string whole = count_text(static_cast<uint64_t>(std::llround(std::abs(value))));
+  return (value < 0 ? "-" : "") + whole;
+}
+
 }  // namespace
 
 std::string figure_value_text(double value, const std::string& unit) {
@@ -132,7 +141,7 @@ std::string figure_value_text(double value, const std::string& unit) {
   const bool whole = unit == "B" || value == std::floor(value);
   const std::string number = whole && value >= 0 && value < kLargestCount
                                  ? count_text(static_cast<uint64_t>(std::llround(value)))
-                                 : fmt::format("{:.6g}", value);
+                                 : fraction_text(value);
   return unit.empty() ? number : number + " " + unit;
 }
 

@@ -1,10 +1,14 @@
 // See report_command.h.
 #include "apps/cli/size/report_command.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
@@ -19,6 +23,7 @@
 #include "apps/cli/terminal.h"
 #include "base/document.h"
 #include "base/interrupt.h"
+#include "base/printable.h"
 
 namespace heddle::cli {
 namespace {
@@ -29,14 +34,16 @@ constexpr const char* kExample = R"(Example:
   heddle size report job --topology fabric.toml --report sheet.pdf --language ja
   heddle size report job --rate 400Gbit/s --cpu-per-gb 0.28 --json
 
-GO names the change to try first: of the settings those that gain --least-gain with certainty, then
-of the program, then of the hardware. NO-GO: none does. Where the simulated step is off the recorded
-one by more than --bound, there is no verdict, and the exit status is 1.)";
+GO names the change to try first: of the settings one whose gain is --least-gain at least with its
+whole interval, then of the program, then of the hardware. NO-GO: there is none. Where the simulated
+step is off the recorded one by more than --bound, there is no verdict, and the exit status is 1.)";
+
+constexpr uint32_t kBoundPercent = 15;
 
 struct ReportOptions {
   AdviseSources sources{.recordings = {}, .topology = "", .rate = "100Gbit/s", .hosts = {}};
   SheetQuestion question;
-  uint32_t bound_percent = 15;
+  uint32_t bound_percent = kBoundPercent;
   std::string report;
   std::string language = "en";
   bool json = false;
@@ -44,23 +51,78 @@ struct ReportOptions {
   bool as_pdf() const { return report.ends_with(".pdf"); }
 };
 
+// A word of a command for a shell.
+std::string word_text(const std::string& word) {
+  const std::string plain = "-_./:,=+@%";
+  const auto fine = [&plain](char each) {
+    return std::isalnum(static_cast<unsigned char>(each)) != 0 ||
+           plain.find(each) != std::string::npos;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), fine)) return word;
+  std::string quoted = "'";
+  for (const char each : printable(word)) quoted += each == '\'' ? "'\\''" : std::string(1, each);
+  return quoted + "'";
+}
+
+// The options of heddle plan advise that ask the same of the same recording.
+void name_words(const AdviseSources& sources, const ReportOptions& options,
+                SheetQuestion& question) {
+  for (const std::string& each : sources.recordings) {
+    question.recordings += (question.recordings.empty() ? "" : " ") + word_text(each);
+  }
+  question.fabric = sources.topology.empty() ? " --rate " + word_text(sources.rate)
+                                             : " --topology " + word_text(sources.topology);
+  std::string& words = question.advice_words;
+  std::string hosts;
+  for (const std::string& each : sources.hosts) hosts += (hosts.empty() ? "" : ",") + each;
+  if (!hosts.empty()) words += " --hosts " + word_text(hosts);
+  if (sources.calls_per_step > 0)
+    words += fmt::format(" --calls-per-step {}", sources.calls_per_step);
+  const StepTransport usual;
+  const StepTransport& transport = question.advice.transport;
+  if (transport.paths != usual.paths) words += fmt::format(" --paths {}", transport.paths);
+  if (transport.congestion != usual.congestion) words += " --cc " + transport.congestion;
+  if (transport.selector != usual.selector) words += " --selector " + transport.selector;
+  if (options.bound_percent != kBoundPercent) {
+    words += fmt::format(" --bound {}", options.bound_percent);
+  }
+}
+
+// What can be known before simulations that take minutes.
+Result<void> check(const ReportOptions& options) {
+  if (options.question.least_gain < planner::kLeastGain) {
+    return fail(ErrorCode::kInvalid, "no trial shows a gain of this size",
+                fmt::format("--least-gain is below {:.1f}%", 100 * planner::kLeastGain),
+                "give more");
+  }
+  if (options.report.empty()) {
+    if (options.language == "en") return {};
+    return fail(ErrorCode::kInvalid, "cannot write a page in another language", "there is no page",
+                "give --report FILE");
+  }
+  const std::filesystem::path folder = std::filesystem::path(options.report).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
+    return fail(ErrorCode::kInvalid, "cannot write " + options.report,
+                "there is no folder " + folder.string(), "make it, or give another path");
+  }
+  return options.as_pdf() ? check_browser() : Result<void>();
+}
+
 Result<void> write_sheet(const ReportOptions& options, const Json& document) {
   const std::string page = sheet_page(document, options.language);
   if (!options.as_pdf()) return write_text_file(options.report, page);
-  const Result<std::string> pdf = pdf_of(page);
+  const Result<std::string> pdf = pdf_of(page, [] { return interrupted() != 0; });
   return pdf ? write_text_file(options.report, *pdf) : fail(pdf.error());
 }
 
 Result<int> report_on(ReportOptions options) {
-  if (options.as_pdf()) {
-    if (Result<void> found = check_browser(); !found) return fail(found.error());
-  }
+  if (Result<void> possible = check(options); !possible) return fail(possible.error());
   AdviseQuestion& advice = options.question.advice;
   advice.bound = options.bound_percent / 100.0;
   advice.fabrics = true;
   advice.every_seed = true;
-  options.question.recording = options.sources.recordings.front();
-  options.question.topology = options.sources.topology;
+  name_words(options.sources, options, options.question);
   const Result<RecordedSetting> setting = read_setting(options.sources);
   if (!setting) return fail(setting.error());
   catch_interrupts();
@@ -75,6 +137,7 @@ Result<int> report_on(ReportOptions options) {
       return fail(written.error());
     }
   }
+  if (interrupted() != 0) return interrupted_exit_status();
   return advised->enough_evidence() && setting->whole ? kDone : kFoundWrong;
 }
 

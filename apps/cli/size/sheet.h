@@ -22,8 +22,9 @@ struct SheetQuestion {
   AdviseQuestion advice;                    // with fabrics
   double least_gain = 0.02;                 // what is worth a trial, a share of a step
   double cpu_s_per_gbyte = kCpuPerGbyte_s;  // of heddle's transport, both ends together
-  std::string recording;                    // its path, for commands
-  std::string topology;                     // likewise; empty: none was given
+  std::string recordings;                   // their paths, as words of a command
+  std::string fabric;                       // --topology or --rate, as words of a command
+  std::string advice_words;  // the options of heddle plan advise for the same analysis
 };
 
 // A measure by its best change.
@@ -48,7 +49,8 @@ struct TrialStage {
 };
 
 struct Sheet {
-  std::string recording;  // its path
+  std::string recording;  // paths, as words of a command
+  std::string setting;    // fabric and transport, as words of a command
   size_t ranks = 0;
   size_t steps = 0;
   double step_s = 0;      // recorded, the median
@@ -65,6 +67,7 @@ struct Sheet {
   planner::Verdict verdict = planner::Verdict::kNoEvidence;
   size_t first = 0;  // row to try first, where the verdict is kGo
   std::string conclusion;
+  std::string beside;  // what hardware would gain in its place; may be empty
   std::vector<SheetRow> rows;
   std::vector<TrialStage> stages;
   std::vector<std::string> notes;

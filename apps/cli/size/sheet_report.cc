@@ -88,7 +88,7 @@ std::string facts_text(const Sheet& sheet) {
                               counted_text(sheet.ranks, "rank"), counted_text(sheet.steps, "step"),
                               time_text(sheet.step_s), 100 * sheet.variation)) +
          labelled("network's share",
-                  fmt::format("{:.1f}% of a step ({}): more no network can gain",
+                  fmt::format("{:.1f}% of a step ({}) ranks wait: no network can save more",
                               100 * sheet.waiting.mean, interval_text(sheet.waiting))) +
          labelled("sent",
                   fmt::format("{} a step by the busiest host; heddle's transport takes {} of a "
@@ -164,7 +164,9 @@ void put(std::string& page, std::string_view mark, const std::string& text) {
 }  // namespace
 
 std::string sheet_text(const Sheet& sheet) {
-  std::string text = verdict_text(sheet.verdict) + "\n" + labelled("", sheet.conclusion) + "\n";
+  std::string text = verdict_text(sheet.verdict) + "\n" + labelled("", sheet.conclusion);
+  if (!sheet.beside.empty()) text += labelled("", sheet.beside);
+  text += "\n";
   text += facts_text(sheet) + rows_text(sheet) + stages_text(sheet);
   for (const std::string& note : sheet.notes) text += labelled("note", note);
   return text;
@@ -184,7 +186,9 @@ Json sheet_json(const Sheet& sheet) {
   return {{"heddle", kVersion},
           {"verdict", planner::name_of(sheet.verdict)},
           {"conclusion", sheet.conclusion},
+          {"beside", sheet.beside},
           {"recording", sheet.recording},
+          {"setting", sheet.setting},
           {"first", go ? Json(sheet.first) : Json(nullptr)},
           {"ranks", sheet.ranks},
           {"steps", sheet.steps},
@@ -217,7 +221,7 @@ std::string sheet_page(const Json& document, const std::string& language) {
     put(page, "@LANGUAGE@", name);
     put(page, "@WORDS@", words);
   }
-  return fill_page(page.c_str(), "Go/no-go sheet", document);
+  return fill_page(page.c_str(), "Change the network? Go/no-go sheet", document);
 }
 
 }  // namespace heddle::cli

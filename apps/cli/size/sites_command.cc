@@ -30,6 +30,7 @@ The CSV has a line for each hour of each site, with the columns site, hour (from
 Its sites have equal shares of the GPUs.)";
 
 constexpr uint64_t kMostHours = 8'784;
+constexpr size_t kMostSites = 64;
 constexpr double kMostPrice = 1e9;
 
 struct SitesOptions {
@@ -57,7 +58,10 @@ Result<std::vector<planner::SiteSurplus>> read_surplus(const std::string& file) 
     if (!kwh) return "'" + fields[2] + "' is no number of kWh from 0 on";
     auto site = std::find_if(sites.begin(), sites.end(),
                              [&fields](const auto& each) { return each.name == fields[0]; });
-    if (site == sites.end()) site = sites.insert(sites.end(), {fields[0], {}});
+    if (site == sites.end()) {
+      if (sites.size() == kMostSites) return fmt::format("it has more than {} sites", kMostSites);
+      site = sites.insert(sites.end(), {fields[0], {}});
+    }
     if (*hour != site->kwh.size()) {
       return fmt::format("hour {} of '{}' comes where hour {} was to come", *hour, fields[0],
                          site->kwh.size());

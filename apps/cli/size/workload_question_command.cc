@@ -35,6 +35,7 @@ struct WorkloadOptions {
   std::string recording;
   std::string topology;
   double rate_bits_per_s = 400e9;
+  bool rate_given = false;
   QuestionOptions common;
 };
 
@@ -44,6 +45,7 @@ Result<planner::Answer> answer_of_recording(const WorkloadOptions& options, bool
   if (!made) return fail(std::move(made).error());
   whole = made->whole;
   made->question.rate_bits_per_s = options.rate_bits_per_s;
+  made->question.rate_given = options.rate_given;
   return planner::size_workload(made->question);
 }
 
@@ -118,6 +120,7 @@ void add_size_workload_command(CLI::App& group, Invocation& invocation) {
     if (options->workload.empty() && options->recording.empty()) {
       throw CLI::RequiredError("--workload or --recording");
     }
+    options->rate_given = workload->get_option("--rate")->count() > 0;
     invocation.run = [options, workload, &invocation] {
       bool whole = true;
       const auto answer =

@@ -11,6 +11,7 @@
 #include "apps/cli/pages/page_pdf.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/verify/report_page.h"
+#include "lab/run.h"
 
 namespace heddle::cli {
 namespace {
@@ -27,7 +28,8 @@ Result<NamedTexts> report_copies(const Json& document, const std::string& langua
   const std::string name = report_page_name(language);
   NamedTexts files = {{name, report_page(document, language)}};
   if (!pdf) return files;
-  Result<std::string> printed = pdf_of(files.front().second);
+  Result<std::string> printed =
+      pdf_of(files.front().second, [] { return lab::noted_signal() != 0; });
   if (!printed) return fail(std::move(printed).error());
   files.emplace_back(name.substr(0, name.rfind('.')) + ".pdf", std::move(*printed));
   return files;

@@ -70,7 +70,8 @@ class Advising {
     advised_.left_out = std::move(candidates->left_out);
     advised_.sent_bytes = most_sent(traffic.demand);
     if (question_.fabrics) {
-      std::vector<Candidate> fabrics = fabric_candidates(setting_);
+      std::vector<Candidate> fabrics =
+          fabric_candidates(setting_, !traffic.hashes || advised_.facts.longest_switch_link_s > 0);
       std::move(fabrics.begin(), fabrics.end(), std::back_inserter(candidates->considered));
     }
     std::vector<AdvisedChange> changes;

@@ -257,7 +257,7 @@ StepTraffic traffic_of(const RecordedSetting& setting, const StepTransport& tran
   return traffic;
 }
 
-std::vector<Candidate> fabric_candidates(const RecordedSetting& setting) {
+std::vector<Candidate> fabric_candidates(const RecordedSetting& setting, bool crosses) {
   using topology::Topology;
   const auto same = [](const Job& job) { return job; };
   std::vector<Candidate> made;
@@ -280,11 +280,9 @@ std::vector<Candidate> fabric_candidates(const RecordedSetting& setting) {
         ChangeKind::kBandwidth, name, todo,
         [which](const Topology& fabric) { return planner::faster(fabric, which, 2); }, false);
   };
-  const bool tiers = std::any_of(setting.topology.links.begin(), setting.topology.links.end(),
-                                 planner::between_switches);
   add_faster("hosts' links at twice the rate", "NICs and leaf ports of twice the rate",
              WhichLinks::kHosts);
-  if (tiers) {
+  if (crosses) {
     add_faster("links between switches at twice the rate", "twice the uplinks, or their rate",
                WhichLinks::kSwitches);
     add_faster("all links at twice the rate", "NICs and switches of twice the rate",
@@ -294,6 +292,7 @@ std::vector<Candidate> fabric_candidates(const RecordedSetting& setting) {
         "a fabric without oversubscription or collisions: none is better at these NICs",
         [](const Topology& fabric) { return planner::on_one_switch(fabric); }, false);
   }
+  if (!planner::has_rates(setting.topology)) return made;
   add(
       ChangeKind::kFabric, "RoCE NICs on a lossless fabric",
       "NICs with RDMA; PFC and ECN on every switch",

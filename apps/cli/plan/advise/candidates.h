@@ -57,8 +57,9 @@ struct Candidates {
   std::vector<NotConsidered> left_out;
 };
 
-// Links of a higher rate, and other fabrics: what no setting changes.
-std::vector<Candidate> fabric_candidates(const RecordedSetting& setting);
+// Links of a higher rate, and other fabrics: what no setting changes. `crosses`: some of the
+// traffic passes links between switches.
+std::vector<Candidate> fabric_candidates(const RecordedSetting& setting, bool crosses);
 
 // Errors: those of the model.
 Result<Candidates> candidates_of(const RecordedSetting& setting, const StepTraffic& traffic,

@@ -86,6 +86,7 @@ Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology
   topology::Topology hashed = topology;
   for (topology::Switch& each : hashed.switches) each.hash_seed += seed * kSeedStride;
   for (topology::Program& program : job.programs) program.repeat = kStepsSimulated;
+  if (Result<void> valid = topology::validate(hashed); !valid) return fail(valid.error());
   if (Result<void> valid = topology::validate(job, hashed); !valid) return fail(valid.error());
   topology::Workload workload;
   workload.jobs.push_back(std::move(job));
