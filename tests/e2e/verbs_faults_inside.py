@@ -240,6 +240,24 @@ def mtu(mode):
     return found
 
 
+def short(mode):
+    """A link of 1,500 bytes, whose RDMA packets carry 1,024: too few for datagrams."""
+    subprocess.run(["ip", "link", "set", "h1", "mtu", "1500"], check=True)
+    found = {"listener": Heddle("h1", mode, "perf", "--listen").end()}
+    subprocess.run(["ip", "link", "set", "h1", "mtu", "9000"], check=True)
+    return found
+
+
+def mixed(mode):
+    """The peer has RC or no verbs at all."""
+    found = {}
+    for peer in ("rc", "udp"):
+        served = listener(peer)
+        found[f"client of {peer}"] = transfer(mode, 1).end()
+        found[f"{peer} served"] = served.stop()
+    return found
+
+
 def several(mode):
     """Three clients of one listener; one is killed."""
     served = listener(mode)
@@ -258,7 +276,7 @@ def ipv6():
     for device in ("h0", "h1"):
         subprocess.run(["ip", "-4", "address", "flush", "dev", device], check=True)
     found = {}
-    for mode in ("rc", "uc"):
+    for mode in ("rc", "uc", "ud"):
         served = listener(mode)
         before = packets(mode)
         found[f"{mode} perf"] = transfer(mode, 1, host="[fd09::2]").end()
@@ -280,7 +298,7 @@ def late(program, which):
 
 
 SCENARIOS = {"pairs": pairs, "again": again, "killed": killed, "down": down, "removed": removed, "mtu": mtu,
-             "several": several, "ipv6": ipv6, "late": late}
+             "short": short, "mixed": mixed, "several": several, "ipv6": ipv6, "late": late}
 
 
 def main(heddle, names):
