@@ -13,9 +13,6 @@ inline constexpr uint32_t kSendDepth = 128;
 // Datagrams of all sending queue pairs that the NIC has not read yet, each with a slot of memory.
 // Chosen: 2 MiB of 4,096 bytes, 0.17 ms at 100 Gb/s. Range: 128 to 4,096.
 inline constexpr uint32_t kSendSlots = 512;
-// Payload of fewer bytes is copied behind its header: a second place to read costs the NIC more.
-// Chosen. Range: 64 to 2,048.
-inline constexpr uint32_t kGatherBytes = 512;
 // Slots of the receiving queue pair. Where memory cannot be locked, half as many are tried, down to
 // the least. Range: 128 to 16,384.
 inline constexpr uint32_t kMostReceiveSlots = 8192;

@@ -30,10 +30,10 @@ uint64_t id_of(uint32_t serial, uint32_t slot) { return uint64_t{serial} << 32 |
 
 }  // namespace
 
+// A queue pair may write to its slots until it has ended.
 UdReceiver::~UdReceiver() {
   if (pair_) ender_.end(std::move(pair_));
-  const uint64_t last = ender_.latest();
-  if (last > ender_.ended()) ender_.wait_for(last);
+  ender_.keep(std::move(slots_));
 }
 
 Result<void> UdReceiver::open() {

@@ -84,7 +84,7 @@ class UdReceiver {
   QueuePairEnder& ender_;
   Options options_;
   DatapathStatistics& statistics_;
-  std::unique_ptr<UdSlots> slots_;
+  std::shared_ptr<UdSlots> slots_;
   std::unique_ptr<QueuePair> pair_;
   uint32_t serial_ = 0;         // of pair_
   uint64_t ending_ = 0;         // the latest that failed, as the ender counts

@@ -39,17 +39,4 @@ UdSlots::~UdSlots() {
   if (start_ != nullptr) munmap(start_, count_ * slot_bytes_);
 }
 
-RegisteredRange ReadRegistrar::add(void* start, uint64_t bytes) {
-  RegisteredRange range;
-  range.memory = device_.library().reg_mr(device_.domain(), start, bytes, 0);
-  if (range.memory == nullptr) {
-    log_warn("RDMA: {} bytes cannot be registered ({}), so they are copied{}", bytes,
-             std::strerror(errno),
-             errno == ENOMEM ? "; raise the limit of locked memory (ulimit -l)" : "");
-    return {};
-  }
-  range.local_key = range.memory->lkey;
-  return range;
-}
-
 }  // namespace heddle::datapath

@@ -36,15 +36,4 @@ class UdSlots {
   uint32_t local_key_ = 0;
 };
 
-// Lets a NIC read regions, and not write to them.
-class ReadRegistrar final : public MemoryRegistrar {
- public:
-  explicit ReadRegistrar(VerbsDevice& device) : device_(device) {}
-  RegisteredRange add(void* start, uint64_t bytes) override;
-  void remove(const RegisteredRange& range) override { device_.remove(range); }
-
- private:
-  VerbsDevice& device_;
-};
-
 }  // namespace heddle::datapath

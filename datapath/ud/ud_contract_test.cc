@@ -19,7 +19,6 @@ struct Wish {
   std::string b = "127.0.0.2";
   uint8_t mtu = 5;
   bool acquainted = true;
-  bool locks_memory = true;
 };
 
 class UdPair final : public Pair {
@@ -33,7 +32,6 @@ class UdPair final : public Pair {
       if (!opened) return fail(opened.error());
       pair->ends_[end] = std::move(*opened);
     }
-    if (!wish.locks_memory) pair->nics_.refuse_memory(0);
     pair->nobody_ = pair->ends_[1]->local_address();
     pair->nobody_.port = pair->nobody_.port == 9 ? 10 : 9;
     if (wish.acquainted && !acquaint(*pair->ends_[0], *pair->ends_[1])) {
@@ -66,9 +64,7 @@ Variant variant(const char* name, const Wish& wish) {
 INSTANTIATE_TEST_SUITE_P(Ud, Contract,
                          testing::Values(variant("ipv4", {}), variant("ipv4_mtu_2048", {.mtu = 4}),
                                          variant("ipv6", {.a = "::1", .b = "::1"}),
-                                         variant("strangers", {.acquainted = false}),
-                                         variant("memory_that_cannot_be_registered",
-                                                 {.locks_memory = false})),
+                                         variant("strangers", {.acquainted = false})),
                          variant_name);
 
 }  // namespace

@@ -41,12 +41,13 @@ Integer random_bits() {
 
 Result<std::unique_ptr<UdDatapath>> UdDatapath::open(const VerbsOptions& options,
                                                      const RdmaChoice& choice,
-                                                     const VerbsLibrary& library) {
+                                                     const VerbsLibrary& library,
+                                                     Nanos ends_within) {
   std::unique_ptr<UdDatapath> made(new UdDatapath());
   Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_beside_verbs(options, choice));
   if (!udp) return fail(std::move(udp).error());
   made->udp_ = std::move(*udp);
-  if (Result<void> attached = made->attach(options, choice, library); !attached) {
+  if (Result<void> attached = made->attach(options, choice, library, ends_within); !attached) {
     return fail(attached.error());
   }
   return made;
@@ -59,7 +60,7 @@ UdDatapath::~UdDatapath() {
 }
 
 Result<void> UdDatapath::attach(const VerbsOptions& options, const RdmaChoice& choice,
-                                const VerbsLibrary& library) {
+                                const VerbsLibrary& library, Nanos ends_within) {
   Result<std::unique_ptr<VerbsDevice>> device = VerbsDevice::open(choice, library);
   if (!device) return fail(std::move(device).error());
   device_ = std::move(*device);
@@ -73,7 +74,7 @@ Result<void> UdDatapath::attach(const VerbsOptions& options, const RdmaChoice& c
   }
   const uint32_t datagram = std::min(packet, udp_->capabilities().max_datagram_bytes);
   key_ = random_bits<uint32_t>() >> 1;
-  ender_ = std::make_unique<QueuePairEnder>(device_);
+  ender_ = std::make_unique<QueuePairEnder>(device_, ends_within);
   if (ender_->descriptor() < 0) {
     return fail(ErrorCode::kExhausted, "cannot open RDMA verbs", "there are no more descriptors",
                 "raise the limit of open files (ulimit -n)");
@@ -344,7 +345,7 @@ Nanos UdDatapath::poll() {
 }
 
 void UdDatapath::settle(Nanos now) {
-  sender_->settle(now);
+  sender_->settle();
   if (!works_ || !receiver_->settle(now)) return;
   peers_.for_each([this](const Address& to) { greet(to, GreetingKind::kMoved, 1); });
 }
@@ -387,11 +388,6 @@ void UdDatapath::take_wake() {
   poll();
   if (device_->take_reports()) give_up();
   if (receiver_->has_input()) udp_->wake();
-}
-
-void UdDatapath::unregister_memory(transport::RegionId region) {
-  sender_->forget(region, udp_->now() + verbs_params::kFlushWait, [this] { return poll(); });
-  udp_->unregister_memory(region);
 }
 
 bool UdDatapath::poll_error(NetworkError& error) {

@@ -16,16 +16,19 @@
 #include "datapath/udp/udp_datapath.h"
 #include "datapath/verbs.h"
 #include "datapath/verbs/device.h"
+#include "datapath/verbs/params.h"
 #include "datapath/verbs/queue_pair_ender.h"
 
 namespace heddle::datapath {
 
 class UdDatapath final : public Datapath {
  public:
-  // On this port, by this library, which must outlive it. Errors: as open_verbs().
+  // On this port, by this library, which must outlive it. Closing waits for its queue pairs at most
+  // `ends_within`. Errors: as open_verbs().
   static Result<std::unique_ptr<UdDatapath>> open(const VerbsOptions& options,
                                                   const RdmaChoice& choice,
-                                                  const VerbsLibrary& library);
+                                                  const VerbsLibrary& library,
+                                                  Nanos ends_within = verbs_params::kEndsWithin);
   ~UdDatapath() override;
 
   const Capabilities& capabilities() const override { return capabilities_; }
@@ -50,7 +53,8 @@ class UdDatapath final : public Datapath {
   Result<transport::RegionId> register_memory(void* start, size_t bytes) override {
     return udp_->register_memory(start, bytes);
   }
-  void unregister_memory(transport::RegionId region) override;
+  // What was sent of it is copied, so nothing reads it any more.
+  void unregister_memory(transport::RegionId region) override { udp_->unregister_memory(region); }
   bool poll_error(transport::NetworkError& error) override;
   const DatapathStatistics& statistics() const override;
 
@@ -65,7 +69,7 @@ class UdDatapath final : public Datapath {
 
   UdDatapath() = default;
   Result<void> attach(const VerbsOptions& options, const RdmaChoice& choice,
-                      const VerbsLibrary& library);
+                      const VerbsLibrary& library, Nanos ends_within);
   bool by_pair(Nanos now, const transport::TxBurst& burst);
   Way send(Nanos now, const transport::TxBurst& burst, uint32_t& unsent);
   size_t send_udp(std::span<const transport::TxBurst> bursts, size_t first);

@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -46,7 +47,10 @@ class UdDatapathTest : public testing::Test {
     b = open(1);
     region = *a->register_memory(source.data(), source.size());
   }
-  void TearDown() override { nics.hold_sends(false); }
+  void TearDown() override {
+    nics.hold_ends(false);
+    nics.hold_sends(false);
+  }
 
   TxBurst burst(uint16_t segments, PacketType type = PacketType::kData, uint8_t flags = 0) {
     headers.assign(size_t{segments} * transport::kDataHeaderBytes, std::byte{});
@@ -128,24 +132,29 @@ TEST_F(UdDatapathTest, BeforeTheyKnowEachOtherDatagramsGoByUdp) {
   EXPECT_EQ(taken_at(*b), 5u);
 }
 
-TEST_F(UdDatapathTest, OnceTheyDoHeaderAndPayloadAreGatheredFromTwoPlaces) {
+TEST_F(UdDatapathTest, OnceTheyDoTheyGoByQueuePair) {
   ASSERT_TRUE(acquaint(*a, *b));
-  const uint64_t places = nics.places();
+  const uint64_t before = by_pair();
   const TxBurst five = burst(5);
   ASSERT_EQ(a->transmit({&five, 1}), 1u);
   EXPECT_EQ(taken_at(*b), 5u);
-  EXPECT_EQ(nics.places() - places, 10u);
-  EXPECT_EQ(a->sender().gathered(), 5u);
+  EXPECT_EQ(by_pair() - before, 5u);
 }
 
-// Its operation may end by the acknowledgement of the first time, and its memory be used again,
-// before it has left.
-TEST_F(UdDatapathTest, WhatMemoryHeldWhenARetransmissionWasAcceptedIsSent) {
+// An operation may end before its datagrams have left: retransmissions by an acknowledgement of the
+// first time, others by a peer that withdraws its receive or acknowledges what it has not received.
+// The program then uses the memory anew. Regression: what was sent for the first time, without a
+// key, was read from it later.
+TEST_F(UdDatapathTest, WhatMemoryHeldWhenItWasAcceptedIsSent) {
   ASSERT_TRUE(acquaint(*a, *b));
-  for (const TxBurst& again : {burst(3, PacketType::kData, transport::kFlagRetransmission),
-                               burst(3, PacketType::kRetransmission)}) {
+  for (const auto& [type, flags] : {std::pair(PacketType::kData, uint8_t{0}),
+                                    std::pair(PacketType::kData, transport::kFlagRetransmission),
+                                    std::pair(PacketType::kRetransmission, uint8_t{0})}) {
+    const TxBurst three = burst(3, type, flags);
     nics.hold_sends(true);
-    ASSERT_EQ(a->transmit({&again, 1}), 1u);
+    const uint64_t before = by_pair();
+    ASSERT_EQ(a->transmit({&three, 1}), 1u);
+    ASSERT_EQ(by_pair() - before, 3u);
     std::ranges::fill(source, std::byte{0xdd});
     nics.hold_sends(false);
     EXPECT_EQ(taken_at(*b), 3u);
@@ -153,18 +162,46 @@ TEST_F(UdDatapathTest, WhatMemoryHeldWhenARetransmissionWasAcceptedIsSent) {
   }
 }
 
-TEST_F(UdDatapathTest, AfterARegionHasEndedItsMemoryIsReadNoMore) {
+// Regression: the end of a region waited for a NIC that stood still, until its queue pair had
+// ended, however long that took.
+TEST_F(UdDatapathTest, ARegionEndsAtOnceThoughTheNicStandsStill) {
   ASSERT_TRUE(acquaint(*a, *b));
   nics.hold_sends(true);
+  nics.hold_ends(true);
   const TxBurst three = burst(3);
   ASSERT_EQ(a->transmit({&three, 1}), 1u);
-  EXPECT_EQ(a->sender().waiting(), 3u);
-  a->unregister_memory(region);  // the queue pair that would read it has ended
-  EXPECT_EQ(a->sender().waiting(), 0u);
-  EXPECT_EQ(a->sender().failed_pairs(), 1u);
+  a->unregister_memory(region);
   std::vector<std::byte>().swap(source);  // the address sanitizer sees a read of it
+  EXPECT_EQ(a->sender().waiting(), 3u);
+  EXPECT_EQ(a->sender().failed_pairs(), 0u);
+  nics.hold_ends(false);
   nics.hold_sends(false);
-  EXPECT_EQ(taken_at(*b), 0u);
+  EXPECT_EQ(taken_at(*b), 3u);
+}
+
+// Regression: closing waited for its queue pairs without end.
+TEST_F(UdDatapathTest, ClosingEndsInTimeAndWhatQueuePairsUseStaysUntilTheirEnd) {
+  ASSERT_TRUE(acquaint(*a, *b));
+  const size_t registered = nics.registered();
+  const size_t handles = nics.handles();
+  auto third = UdDatapath::open(options(), nics.choice(0), nics.library(), millis(20));
+  ASSERT_TRUE(third);
+  ASSERT_TRUE(acquaint(**third, *b));
+  EXPECT_EQ(nics.registered(), registered + 2);
+  nics.hold_ends(true);
+  const Nanos begun = a->now();
+  third->reset();
+  const Nanos took = a->now() - begun;
+  EXPECT_GE(took, millis(20));
+  EXPECT_LT(took, seconds(5)) << "far below the 10 s of others";
+  EXPECT_EQ(nics.pairs(0).size(), 6u);
+  EXPECT_EQ(nics.registered(), registered + 2);
+  EXPECT_GT(nics.handles(), handles);
+  EXPECT_EQ(nics.opened(), 3u);
+  nics.hold_ends(false);
+  while (nics.opened() > 2) std::this_thread::yield();
+  EXPECT_EQ(nics.pairs(0).size(), 3u);
+  EXPECT_EQ(nics.registered(), registered);
 }
 
 TEST_F(UdDatapathTest, AFullQueuePushesBackAndTakesTheRestLater) {

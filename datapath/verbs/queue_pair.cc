@@ -82,7 +82,7 @@ Result<void> QueuePair::make() {
   wish.qp_type = type_of(options_.mode);
   wish.cap.max_send_wr = options_.receives ? 1 : wanted;
   wish.cap.max_recv_wr = options_.receives ? wanted : 1;
-  wish.cap.max_send_sge = datagrams ? 2 : 1;  // header and payload
+  wish.cap.max_send_sge = 1;
   wish.cap.max_recv_sge = 1;
   pair_ = device_.library().create_qp(device_.domain(), &wish);
   if (pair_ == nullptr && datagrams && (errno == EOPNOTSUPP || errno == ENOSYS)) {

@@ -132,7 +132,6 @@ struct DatagramNics::State {
         fail(pair);
         return;
       }
-      places += send.places.size();
       datagram.immediate = send.immediate;
       if (change) change(datagram);
       const auto to = pairs.find(send.to);
@@ -312,6 +311,7 @@ struct DatagramNics::State {
   }
   static int destroy_pair(ibv_qp* pair) {
     const OwnMutex::Lock lock = only()->mutex.lock();
+    if (only()->holds_ends) return EBUSY;
     only()->pairs.erase(pair->qp_num);
     return 0;
   }
@@ -352,12 +352,12 @@ struct DatagramNics::State {
   uint32_t made = 100;
   bool lost = false;
   bool held = false;
+  bool holds_ends = false;
   bool refuses_handles = false;
   bool refuses_pairs = false;
   uint64_t most_memory = UINT64_MAX;
   uint64_t delivered = 0;
   uint64_t wrong_key = 0;
-  uint64_t places = 0;
 };
 
 DatagramNics::DatagramNics(const std::vector<std::string>& addresses)
@@ -383,7 +383,11 @@ DatagramNics::DatagramNics(const std::vector<std::string>& addresses)
     return "";
   };
   library_.open_device = &State::open;
-  library_.close_device = [](ibv_context*) { return 0; };
+  library_.close_device = [](ibv_context* context) {
+    const OwnMutex::Lock lock = State::only()->mutex.lock();
+    State::only()->contexts.erase(context);
+    return 0;
+  };
   library_.query_device = [](ibv_context*, ibv_device_attr* attributes) {
     attributes->max_cqe = 1 << 20;
     return 0;
@@ -460,6 +464,11 @@ void DatagramNics::hold_sends(bool held) {
   for (auto& [number, pair] : state_->pairs) state_->work(*pair);
 }
 
+void DatagramNics::hold_ends(bool held) {
+  const OwnMutex::Lock lock = state_->mutex.lock();
+  state_->holds_ends = held;
+}
+
 void DatagramNics::refuse_handles(bool refused) { state_->refuses_handles = refused; }
 void DatagramNics::refuse_memory(uint64_t above_bytes) { state_->most_memory = above_bytes; }
 
@@ -476,6 +485,20 @@ void DatagramNics::inject(uint32_t queue_pair, const Arriving& datagram) {
 
 uint64_t DatagramNics::delivered() const { return state_->delivered; }
 uint64_t DatagramNics::wrong_key() const { return state_->wrong_key; }
-uint64_t DatagramNics::places() const { return state_->places; }
+
+size_t DatagramNics::registered() const {
+  const OwnMutex::Lock lock = state_->mutex.lock();
+  return state_->memory.size();
+}
+
+size_t DatagramNics::handles() const {
+  const OwnMutex::Lock lock = state_->mutex.lock();
+  return state_->handles.size();
+}
+
+size_t DatagramNics::opened() const {
+  const OwnMutex::Lock lock = state_->mutex.lock();
+  return state_->contexts.size();
+}
 
 }  // namespace heddle::datapath

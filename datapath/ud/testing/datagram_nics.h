@@ -36,6 +36,8 @@ class DatagramNics {
   void lose_all(bool lost);
   // While held, what is posted to be sent stays in its queue, unread.
   void hold_sends(bool held);
+  // While held, the kernel calls each queue pair that is to be destroyed busy.
+  void hold_ends(bool held);
   // Of what is sent from now on: address handles that cannot be made; memory that cannot be
   // registered.
   void refuse_handles(bool refused);
@@ -55,8 +57,10 @@ class DatagramNics {
 
   uint64_t delivered() const;
   uint64_t wrong_key() const;
-  // Places to read in all that was sent.
-  uint64_t places() const;
+  // Of all devices, that have not ended: registered memory, address handles, open devices.
+  size_t registered() const;
+  size_t handles() const;
+  size_t opened() const;
 
  private:
   struct State;
