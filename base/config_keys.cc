@@ -33,8 +33,10 @@ constexpr std::array kKeys = {
               .choices = "auto|udp|xdp|verbs"},
     ConfigKey{.name = "rdma_mode",
               .fallback = "rc",
-              .doc = "queue pairs of verbs: rc, the NIC retransmits what is lost; uc, heddle does",
-              .choices = "rc|uc"},
+              .doc = "queue pairs of verbs: rc, the NIC writes long messages remotely and "
+                     "retransmits what is lost; uc, it writes, and heddle retransmits; ud, all is "
+                     "datagrams, which heddle retransmits",
+              .choices = "rc|uc|ud"},
     ConfigKey{.name = "xdp_mode",
               .fallback = "auto",
               .doc = "how frames pass between the driver and XDP sockets; auto: the first of the "

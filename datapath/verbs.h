@@ -18,6 +18,7 @@ namespace heddle::datapath {
 enum class RdmaMode : uint8_t {
   kReliable,    // RC: the NIC acknowledges and repeats writes (go-back-N or selective, by model)
   kUnreliable,  // UC: a lost packet loses its chunk, which heddle repeats
+  kDatagrams,   // UD: no chunks; the transport's datagrams travel as those of queue pairs
 };
 
 struct VerbsOptions {

@@ -64,7 +64,9 @@ NetworkOptions configured_network(const Config& config) {
   if (kind == "verbs") network.datapath = DatapathKind::kVerbs;
   if (kind == "auto") network.datapath = DatapathKind::kAuto;
   network.xdp_mode = xdp_mode_of(config.text("xdp_mode"));
-  if (config.text("rdma_mode") == "uc") network.rdma_mode = datapath::RdmaMode::kUnreliable;
+  const std::string& rdma = config.text("rdma_mode");
+  if (rdma == "uc") network.rdma_mode = datapath::RdmaMode::kUnreliable;
+  if (rdma == "ud") network.rdma_mode = datapath::RdmaMode::kDatagrams;
   network.mtu_bytes = static_cast<uint32_t>(config.integer("mtu_bytes"));
   network.traffic_class = static_cast<uint8_t>(config.integer("dscp") << 2);
   network.receive_buffer_bytes = static_cast<uint32_t>(config.integer("receive_buffer_bytes"));

@@ -39,14 +39,17 @@ Opened open_udp(const NetworkOptions& network, const Options& options) {
 }
 
 Opened open_verbs(const NetworkOptions& network, const Options& options, bool hardware_only) {
-  if (!options.transport.keys.empty() && !options.transport.unsealed_chunks) {
+  const bool writes = network.rdma_mode != datapath::RdmaMode::kDatagrams;
+  if (writes && !options.transport.keys.empty() && !options.transport.unsealed_chunks) {
     return fail(ErrorCode::kInvalid, "cannot use RDMA verbs with a cluster key",
                 "what a NIC writes remotely is neither encrypted nor authenticated",
-                "set datapath to udp, or unsealed_chunks to true on a network that you trust");
+                "set rdma_mode to ud or datapath to udp, or unsealed_chunks to true on a network "
+                "that you trust");
   }
-  if (options.fec.on()) {
+  if (writes && options.fec.on()) {
     return fail(ErrorCode::kInvalid, "cannot use RDMA verbs with fec",
-                "what a NIC writes remotely has no parity", "set datapath to udp, or fec to off");
+                "what a NIC writes remotely has no parity",
+                "set rdma_mode to ud or datapath to udp, or fec to off");
   }
   auto verbs = attachment<datapath::VerbsOptions>(network, options);
   verbs.mode = network.rdma_mode;

@@ -50,7 +50,7 @@ struct Options {
 enum class DatapathKind : uint8_t {
   kUdp,    // datapath/udp.h
   kXdp,    // datapath/xdp.h: one process an interface
-  kVerbs,  // datapath/verbs.h: long messages by RDMA, the rest over UDP
+  kVerbs,  // datapath/verbs.h: long messages or all datagrams by RDMA, the rest over UDP
   kAuto,   // verbs where an RDMA NIC can be used, else UDP; XDP must be named
 };
 

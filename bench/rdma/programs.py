@@ -148,6 +148,10 @@ class HeddleUc(Heddle):
     words = ("--set", "datapath=verbs", "--set", "rdma_mode=uc")
 
 
+class HeddleUd(Heddle):
+    words = ("--set", "datapath=verbs", "--set", "rdma_mode=ud")
+
+
 class Tcp:
     """iperf3, and messages to and fro over one connection."""
 
@@ -170,5 +174,5 @@ class Tcp:
                 "messages": test["rounds"]}
 
 
-PROGRAMS = {"perftest, RC": Perftest, "heddle, RC": HeddleRc, "heddle, UC": HeddleUc, "heddle, UDP": Heddle,
-            "TCP cubic": Tcp}
+PROGRAMS = {"perftest, RC": Perftest, "heddle, RC": HeddleRc, "heddle, UC": HeddleUc, "heddle, UD": HeddleUd,
+            "heddle, UDP": Heddle, "TCP cubic": Tcp}

@@ -1,10 +1,9 @@
 """The NIC's own transport beside heddle's, on one link that loses or reorders packets.
 
-One boot of `heddle lab vm` (soft-RoCE, netem in both directions) measures perftest over RC, heddle over verbs with RC
-and with UC queue pairs, heddle over UDP, and TCP: goodput of messages of 1 MiB, and the time of single messages of 64
+One boot of `heddle lab vm` (soft-RoCE, netem in both directions) measures perftest over RC, heddle over verbs with RC,
+UC and UD queue pairs, heddle over UDP, and TCP: goodput of messages of 1 MiB, and the time of single messages of 64
 KiB and 1 MiB. The processor is emulated and soft-RoCE uses it, so each figure is shown with its share of the same
-program's own without faults, round by round. heddle has no UD queue pairs. No program is required to win: the exit
-status is 0.
+program's own without faults, round by round. No program is required to win: the exit status is 0.
 """
 
 import argparse
@@ -23,12 +22,12 @@ from harness.pair import built, installed, start
 from harness.report import row
 from harness.rounds import spread, text
 
-SUMMARY = "RC of the NIC, heddle over RC, UC and UDP, and TCP under loss, in a virtual machine"
+SUMMARY = "RC of the NIC, heddle over RC, UC, UD and UDP, and TCP under loss, in a virtual machine"
 
 _HERE = pathlib.Path(__file__).resolve().parent
 _TCP_PEER = _HERE.parent / "distance" / "tcp_peer.py"
 _PROGRAMS = {"perftest": "perftest, RC", "heddle-rc": "heddle, RC", "heddle-uc": "heddle, UC",
-             "heddle-udp": "heddle, UDP", "tcp": "TCP cubic"}
+             "heddle-ud": "heddle, UD", "heddle-udp": "heddle, UDP", "tcp": "TCP cubic"}
 _SIZES = {"64 KiB": 65536, "1 MiB": 1 << 20}
 _CLEAN = "no fault"
 _LOSSES = ("0.01%", "0.1%", "1%")

@@ -2,10 +2,10 @@
 #include "datapath/fec/fec_datapath.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/check.h"
+#include "datapath/run_filter.h"
 #include "transport/packet_identity.h"
 #include "transport/params.h"
 
@@ -38,15 +38,6 @@ Bytes receive_capacity(const Capabilities& inner) {
 }
 
 bool is_parity(std::byte first) { return first == transport::kParityFirstByte; }
-
-// Frames are lent for reading and, to the transport and to this class, for changing in place.
-std::span<std::byte> segment_of(const RxRun& run, uint32_t index, uint32_t bytes) {
-  return {const_cast<std::byte*>(run.frame) + size_t{index} * run.step(), bytes};
-}
-
-uint32_t bytes_of(const RxRun& run, uint32_t index) {
-  return index + 1 == run.segments ? run.last_segment_bytes : run.segment_bytes;
-}
 
 }  // namespace
 
@@ -247,28 +238,15 @@ size_t FecDatapath::receive(RxBatch& batch, const transport::Prediction* /*predi
 bool FecDatapath::take_run(Nanos now, RxRun& run) {
   if (run.payload_at != PayloadAt::kFrame || run.trimmed) return true;
   const bool takes_part = peers_.takes_part(now, run.from);
-  const uint32_t step = run.step();
-  uint32_t kept = 0;
-  uint32_t last_bytes = 0;
-  for (uint32_t i = 0; i < run.segments; ++i) {
-    const uint32_t bytes = bytes_of(run, i);
-    const std::span<std::byte> datagram = segment_of(run, i, bytes);
-    if (bytes > 0 && is_parity(datagram[0])) {
-      if (take_parity(now, run, datagram, takes_part)) continue;
-    } else if (takes_part) {
-      const auto packet = transport::identify_packet(datagram);
-      if (packet) rebuilder_.remember(now, *packet, datagram);
+  return filter_run(run, [this, now, &run, takes_part](std::span<std::byte> datagram) {
+    if (!datagram.empty() && is_parity(datagram[0])) {
+      return take_parity(now, run, datagram, takes_part);
     }
-    if (kept != i) std::memmove(segment_of(run, kept, bytes).data(), datagram.data(), bytes);
-    last_bytes = bytes;
-    ++kept;
-  }
-  if (kept == run.segments) return true;
-  run.frame_step = step;
-  run.segments = kept;
-  run.last_segment_bytes = last_bytes;
-  if (kept == 1) run.segment_bytes = last_bytes;
-  return kept > 0;
+    if (!takes_part) return false;
+    const auto packet = transport::identify_packet(datagram);
+    if (packet) rebuilder_.remember(now, *packet, datagram);
+    return false;
+  });
 }
 
 // False: it is of a stranger, and for the transport to drop and count.

@@ -51,11 +51,14 @@ Loaded load_library() {
   find(library, "ibv_create_qp", table.create_qp, made.error);
   find(library, "ibv_modify_qp", table.modify_qp, made.error);
   find(library, "ibv_destroy_qp", table.destroy_qp, made.error);
+  find(library, "ibv_create_ah", table.create_ah, made.error);
+  find(library, "ibv_destroy_ah", table.destroy_ah, made.error);
   find(library, "ibv_get_async_event", table.get_async_event, made.error);
   find(library, "ibv_ack_async_event", table.ack_async_event, made.error);
-  find(library, "ibv_fork_init", table.fork_init, made.error);
+  int (*fork_init)() = nullptr;
+  find(library, "ibv_fork_init", fork_init, made.error);
   // Kernels from 5.12 on copy registered pages for a child; older ones need this call first.
-  if (made.error.empty()) table.fork_init();
+  if (made.error.empty()) fork_init();
   return made;
 }
 

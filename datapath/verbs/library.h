@@ -6,6 +6,8 @@
 
 #include "base/result.h"
 
+struct ibv_ah;
+struct ibv_ah_attr;
 struct ibv_async_event;
 struct ibv_comp_channel;
 struct ibv_context;
@@ -44,9 +46,10 @@ struct VerbsLibrary {
   ibv_qp* (*create_qp)(ibv_pd* domain, ibv_qp_init_attr* attributes) = nullptr;
   int (*modify_qp)(ibv_qp* pair, ibv_qp_attr* attributes, int mask) = nullptr;
   int (*destroy_qp)(ibv_qp* pair) = nullptr;
+  ibv_ah* (*create_ah)(ibv_pd* domain, ibv_ah_attr* attributes) = nullptr;
+  int (*destroy_ah)(ibv_ah* handle) = nullptr;
   int (*get_async_event)(ibv_context* context, ibv_async_event* event) = nullptr;
   void (*ack_async_event)(ibv_async_event* event) = nullptr;
-  int (*fork_init)() = nullptr;
 
   // Loads it once a process and keeps it. Errors: kUnavailable, with the package to install.
   static Result<const VerbsLibrary*> load();

@@ -35,6 +35,16 @@ int unless_busy(Call call) {
   return failed;
 }
 
+ibv_qp_type type_of(RdmaMode mode) {
+  if (mode == RdmaMode::kDatagrams) return IBV_QPT_UD;
+  return mode == RdmaMode::kReliable ? IBV_QPT_RC : IBV_QPT_UC;
+}
+
+uint32_t depth_of(const QueuePairOptions& options) {
+  if (options.mode == RdmaMode::kDatagrams) return options.depth;
+  return options.receives ? kReceiveDepth : kSendDepth;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<QueuePair>> QueuePair::create(VerbsDevice& device,
@@ -60,7 +70,8 @@ bool QueuePair::destroy() {
 }
 
 Result<void> QueuePair::make() {
-  const uint32_t wanted = options_.receives ? kReceiveDepth : kSendDepth;
+  const bool datagrams = options_.mode == RdmaMode::kDatagrams;
+  const uint32_t wanted = depth_of(options_);
   if (!device_.reserve_completions(wanted)) {
     return fail(ErrorCode::kExhausted, "cannot make a queue pair",
                 "the device's completion queue is full", "use fewer paths, or the UDP datapath");
@@ -68,11 +79,17 @@ Result<void> QueuePair::make() {
   reserved_ = wanted;
   ibv_qp_init_attr wish{};
   wish.send_cq = wish.recv_cq = device_.completions();
-  wish.qp_type = options_.mode == RdmaMode::kReliable ? IBV_QPT_RC : IBV_QPT_UC;
-  wish.cap.max_send_wr = options_.receives ? 1 : kSendDepth;
-  wish.cap.max_recv_wr = options_.receives ? kReceiveDepth : 1;
-  wish.cap.max_send_sge = wish.cap.max_recv_sge = 1;
+  wish.qp_type = type_of(options_.mode);
+  wish.cap.max_send_wr = options_.receives ? 1 : wanted;
+  wish.cap.max_recv_wr = options_.receives ? wanted : 1;
+  wish.cap.max_send_sge = 1;
+  wish.cap.max_recv_sge = 1;
   pair_ = device_.library().create_qp(device_.domain(), &wish);
+  if (pair_ == nullptr && datagrams && (errno == EOPNOTSUPP || errno == ENOSYS)) {
+    return fail(ErrorCode::kUnavailable, "cannot open RDMA datagrams (UD)",
+                device_.choice().device + " has no UD queue pairs",
+                "set rdma_mode to rc or uc, or datapath to udp");
+  }
   if (pair_ == nullptr) {
     return fail(errno == ENOMEM ? ErrorCode::kExhausted : ErrorCode::kSystem,
                 "cannot make a queue pair", std::strerror(errno),
@@ -82,6 +99,11 @@ Result<void> QueuePair::make() {
   ibv_qp_attr init{};
   init.qp_state = IBV_QPS_INIT;
   init.port_num = static_cast<uint8_t>(device_.choice().port);
+  if (datagrams) {
+    init.qkey = options_.key;
+    return modify("initialize", &init,
+                  IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+  }
   init.qp_access_flags = options_.receives ? IBV_ACCESS_REMOTE_WRITE : 0;
   return modify("initialize", &init,
                 IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
@@ -128,6 +150,17 @@ Result<void> QueuePair::connect(const QueuePairPeer& peer, uint32_t own_first_nu
     mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
   }
   return modify("start", &send, mask);
+}
+
+Result<void> QueuePair::start() {
+  ibv_qp_attr ready{};
+  ready.qp_state = IBV_QPS_RTR;
+  if (Result<void> good = modify("start", &ready, IBV_QP_STATE); !good || options_.receives) {
+    return good;
+  }
+  ibv_qp_attr send{};
+  send.qp_state = IBV_QPS_RTS;
+  return modify("start", &send, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
 void QueuePair::break_off() {

@@ -1,7 +1,8 @@
 // QueuePair: one RC or UC queue pair in one direction: it sends writes to one peer, or it receives
 // them. It is made in the state INIT, so that its number can be sent to the peer, and connected
-// once the peer's is known. After destroy() no write of it lands, and it reads no memory; the
-// kernel may take a second for that (queue_pair_ender.h).
+// once the peer's is known. One of UD sends datagrams to any peer, or receives them from any; it is
+// started without a peer, and datapath/ud posts on it by handle(). After destroy() no write of it
+// lands, and it reads no memory; the kernel may take a second for that (queue_pair_ender.h).
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,9 @@ struct QueuePairOptions {
   bool receives = false;  // else it sends
   uint64_t id = 0;        // of all its completions
   uint8_t traffic_class = 0;
+  // UD: requests that its queue holds, and the key that a datagram must carry to be received.
+  uint32_t depth = 0;
+  uint32_t key = 0;
 };
 
 // The other end.
@@ -54,6 +58,9 @@ class QueuePair {
   uint32_t number() const { return number_; }
   // Connects it. `own_first_number`: of a sending one.
   Result<void> connect(const QueuePairPeer& peer, uint32_t own_first_number);
+  // UD: from now on it receives or sends.
+  Result<void> start();
+  ibv_qp* handle() const { return pair_; }
   // Ends it early: all its requests complete with an error. A request whose completion came is one
   // that reads no memory any more.
   void break_off();

@@ -40,6 +40,7 @@ class QueuePairEnder::Body {
     return added_;
   }
 
+  void keep(std::shared_ptr<void> memory) { kept_.push_back(std::move(memory)); }
   uint64_t latest() const { return added_; }  // the driving thread adds
   uint64_t waiting() const { return added_ - ended_.load(); }
   bool has_ended() const { return ended_.load() != freed_; }
@@ -99,7 +100,8 @@ class QueuePairEnder::Body {
   }
 
   const Descriptor notification_;
-  const std::shared_ptr<VerbsDevice> device_;  // outlives the queue pairs below
+  const std::shared_ptr<VerbsDevice> device_;  // outlives what is below
+  std::vector<std::shared_ptr<void>> kept_;    // outlives the queue pairs below
   OwnMutex mutex_;
   std::condition_variable one_came_;
   std::condition_variable one_ended_;
@@ -141,6 +143,7 @@ uint64_t QueuePairEnder::end(std::unique_ptr<QueuePair> pair) {
   return body_->add(std::move(pair));
 }
 
+void QueuePairEnder::keep(std::shared_ptr<void> memory) { body_->keep(std::move(memory)); }
 uint64_t QueuePairEnder::ended() { return body_->ended(); }
 bool QueuePairEnder::has_ended() const { return body_->has_ended(); }
 uint64_t QueuePairEnder::latest() const { return body_->latest(); }

@@ -19,8 +19,8 @@ class QueuePairEnder {
   // `device`: of all its queue pairs.
   explicit QueuePairEnder(std::shared_ptr<VerbsDevice> device,
                           Nanos ends_within = verbs_params::kEndsWithin);
-  // Waits until all have ended, at most `ends_within`. Then its thread ends the others, and the
-  // device after them.
+  // Waits until all have ended, at most `ends_within`. Then its thread ends the others, and what
+  // was kept and the device after them.
   ~QueuePairEnder();
   QueuePairEnder(const QueuePairEnder&) = delete;
   QueuePairEnder& operator=(const QueuePairEnder&) = delete;
@@ -37,6 +37,8 @@ class QueuePairEnder {
   uint64_t latest() const;
   // Those that have not ended.
   uint64_t waiting() const;
+  // Memory that they may use until all have ended.
+  void keep(std::shared_ptr<void> memory);
   // Waits until ended() is `number` or more.
   void wait_for(uint64_t number);
 

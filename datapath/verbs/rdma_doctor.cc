@@ -22,6 +22,8 @@ namespace fs = std::filesystem;
 
 // A large job registers its buffers, and each registered page is locked.
 constexpr int64_t kWantedMemlock = int64_t{1} << 30;
+// RDMA packets carry 2,048 bytes, of which datagrams need 1,200 (UD).
+constexpr uint32_t kEnoughForDatagrams = 2'200;
 // RoCE packets of 4,096 bytes need this much of the interface: their headers take up to 84 bytes
 // (soft-RoCE counts 80), so that 4,200 is what vendors advise.
 constexpr uint32_t kWantedMtu = 4'200;
@@ -110,7 +112,10 @@ void check_mtu(const RdmaHost& host, const std::vector<RdmaVerdict>& verdicts,
     if (found->mtu_bytes >= kWantedMtu) {
       add(findings, Grade::kOk, "mtu", text);
     } else {
-      add(findings, Grade::kWarn, "mtu", text, "packets of RoCE carry at most 1,024 or 2,048 bytes",
+      add(findings, Grade::kWarn, "mtu", text,
+          found->mtu_bytes >= kEnoughForDatagrams
+              ? "packets of RoCE carry at most 2,048 bytes"
+              : "packets of RoCE carry at most 1,024 bytes, too few for rdma_mode ud",
           fmt::format("ip link set {} mtu 9000, on all hosts and switches", found->name));
     }
   }

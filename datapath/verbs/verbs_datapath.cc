@@ -9,8 +9,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
-#include "datapath/interfaces.h"
-#include "datapath/resolve.h"
+#include "datapath/verbs/open.h"
 #include "datapath/verbs/params.h"
 
 namespace heddle::datapath {
@@ -19,77 +18,17 @@ using transport::Prediction;
 using transport::RegionId;
 using transport::TxBurst;
 
-namespace {
-
-Result<void> check(const VerbsOptions& options) {
-  if (options.chunk_paths < 1 || options.chunk_paths > 255) {
-    return fail(ErrorCode::kInvalid, "cannot open RDMA verbs",
-                std::to_string(options.chunk_paths) + " queue pairs to a peer are not possible",
-                "choose 1 to 255");
-  }
-  if (options.bind.find(',') != std::string::npos) {
-    return fail(ErrorCode::kInvalid, "cannot open RDMA verbs",
-                "it uses one NIC, and bind is '" + options.bind + "'",
-                "name one of them, or set datapath to udp");
-  }
-  return {};
-}
-
-Result<RdmaBinding> binding_of(const std::string& bind) {
-  RdmaBinding binding;
-  if (bind.empty()) return binding;
-  for (const HostInterface& interface : host_interfaces()) {
-    if (interface.name == bind) {
-      binding.interface = bind;
-      return binding;
-    }
-  }
-  const Result<transport::Address> address = resolve(bind, 0);
-  if (!address) return fail(address.error());
-  binding.address = address->host;
-  return binding;
-}
-
-UdpOptions udp_options(const VerbsOptions& options, const RdmaChoice& choice) {
-  UdpOptions udp;
-  udp.bind = rdma_address_text(choice.gid.address);
-  udp.port = options.port;
-  udp.paths = options.paths;
-  udp.mtu_bytes = options.mtu_bytes;
-  udp.traffic_class = options.traffic_class;
-  udp.receive_buffer = options.receive_buffer;
-  udp.place_min_bytes = options.place_min_bytes;
-  return udp;
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Datapath>> open_verbs(const VerbsOptions& options) {
-  Result<std::unique_ptr<VerbsDatapath>> made = VerbsDatapath::open(options);
-  if (!made) return fail(std::move(made).error());
-  return std::unique_ptr<Datapath>(std::move(made).value());
-}
-
 Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& options) {
-  if (Result<void> good = check(options); !good) return fail(good.error());
-  const Result<RdmaBinding> binding = binding_of(options.bind);
-  if (!binding) return fail(binding.error());
-  const Result<RdmaChoice> choice = choose_rdma_port(read_rdma_facts(), *binding);
-  if (!choice) return fail(choice.error());
-  if (options.hardware_only && choice->software) {
-    return fail(ErrorCode::kUnavailable, "cannot open RDMA verbs",
-                choice->device + " is RDMA in software", "set datapath to verbs to use it");
-  }
-  const Result<const VerbsLibrary*> library = VerbsLibrary::load();
-  if (!library) return fail(library.error());
-  return open(options, *choice, **library);
+  const Result<VerbsPort> port = find_verbs_port(options);
+  if (!port) return fail(port.error());
+  return open(options, port->choice, *port->library);
 }
 
 Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& options,
                                                            const RdmaChoice& choice,
                                                            const VerbsLibrary& library) {
   std::unique_ptr<VerbsDatapath> made(new VerbsDatapath());
-  Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_options(options, choice));
+  Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_beside_verbs(options, choice));
   if (!udp) return fail(std::move(udp).error());
   made->udp_ = std::move(*udp);
   if (Result<void> attached = made->attach(options, choice, library); !attached) {

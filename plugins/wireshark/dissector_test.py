@@ -112,6 +112,17 @@ NO_PARITY = (  # another format, a row beyond 7, runs of other packets than the 
     struct.pack("<BBBBHBBQBBH", 0x2b, 1, 1, 0, 1, 5, 1, CONNECTION, 3, 4, 700) + bytes(20),
     struct.pack("<BBBBHBBQBBH", 0x2b, 1, 1, 0, 1, 4, 1, CONNECTION, 3, 4, 700),
 )
+GREETINGS = tuple(
+    (struct.pack("<BBBBHHIIQ", 0x2c, 1, kind, mtu, 18701, 0, pair, key, 2**63 + 5),
+     {"type": 12, "greeting.format": 1, "greeting.kind": kind, "greeting.mtu": mtu, "reply_port": 18701,
+      "greeting.queue_pair": pair, "greeting.key": key, "nonce": 2**63 + 5})
+    for kind, mtu, pair, key in ((1, 1, 0, 0), (2, 5, 0xffffff, 0x7fffffff), (3, 4, 17, 99)))
+NO_GREETING = (  # another format, kinds, MTUs, no port, bytes that are not 0, a length
+    *(struct.pack("<BBBBHHIIQ", 0x2c, *values, 1)
+      for values in ((2, 1, 4, 1, 0, 17, 99), (1, 0, 4, 1, 0, 17, 99), (1, 4, 4, 1, 0, 17, 99), (1, 1, 0, 1, 0, 17, 99),
+                     (1, 1, 6, 1, 0, 17, 99), (1, 1, 4, 0, 0, 17, 99), (1, 1, 4, 1, 1, 17, 99),
+                     (1, 1, 4, 1, 0, 1 << 24, 99), (1, 1, 4, 1, 0, 17, 1 << 31))),
+    GREETINGS[0][0] + b"x", GREETINGS[0][0][:23])
 # A frame and its fields; names with several values have a list.
 FRAMES = (
     (b"\x01" + struct.pack("<HqqIBQIIIII", 32768, 11, 12, 13, 3, 100, 5, 2, 1, 9, 4),
@@ -176,6 +187,17 @@ class Packets(unittest.TestCase):
         write_capture(self.file, [data(b"payload"), *(packet for packet, _ in PARITY), NO_PARITY[0]], port=5555)
         self.assertEqual(fields(self.file, "heddle.type"), [[["8"]], [["11"]], [["11"]]])
 
+    def test_greetings_of_queue_pairs(self):
+        for packet, expected in GREETINGS:
+            with self.subTest(kind=packet[2]):
+                self.expect_fields(packet, expected, SET_PORT)
+        write_capture(self.file, NO_GREETING, SET_PORT)
+        self.assertEqual(len(fields(self.file, "heddle.type", only="heddle.malformed")), len(NO_GREETING))
+
+    def test_greetings_are_recognized_at_any_port(self):
+        write_capture(self.file, [*(packet for packet, _ in GREETINGS), *NO_GREETING], port=5555)
+        self.assertEqual(fields(self.file, "heddle.type"), [[["12"]]] * len(GREETINGS))
+
     def test_handshakes(self):
         self.expect_fields(INIT, {"type": 1, "version": 2, "id": 5, "nonce": 6, "reply_port": 18701, "has_cookie": 1,
                                   "connection": CONNECTION, "parameter": [1, 9, 21], "parameter.name": ["swift"],
@@ -223,7 +245,7 @@ class Packets(unittest.TestCase):
 
     def test_no_bytes_make_it_fail(self):
         seeds = [INIT, ACCEPT, *(packet for packet, _ in OTHER_HANDSHAKE), data(bytes(60)), data(b"x", kind=10),
-                 *(control(frame) for frame, _ in FRAMES)]
+                 *(control(frame) for frame, _ in FRAMES), *(packet for packet, _ in PARITY + GREETINGS)]
         chance = random.Random(7)
         packets = [packet[:length] for packet in seeds for length in range(0, len(packet), 1 + len(packet) // 60)]
         for _ in range(3000):

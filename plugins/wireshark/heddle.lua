@@ -8,12 +8,13 @@ local CONNECTION_HEADER = 30
 local DATA_HEADER = 44
 local TAG = 16
 local MOST_RANGES = 16
+local GREETING = 24
 
 local heddle = Proto("heddle", "heddle transport")
 
 local types = {
   [1] = "init", [2] = "retry", [3] = "accept", [4] = "version", [5] = "refuse", [6] = "reset",
-  [8] = "data", [9] = "control", [10] = "repeat", [11] = "parity",
+  [8] = "data", [9] = "control", [10] = "repeat", [11] = "parity", [12] = "greeting",
 }
 local frame_types = {
   [0] = "padding", [1] = "acknowledgement", [2] = "acknowledgement times", [3] = "grant",
@@ -31,6 +32,8 @@ local refuse_reasons = {
   [7] = "made a connection that has ended",
 }
 local parity_kinds = { [0] = "announcement", [1] = "row" }
+local greeting_kinds = { [1] = "ask", [2] = "answer", [3] = "moved" }
+local mtus = { [1] = "256 bytes", [2] = "512 bytes", [3] = "1024 bytes", [4] = "2048 bytes", [5] = "4096 bytes" }
 local protections = { [1] = "headers", [2] = "full" }
 local parameter_types = {
   [1] = "paths", [2] = "largest datagram", [3] = "receive capacity", [4] = "channels",
@@ -124,6 +127,12 @@ declare("parity.path", ProtoField.uint8, "Path of a run")
 declare("parity.count", ProtoField.uint8, "Packets of a run")
 declare("parity.number", ProtoField.uint16, "First packet number of a run, lower 16 bits", base.DEC)
 declare("parity.sum", ProtoField.bytes, "Sum")
+
+declare("greeting.format", ProtoField.uint8, "Format")
+declare("greeting.kind", ProtoField.uint8, "Kind", base.DEC, greeting_kinds)
+declare("greeting.mtu", ProtoField.uint8, "MTU of RDMA packets", base.DEC, mtus)
+declare("greeting.queue_pair", ProtoField.uint32, "Receiving queue pair", base.HEX)
+declare("greeting.key", ProtoField.uint32, "Q_Key", base.HEX)
 
 local all_fields = {}
 for _, each in pairs(field) do
@@ -421,6 +430,24 @@ local function add_parity(tree, bytes)
     bytes(6, 1):uint())
 end
 
+-- Whether a packet of type 12 is a greeting of UD queue pairs.
+local function is_greeting(bytes)
+  if bytes:len() ~= GREETING or bytes(1, 1):uint() ~= 1 then return false end
+  local kind, mtu = bytes(2, 1):uint(), bytes(3, 1):uint()
+  return greeting_kinds[kind] ~= nil and mtus[mtu] ~= nil and bytes(4, 2):uint() ~= 0 and bytes(6, 2):uint() == 0 and
+    bytes(11, 1):uint() == 0 and bytes(15, 1):uint() < 0x80
+end
+
+local function add_greeting(tree, bytes)
+  if not is_greeting(bytes) then
+    tree:add_proto_expert_info(malformed)
+    return "malformed"
+  end
+  add_layout(tree, bytes, 1, { "greeting.format", 1, "greeting.kind", 1, "greeting.mtu", 1, "reply_port", 2 })
+  add_layout(tree, bytes, 8, { "greeting.queue_pair", 4, "greeting.key", 4, "nonce", 8 })
+  return string.format("%s, queue pair 0x%06x", greeting_kinds[bytes(2, 1):uint()], bytes(8, 4):le_uint())
+end
+
 -- One packet; its line for the list of packets.
 local function add_packet(bytes, tree)
   local kind = bit.band(bytes(0, 1):uint(), 0x0f)
@@ -433,6 +460,7 @@ local function add_packet(bytes, tree)
     return name
   end
   if kind == 11 then return name .. ", " .. add_parity(tree, bytes) end
+  if kind == 12 then return name .. ", " .. add_greeting(tree, bytes) end
   local header = kind == 9 and CONNECTION_HEADER or DATA_HEADER
   if not types[kind] or bytes:len() < header then
     tree:add_proto_expert_info(malformed)
@@ -499,6 +527,8 @@ local function heuristic(buffer, pinfo, root)
     ours = plausible_connection(buffer, kind)
   elseif kind == 11 then
     ours = is_parity(buffer) and (buffer(2, 1):uint() == 0 or seen[wire_id(buffer, 8)] == true)
+  elseif kind == 12 then
+    ours = is_greeting(buffer)
   elseif kind == 6 then
     ours = buffer:len() == 20 and seen[wire_id(buffer, 4)] == true
   else

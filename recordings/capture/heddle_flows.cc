@@ -46,6 +46,22 @@ std::optional<uint64_t> covered_connection(std::span<const std::byte> packet) {
   return wire_id;
 }
 
+// Greetings of UD queue pairs (protocol.md has their layout).
+constexpr std::byte kGreetingFirst{0x2c};
+constexpr std::byte kGreetingFormat{1};
+constexpr size_t kGreetingBytes = 24;
+
+bool begins_greeting(std::span<const std::byte> packet) {
+  return packet.size() >= 2 && packet[0] == kGreetingFirst && packet[1] == kGreetingFormat;
+}
+
+bool is_greeting(std::span<const std::byte> packet, size_t packet_bytes) {
+  if (packet_bytes != kGreetingBytes || packet.size() != packet_bytes) return false;
+  const auto at = [&](size_t byte) { return static_cast<uint8_t>(packet[byte]); };
+  return at(2) >= 1 && at(2) <= 3 && at(3) >= 1 && at(3) <= 5 && (at(4) | at(5)) != 0 &&
+         (at(6) | at(7) | at(11)) == 0 && at(15) < 0x80;
+}
+
 // Whether what a data packet carries, `bytes` at least, fits into its message, with a tag at most.
 bool fits(const transport::PacketView& view, uint64_t bytes) {
   return uint64_t{view.offset} + bytes <= uint64_t{view.message_bytes} + kViewedTagBytes;
@@ -72,6 +88,7 @@ bool HeddleFlows::add(Nanos at, const UdpDatagram& datagram) {
   const bool named = ports_.contains(datagram.to_port);
   const std::span<const std::byte> captured = datagram.payload;
   if (is_parity(captured)) return add_parity(at, datagram);
+  if (begins_greeting(captured)) return add_greeting(at, datagram);
   const size_t bytes = datagram.payload_bytes;
   // The first packet must be plausible; what an offload merged with it is of the same connection.
   const size_t stride = transport::merged_stride(captured);
@@ -143,6 +160,21 @@ bool HeddleFlows::add_parity(Nanos at, const UdpDatagram& datagram) {
   if (datagram.marked) ++counts_.marked;
   ++counts_.packets;
   parity_.add_packet(at, datagram.payload_bytes);
+  return true;
+}
+
+// By its port or form heddle's.
+bool HeddleFlows::add_greeting(Nanos at, const UdpDatagram& datagram) {
+  const bool cut = datagram.payload.size() < datagram.payload_bytes;
+  const bool whole = is_greeting(datagram.payload, datagram.payload_bytes);
+  if (!whole && !ports_.contains(datagram.to_port)) return false;
+  ++counts_.packets;
+  if (!whole) {
+    ++(cut ? counts_.unread : counts_.malformed);
+    return true;
+  }
+  if (datagram.marked) ++counts_.marked;
+  handshake_.add_packet(at, datagram.payload_bytes);
   return true;
 }
 

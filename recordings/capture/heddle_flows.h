@@ -58,6 +58,7 @@ class HeddleFlows {
 
   bool is_ours(const View& view, uint16_t port, uint64_t carried_bytes) const;
   bool add_parity(Nanos at, const UdpDatagram& datagram);
+  bool add_greeting(Nanos at, const UdpDatagram& datagram);
   void add_merged(Nanos at, const UdpDatagram& datagram, size_t stride);
   void add_unread(const Packet& last, size_t bytes);
   void add_packet(const Packet& packet);

@@ -115,6 +115,49 @@ TEST_F(HeddleCapture, ParityIsAClassOfItsOwn) {
   EXPECT_EQ(sizes.heddle.malformed, 0u);
 }
 
+std::string greeting(uint8_t format, uint8_t kind, uint8_t mtu, uint16_t port, uint16_t reserved,
+                     uint32_t queue_pair, uint32_t key) {
+  return little(0x2c, 1) + little(format, 1) + little(kind, 1) + little(mtu, 1) + little(port, 2) +
+         little(reserved, 2) + little(queue_pair, 4) + little(key, 4) + little(~uint64_t{0}, 8);
+}
+
+TEST_F(HeddleCapture, GreetingsOfUdCountWithTheHandshake) {
+  EXPECT_TRUE(add(greeting(1, 1, 1, 18'700, 0, 0, 0)));
+  EXPECT_TRUE(add(greeting(1, 3, 5, 1, 0, 0xff'ffff, 0x7fff'ffff)));
+  const std::string others[] = {
+      greeting(2, 1, 1, 1, 0, 0, 0),           greeting(1, 0, 1, 1, 0, 0, 0),
+      greeting(1, 4, 1, 1, 0, 0, 0),           greeting(1, 1, 0, 1, 0, 0, 0),
+      greeting(1, 1, 6, 1, 0, 0, 0),           greeting(1, 1, 1, 0, 0, 0, 0),
+      greeting(1, 1, 1, 1, 1, 0, 0),           greeting(1, 1, 1, 1, 0, 0x100'0000, 0),
+      greeting(1, 1, 1, 1, 0, 0, 0x8000'0000), greeting(1, 1, 1, 1, 0, 0, 0) + "x",
+      greeting(1, 1, 1, 1, 0, 0, 0).substr(1)};
+  for (const std::string& other : others) EXPECT_FALSE(add(other));
+  EXPECT_FALSE(add(greeting(1, 1, 1, 18'700, 0, 0, 0), 20));
+  const CaptureSizes sizes = finish();
+  ASSERT_EQ(sizes.classes.size(), 1u);
+  EXPECT_EQ(sizes.classes[0].name, "heddle handshake");
+  EXPECT_THAT(sizes.classes[0].packet_sizes.rows(), ElementsAre(Row(24, 2)));
+  EXPECT_EQ(sizes.heddle.packets, 2u);
+  EXPECT_EQ(sizes.heddle.malformed, 0u);
+}
+
+TEST_F(HeddleCapture, AtANamedPortGreetingsThatAreCutOrWrongAreCounted) {
+  HeddleFlows named{{18'700}};
+  const std::string wrong = greeting(1, 4, 1, 1, 0, 0, 0);
+  UdpDatagram datagram;
+  datagram.to_port = 18'700;
+  datagram.payload_bytes = 24;
+  datagram.payload = std::as_bytes(std::span(wrong));
+  EXPECT_TRUE(named.add(nanos(1), datagram));
+  datagram.payload = datagram.payload.first(20);
+  EXPECT_TRUE(named.add(nanos(2), datagram));
+  CaptureSizes sizes;
+  named.finish(sizes);
+  EXPECT_EQ(sizes.heddle.packets, 2u);
+  EXPECT_EQ(sizes.heddle.malformed, 1u);
+  EXPECT_EQ(sizes.heddle.unread, 1u);
+}
+
 TEST_F(HeddleCapture, ParityThatTheCaptureCutIsCountedAtANamedPort) {
   HeddleFlows named{{18'700}};
   const std::string cut = parity(99).substr(0, 12);

@@ -16,10 +16,11 @@ import program
 
 ALL = os.environ.get("VERBS_FAULTS") == "all"
 LATE_WRITES = os.environ.get("VERBS_VM_TEST", "")
-SCENARIOS = ["pairs:rc", "pairs:uc", "killed:rc", "down:uc"]
+SCENARIOS = ["pairs:rc", "pairs:uc", "pairs:ud", "killed:rc", "down:uc"]
 if ALL:
-    SCENARIOS += ["again:rc", "again:uc", "killed:uc", "down:rc", "down:udp", "removed:rc", "mtu:rc", "mtu:uc",
-                  "several:rc", "several:uc", "ipv6"]
+    SCENARIOS += ["again:rc", "again:uc", "again:ud", "killed:uc", "killed:ud", "down:rc", "down:ud", "down:udp",
+                  "removed:rc", "removed:ud", "mtu:rc", "mtu:uc", "short:ud", "mixed:ud", "several:rc", "several:uc",
+                  "several:ud", "ipv6"]
 BOOT_LIMIT_S, LIMIT_S = (1000, 1100) if ALL else (400, 440)
 # The tests' environment has no home; the kernel is in the caller's cache.
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
@@ -146,9 +147,22 @@ class Faults(unittest.TestCase):
         self.assert_complete(found["client"])
         self.assert_stopped(found["served"])
 
+    @each_of("short")
+    def test_links_whose_packets_are_too_short_for_datagrams_are_one_error(self, found):
+        for each in found.values():
+            if isinstance(each, dict):
+                self.assertEqual(each["status"], 2, each)
+                self.assertIn("packets of rxe1 port 1 carry 1024 bytes, and datagrams need 1200", each["errors"])
+
+    @each_of("mixed")
+    def test_peers_with_other_datapaths_get_datagrams_by_udp(self, found):
+        for peer in ("rc", "udp"):
+            self.assert_complete(found[f"client of {peer}"])
+            self.assert_stopped(found[f"{peer} served"])
+
     @each_of("ipv6")
     def test_ipv6_alone(self, found):
-        for mode in ("rc", "uc"):
+        for mode in ("rc", "uc", "ud"):
             self.assert_complete(found[f"{mode} perf"])
             self.assertEqual(found[f"{mode} ping"]["status"], 0, found[f"{mode} ping"])
             self.assertIn("each verified", found[f"{mode} ping"]["output"])

@@ -148,7 +148,8 @@ def check_with_loss(heddle):
     check_pingpong("rc lossy", "rc", 1)
     check_write("write lossy")
     check_perf("perf lossy", heddle, "bw", "--time", "1")
-    check_verbs("verbs rc lossy", heddle, "rc", "perf", "bw", "--time", "1", "--check", "--json")
+    for mode in ("rc", "ud"):
+        check_verbs(f"verbs {mode} lossy", heddle, mode, "perf", "bw", "--time", "1", "--check", "--json")
     check("netem counts", run("tc", "-s", "qdisc", "show", "dev", "h0"))
 
 
@@ -163,7 +164,7 @@ def check_without_loss(heddle):
     check_perf("perf", heddle, "bw", "lat", "--time", "1")
     with server(18700, heddle, "ping", "--listen"):
         check("ping", run(heddle, "ping", "h1", "-C", "3"))
-    for mode in ("rc", "uc"):
+    for mode in ("rc", "uc", "ud"):
         check_verbs(f"verbs {mode}", heddle, mode, "perf", "bw", "--time", "1", "--check", "--json")
         check_verbs(f"verbs {mode} ping", heddle, mode, "ping", "-C", "3", "-S", "256K")
 

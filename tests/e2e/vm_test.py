@@ -91,11 +91,11 @@ class Inside(unittest.TestCase):
 
     @needs_transfers
     def test_heddle_works_over_verbs(self):
-        for name in ("verbs rc", "verbs uc", "verbs rc lossy"):
+        for name in ("verbs rc", "verbs uc", "verbs ud", "verbs rc lossy", "verbs ud lossy"):
             with self.subTest(name):
                 self.document(name)
                 self.assertGreater(int(self.check(f"{name} packets")), 200)
-        for mode in ("rc", "uc"):
+        for mode in ("rc", "uc", "ud"):
             self.assertIn("each verified", self.check(f"verbs {mode} ping"))
 
     def test_the_datapath_auto_takes_udp_where_rdma_is_in_software(self):

@@ -1,4 +1,4 @@
-// The contract suite over RC and UC queue pairs between the two devices of the virtual machine
+// The contract suite over RC, UC and UD queue pairs between the two devices of the virtual machine
 // (`heddle lab vm`), and writes that are on the link when their buffer is given back.
 #include <gtest/gtest.h>
 
@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "datapath/contract/chunk_contract.h"
+#include "datapath/ud/testing/ud_ends.h"
 #include "datapath/udp/testing/one_processor.h"
 #include "datapath/verbs/verbs_datapath.h"
 
@@ -78,6 +79,57 @@ Variant variant(const char* name, RdmaMode mode, bool six) {
 const auto kVariants = testing::Values(variant("rc_ipv4", RdmaMode::kReliable, false),
                                        variant("rc_ipv6", RdmaMode::kReliable, true),
                                        variant("uc_ipv4", RdmaMode::kUnreliable, false));
+
+class UdPair final : public Pair {
+ public:
+  static Result<std::unique_ptr<Pair>> make(bool six, const PairOptions& wanted) {
+    if (wanted.mark_congestion) return fail(ErrorCode::kUnavailable, "no router on this link");
+    auto pair = std::make_unique<UdPair>();
+    if (auto opened = open(six ? "fd09::1" : "10.9.0.1", pair->a_); !opened) {
+      return fail(opened.error());
+    }
+    if (auto opened = open(six ? "fd09::2" : "10.9.0.2", pair->b_); !opened) {
+      return fail(opened.error());
+    }
+    pair->nobody_ = pair->b_->local_address();
+    pair->nobody_.port = pair->nobody_.port == 9 ? 10 : 9;
+    EXPECT_TRUE(acquaint(*pair->a_, *pair->b_)) << "they do not use their queue pairs";
+    return std::unique_ptr<Pair>(std::move(pair));
+  }
+  // Whatever the test sent in order went by queue pair.
+  ~UdPair() override {
+    if (!a_ || !b_) return;
+    EXPECT_GT(a_->ud_statistics().datagrams_sent + b_->ud_statistics().datagrams_sent, 1u);
+  }
+
+  Datapath& a() override { return *a_; }
+  Datapath& b() override { return *b_; }
+  transport::Address nobody() override { return nobody_; }
+  bool reports_refused() const override { return true; }
+  bool waits_block() const override { return true; }
+
+ private:
+  static Result<void> open(const std::string& bind, std::unique_ptr<UdDatapath>& to) {
+    VerbsOptions options;
+    options.bind = bind;
+    options.paths = 8;
+    options.chunk_paths = 4;
+    options.mode = RdmaMode::kDatagrams;
+    Result<std::unique_ptr<Datapath>> opened = open_verbs(options);
+    if (!opened) return fail(opened.error());
+    to.reset(static_cast<UdDatapath*>(opened->release()));
+    return {};
+  }
+
+  OneProcessor in_order_;
+  std::unique_ptr<UdDatapath> a_;
+  std::unique_ptr<UdDatapath> b_;
+  transport::Address nobody_;
+};
+
+Variant datagrams(const char* name, bool six) {
+  return {name, [six](const PairOptions& wanted) { return UdPair::make(six, wanted); }};
+}
 
 // A link so slow that a write is on it while the test acts: netem at the sender's end.
 class SlowLink {
@@ -150,6 +202,9 @@ TEST_P(LateWrites, OneIntoARegionThatHasEndedLandsNowhere) {
 
 INSTANTIATE_TEST_SUITE_P(Verbs, LateWrites, kVariants, variant_name);
 INSTANTIATE_TEST_SUITE_P(Verbs, Contract, kVariants, variant_name);
+INSTANTIATE_TEST_SUITE_P(Datagrams, Contract,
+                         testing::Values(datagrams("ud_ipv4", false), datagrams("ud_ipv6", true)),
+                         variant_name);
 INSTANTIATE_TEST_SUITE_P(Verbs, ChunkContract, kVariants, variant_name);
 
 }  // namespace
