@@ -94,7 +94,8 @@ class Packages(unittest.TestCase):
         tree = self.unpacked()
         for name in ("bin/heddle", "lib/libnccl-net-heddle.so", "lib/libheddle.so.0.1"):
             self.assertNotIn(".debug_info", run("objdump", "-h", tree / "usr" / name))
-        self.assertLess((tree / "usr/bin/heddle").stat().st_size, 16 << 20)
+        # A third of the 53 MB that a build has with its debug information.
+        self.assertLess((tree / "usr/bin/heddle").stat().st_size, 53e6 / 3)
 
     def test_binaries_need_no_newer_glibc_than_the_page_says(self):
         page = (ROOT / "docs/how-to/packages.md").read_text(encoding="utf-8")
