@@ -266,7 +266,7 @@ class Sheet(Recorded):
         words = ("size", "report", "ring-fabric", "--topology", "fabric.toml", "--seeds", "100", "--report", "cut.html")
         with subprocess.Popen([program.HEDDLE, *words], cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as running:
-            time.sleep(1)
+            time.sleep(3)
             running.send_signal(signal.SIGINT)
             output, errors = running.communicate(timeout=program.PATIENCE_S)
         self.assertEqual((running.returncode, output), (130, ""), errors)
