@@ -2,28 +2,59 @@
 #include "lab/link_meter.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sstream>
 #include <string>
 #include <utility>
 
-#include "base/document.h"
+#include "base/thread.h"
+#include "lab/worker.h"
 
 namespace heddle::lab {
 namespace {
 
 constexpr size_t kSentBytes = 8;  // column of /proc/net/dev
 
-Result<Descriptor> open_namespace(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (file.valid()) return file;
-  return fail(ErrorCode::kUnavailable, "cannot open the namespace " + path, std::strerror(errno),
-              "see `heddle lab list` for the labs that are up");
+constexpr size_t kPieceBytes = 65'536;
+
+Error cannot_read_counters(const std::string& place) {
+  return {ErrorCode::kSystem, "cannot read the counters of " + place, std::strerror(errno),
+          "see `heddle lab list` for the labs that are up"};
+}
+
+// The table of network devices in each place's namespace. Such a file is of the namespace in which
+// it was opened, whichever its reader is in. The calling thread stays in the last one.
+Result<std::vector<Descriptor>> open_tables(const std::vector<Place>& places) {
+  std::vector<Descriptor> tables;
+  for (const Place& place : places) {
+    if (Result<void> entered = enter_namespace(place.netns, false); !entered)
+      return fail(entered.error());
+    Descriptor table(open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC));
+    if (!table.valid()) return fail(cannot_read_counters(place.name));
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+// The whole text of a file that is open, anew.
+Result<std::string> read_again(const Descriptor& file, const std::string& place) {
+  std::string text;
+  ssize_t got = -1;
+  if (lseek(file.number(), 0, SEEK_SET) == 0) {
+    do {
+      const size_t had = text.size();
+      text.resize(had + kPieceBytes);
+      got = ::read(file.number(), text.data() + had, kPieceBytes);
+      text.resize(had + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    } while (got > 0 || (got < 0 && errno == EINTR));
+  }
+  if (got < 0) return fail(cannot_read_counters(place));
+  return text;
 }
 
 }  // namespace
@@ -36,36 +67,27 @@ Nanos meter_now() {
 
 Result<LinkMeter> LinkMeter::open(const Layout& layout) {
   LinkMeter meter(layout);
-  Result<Descriptor> own = open_namespace("/proc/self/ns/net");
-  if (!own) return fail(std::move(own).error());
-  meter.own_ = std::move(*own);
-  for (const Place& place : layout.places) {
-    Result<Descriptor> each = open_namespace("/run/netns/" + place.netns);
-    if (!each) return fail(std::move(each).error());
-    meter.namespaces_.push_back(std::move(*each));
-  }
+  // A process whose first thread is in the namespace of a host counts as one of the host's, which a
+  // pause stops; so another thread enters them.
+  Result<std::vector<Descriptor>> tables = std::vector<Descriptor>();
+  Result<Thread> thread =
+      start_thread("heddle-meter", [&] { tables = open_tables(layout.places); });
+  if (!thread) return fail(std::move(thread).error());
+  thread->join();
+  if (!tables) return fail(std::move(tables).error());
+  meter.tables_ = std::move(*tables);
   return meter;
 }
 
 Result<MeterReading> LinkMeter::read() const {
   MeterReading reading{.at = meter_now()};
   reading.links.resize(layout_->topology.links.size());
-  Result<void> result;
-  for (size_t i = 0; i < namespaces_.size() && result; ++i) {
-    const std::string what = "cannot read the counters of " + layout_->places[i].name;
-    if (setns(namespaces_[i].number(), CLONE_NEWNET) != 0) {
-      result = fail(ErrorCode::kPermission, what, std::strerror(errno), "run it as root");
-      break;
-    }
-    const Result<std::string> text = read_text_file("/proc/thread-self/net/dev", "");
-    if (!text) result = fail(text.error());
-    if (text) add_device_bytes(*layout_, layout_->places[i], *text, reading.links);
+  for (size_t i = 0; i < tables_.size(); ++i) {
+    const Place& place = layout_->places[i];
+    const Result<std::string> text = read_again(tables_[i], place.name);
+    if (!text) return fail(text.error());
+    add_device_bytes(*layout_, place, *text, reading.links);
   }
-  if (setns(own_.number(), CLONE_NEWNET) != 0) {
-    return fail(ErrorCode::kSystem, "cannot return to the namespace of this process",
-                std::strerror(errno), "start it again");
-  }
-  if (!result) return fail(result.error());
   return reading;
 }
 

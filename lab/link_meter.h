@@ -1,6 +1,6 @@
-// Link meter: bytes that each direction of a lab's links carried, read often: one read visits the
-// namespaces without a process for each, as read_counts() needs. Acceptance tests find a link's
-// highest rate by it.
+// Link meter: bytes that each direction of a lab's links carried, read often: one read costs a
+// system call or two a namespace, and no process as read_counts() does. Acceptance tests find a
+// link's highest rate by it.
 #pragma once
 
 #include <cstdint>
@@ -29,19 +29,17 @@ struct MeterReading {
 
 class LinkMeter {
  public:
-  // `layout` must outlive the meter. Errors: kUnavailable, kSystem.
+  // `layout` must outlive the meter. Errors: kUnavailable, kPermission, kSystem, kExhausted.
   static Result<LinkMeter> open(const Layout& layout);
 
-  // The thread that calls it is in other network namespaces meanwhile; threads beside it are not.
-  // Errors: kPermission, kSystem.
+  // Enters no namespace, so a pause of a host does not stop its caller. Errors: kSystem.
   Result<MeterReading> read() const;
 
  private:
   explicit LinkMeter(const Layout& layout) : layout_(&layout) {}
 
   const Layout* layout_;
-  Descriptor own_;
-  std::vector<Descriptor> namespaces_;  // by place
+  std::vector<Descriptor> tables_;  // by place
 };
 
 // Adds the bytes of /proc/net/dev to the links of a place. Public for tests.

@@ -47,8 +47,8 @@ class Workers {
 // Runs `work` in a child process.
 Result<std::string> run_apart(const Work& work);
 
-// Moves this process into a namespace below /run/netns; with `own_sys`, /sys shows the devices of
-// that namespace. Errors: kUnavailable if it does not exist; kPermission.
+// Moves the calling thread into a namespace below /run/netns; with `own_sys`, /sys shows the
+// devices of that namespace. Errors: kUnavailable if it does not exist; kPermission.
 Result<void> enter_namespace(const std::string& netns, bool own_sys);
 
 // Writes a file of /proc or /sys. Errors: kSystem.

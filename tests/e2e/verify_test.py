@@ -232,13 +232,17 @@ class Resumed(unittest.TestCase):
         return [stage["outcome"] for stage in self.document()["stages"]]
 
     def kill_after_reach(self):
-        """SIGKILL, as when this machine loses power; the report is that of the stages before."""
+        """SIGKILL, as when this machine loses power; the report is that of the stages before.
+
+        Until then the test's process is in no host's namespace: a pause of the host would stop it, too, for ever.
+        """
         with program.started("verify", "--quick", "--lab", self.lab.name, *self.STAGES, "--coverage", "ring",
                              "--report", self.report) as test:
             end = time.monotonic() + program.PATIENCE_S
             while not (self.report / "report.json").exists() or self.outcomes()[1] != "passed":
                 self.assertLess(time.monotonic(), end)
-                time.sleep(0.02)
+                self.assertTrue(os.path.samefile(f"/proc/{test.process.pid}/ns/net", "/proc/self/ns/net"))
+                time.sleep(0.001)
             refused = program.run("verify", "--resume", self.report)
             self.assertEqual(refused.returncode, 2)
             self.assertIn("another test writes there now", refused.stderr)
