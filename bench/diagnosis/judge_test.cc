@@ -81,6 +81,16 @@ TEST(DiagnosisOfFaults, OfCollisionsHaveLinksThatShareNoHost) {
   }
 }
 
+// All-to-alls of six hosts with two ranks: most links of a NIC meet, and so do others elsewhere.
+TEST(DiagnosisOfFaults, LinksThatCollideAreNotOneOfTheirNics) {
+  constexpr uint64_t kMeeting = 197;
+  const Result<Judgement> judgement =
+      judge(draw_case(kMeeting, Fault::kCollision, Source::kStream), Source::kStream);
+  ASSERT_TRUE(judgement.has_value());
+  EXPECT_TRUE(judgement->class_right) << text_of(kMeeting, *judgement);
+  EXPECT_TRUE(judgement->place_right) << text_of(kMeeting, *judgement);
+}
+
 // All-to-alls, of which each rank sends all at once: a link was late whose messages met others at
 // its receiver's NIC.
 TEST(DiagnosisOfFaults, AccusesNoHealthyExchangeOfASimulation) {
