@@ -145,8 +145,18 @@ LateLinks late_links(const JobFacts& facts, const BlockSeries& series,
   return found;
 }
 
-// Of links that are late now and then none stands out. The worst with its companions may.
+// Each rank receives from one other.
+bool are_of_ring(const BlockSeries& series) {
+  std::set<uint32_t> receivers;
+  for (const auto& [link, row] : series.delayed) receivers.insert(link.second);
+  return receivers.size() == series.delayed.size();
+}
+
+// Of links that are late now and then none stands out. The worst with its companions may. Not where
+// ranks exchange data with several others: the job's own messages meet in the fabric there, and
+// that is no fault.
 void add_suspects(const JobFacts& facts, const BlockSeries& series, std::vector<LateLinks>& late) {
+  if (!are_of_ring(series)) return;
   const std::pair<const Link, std::vector<double>>* worst = nullptr;
   double most = params::kLeastSuspect;
   for (const auto& each : series.delayed) {
