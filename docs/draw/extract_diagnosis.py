@@ -1,4 +1,6 @@
-"""Figures of `bench/run diagnosis`: what faults cost a long job, and what policies do about true and false verdicts."""
+"""Figures of `bench/run diagnosis`: how well faults are found, what they cost a long job, and what policies do about
+true and false verdicts.
+"""
 
 from figure import figure, one
 
@@ -34,6 +36,32 @@ def _steering(document):
                    ["median", "95th percentile"], delays, 1, simulated=True)]
 
 
+_SOURCES = {"stream": "synthesised", "simulation": "simulated"}
+
+
+def _found(scores):
+    shares = [scores[key] for key in ("recall", "place_right", "class_right")]
+    return [share if share is None else one(100 * share) for share in shares]
+
+
+def _accuracy(document):
+    """Of the jobs whose fault costs 5% and more. A share of what is found is of these."""
+    made = []
+    for source, text in _SOURCES.items():
+        classes = [each for each in document["classes"] if each["source"] == source]
+        if not classes:
+            continue
+        scores = [(each["fault"], each["visible"]) for each in classes] + [("all", document["visible"][source])]
+        rows = [(f"{fault}, {of['jobs']} jobs", _found(of)) for fault, of in scores]
+        seeds = document["seeds"].replace(" ", "_")
+        made.append(figure(f"diagnosis_accuracy_{seeds}_{source}_simulated",
+                           f"Faults found in {text} jobs, seeds: {document['seeds']}",
+                           "effect of 5% and more", ["found, %", "place right, %", "class right, %"], rows, 1,
+                           simulated=True))
+    return made
+
+
 def diagnosis(document):
-    """None of accuracy and scale."""
-    return {"cost": _cost, "steering": _steering}.get(document["question"], lambda _: [])(document)
+    """None of scale."""
+    ways = {"accuracy": _accuracy, "cost": _cost, "steering": _steering}
+    return ways.get(document["question"], lambda _: [])(document)

@@ -215,6 +215,19 @@ class ExtractTest(unittest.TestCase):
         self.assertIn("| each alarm | 12.5 | 40.0 |", delays)
         self.assertIn("| never | - | - |", delays)
 
+    def test_faults_that_are_found_are_shown_by_fault_and_source(self):
+        def scores(jobs, recall, place):
+            return {"jobs": jobs, "recall": recall, "place_right": place, "class_right": place}
+        classes = [{"source": "stream", "fault": "slow_nic", "visible": scores(40, 0.95, 1.0)},
+                   {"source": "stream", "fault": "lossy_nic", "visible": scores(0, None, None)}]
+        document = {"question": "accuracy", "seeds": "held back", "classes": classes,
+                    "visible": {"stream": scores(40, 0.95, 1.0)}}
+        found = self.figures("diagnosis", document)
+        self.assertEqual(list(found), ["diagnosis_accuracy_held_back_stream_simulated"])
+        table = pages.table(found["diagnosis_accuracy_held_back_stream_simulated"])
+        self.assertIn("| slow_nic, 40 jobs | 95.0 | 100.0 | 100.0 |", table)
+        self.assertIn("| lossy_nic, 0 jobs | - | - | - |", table)
+
     def test_rates_beside_a_background_are_shares_of_spraying_on_the_same_fabric(self):
         of = {"ecmp": 10.0, "spraying": 40.0, "without": 20.0, "errors": {"0": {"gbits_per_s": 60.0}}}
         slower = of | {"spraying": 80.0}
