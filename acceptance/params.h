@@ -20,10 +20,12 @@ inline constexpr Nanos kFullFlow = seconds(10);
 // Times that a measurement below its expectation is repeated; the best counts, because other
 // programs on the machine can only lower it. Chosen. Range: 1 to 5.
 inline constexpr int kRepeats = 2;
-// A message of a bandwidth test takes about this time on the pair's links, and its largest size.
-// `heddle perf` has eight in flight. Chosen. Range: 5 to 50 ms; 1 to 4 MiB.
+// A message of a bandwidth test takes about this time on the pair's links, its largest size, and
+// how many are in flight: where several pairs share a link, as in an incast of slow links, a test
+// ends when the last of these have arrived. Chosen. Range: 5 to 50 ms; 1 to 4 MiB; 4 to 16.
 inline constexpr Nanos kFlowMessage = millis(10);
 inline constexpr Bytes kMostFlowMessage = mebibytes(1);
+inline constexpr int kFlowWindow = 8;
 // Times that a link below its rate is loaded again before it is named, and pairs of hosts that load
 // it at once. Measured: with 15 programs waiting for two processors a good link stayed at 55% of
 // its rate in one of five runs. Range: 1 to 5; 4 to 32.

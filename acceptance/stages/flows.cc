@@ -60,7 +60,8 @@ std::string message_size(Session& session, const HostPair& pair) {
 Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span,
                                 Nanos start_at) {
   std::vector<std::string> words = perf_words(session, pair, "bw", span);
-  words.insert(words.end(), {"-s", message_size(session, pair)});
+  words.insert(words.end(), {"-s", message_size(session, pair), "--window",
+                             std::to_string(params::kFlowWindow)});
   return session.commands().start(session.host(pair.from), words, {start_at, {}});
 }
 

@@ -160,6 +160,20 @@ class Faults(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         return json.loads(done.stdout)
 
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_an_incast_of_slow_links_has_figures_of_each_flow(self):
+        """Each flow had 8 MiB of messages in flight, which arrive in 10 s there: long after the test's time."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        fabric = FABRIC.replace("hosts_per_leaf = 1", "hosts_per_leaf = 2").replace("40Mbit/s", "20Mbit/s")
+        lab = Lab(folder.name, fabric, "incast")
+        self.addCleanup(lab.close)
+        report = json.loads(verify("--lab", lab.name, "--json", "--stage", "stress").stdout)
+        incast = report["stages"][0]["data"]["incast"]
+        self.assertEqual(len(incast["flows"]), 3)
+        self.assertTrue(all(each["goodput_bits_per_s"] > 0 for each in incast["flows"]), incast)
+        self.assertGreater(incast["goodput_bits_per_s"], 0.5 * incast["allowed_bits_per_s"])
+
     def test_an_mtu_and_a_link_are_named_and_later_stages_do_not_run(self):
         heddle("lab", "exec", "--lab", self.lab.name, "h1", "--", "ip", "link", "set", "nic0", "mtu", "1400")
         heddle("lab", "fault", "--lab", self.lab.name, "down", "leaf0", "spine1")
