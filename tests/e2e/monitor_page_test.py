@@ -194,7 +194,8 @@ class Page(unittest.TestCase):
         self.assertEqual(shown["plan"], [["h0", "has it"], ["h1", "has an older one: no route to <h1>"],
                                          ["h2", "has none yet"]])
         self.assertRegex(shown["plansaid"], r"^plan\.json, of .*: 12 flows, plan 2 since the monitor began; 1 of 3 "
-                                            r"machines have it as /there/plan\.json\. The file as it is now is not used: cut$")
+                                            r"machines have it as /there/plan\.json\. The file as it is now is not "
+                                            r"used: cut$")
 
 
 def figure(value):
