@@ -16,7 +16,7 @@
 #include "base/clocks.h"
 #include "base/quantity.h"
 #include "base/version.h"
-#include "lab/tcp_flow.h"
+#include "lab/socket_tests.h"
 #include "lab/tool.h"
 #include "launch/remote_command.h"
 
@@ -105,10 +105,15 @@ Result<void> write_counters(const std::string& device) {
   }
 }
 
-Result<Json> receive_tcp(const std::string& address, uint16_t port, Nanos limit) {
-  const auto figures = lab::receive_tcp(address, port, limit);
+Result<Json> socket_figures(const std::string& address, uint16_t port,
+                            const lab::SocketPlan& plan) {
+  const auto figures = lab::run_socket_tests(address, port, plan);
   if (!figures) return fail(figures.error());
-  return Json{{"bytes", figures->received.count}, {"seconds", to_seconds(figures->span)}};
+  return Json{{"tcp_bits_per_s", figures->tcp_bits_per_s},
+              {"tcp_us", figures->tcp_us},
+              {"udp_sent_bits_per_s", figures->udp_sent_bits_per_s},
+              {"udp_received_bits_per_s", figures->udp_received_bits_per_s},
+              {"udp_us", figures->udp_us}};
 }
 
 }  // namespace heddle::acceptance

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "acceptance/report.h"
-#include "base/nanos.h"
 #include "base/result.h"
+#include "lab/socket_tests.h"
 
 namespace heddle::acceptance {
 
@@ -19,7 +19,7 @@ Result<Json> facts_of_machine(const std::string& address);
 // reads them. Errors: kUnavailable.
 Result<void> write_counters(const std::string& device);
 
-// lab::receive_tcp(): "bytes" and "seconds".
-Result<Json> receive_tcp(const std::string& address, uint16_t port, Nanos limit);
+// lab::run_socket_tests(), by the names of its figures.
+Result<Json> socket_figures(const std::string& address, uint16_t port, const lab::SocketPlan& plan);
 
 }  // namespace heddle::acceptance

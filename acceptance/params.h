@@ -101,6 +101,9 @@ inline constexpr Nanos kTorchTime = seconds(180);
 inline constexpr double kTrainingTolerance = 1.1;
 // Losses of two backends may differ by the order of sums. Measured: below 0.01. Range: 0.01 to 0.2.
 inline constexpr double kLossTolerance = 0.05;
+// Calls and waits of a recording that a report draws: its page stays small. Chosen: 4 ranks with
+// some thousand. Range: 500 to 20,000.
+inline constexpr size_t kMostMoments = 3'000;
 // Hosts up to which quick tests measure every pair. Chosen. Range: 4 to 16.
 inline constexpr size_t kQuickHosts = 8;
 // Partners of each host in a sample of the pairs. Chosen. Range: 2 to 8.
@@ -119,6 +122,8 @@ inline constexpr uint32_t kFrameBytes = 14;
 // A figure below its least expectation but above this share of it is a warning. Chosen. Range:
 // 0.6 to 0.9.
 inline constexpr double kWarnShare = 0.75;
+// Plain UDP of which less than this share arrives has a note of why. Chosen. Range: 0.8 to 0.99.
+inline constexpr double kUdpCollapse = 0.9;
 // A link that carried more than this share of its rate has another rate than it should. Bursts of
 // a token bucket over kPeakSpan are a few percent. Chosen. Range: 1.1 to 1.5.
 inline constexpr double kTooFast = 1.25;

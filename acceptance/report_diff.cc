@@ -45,9 +45,12 @@ Figures figures_of(const Json& report) {
     for (const Json& pair : *pairs) {
       const std::string where = pair_of(pair);
       add_rate(figures, {"pairs", "goodput", where}, pair.value("goodput_bits_per_s", 0.0));
-      add_rate(figures, {"pairs", "one TCP flow", where}, pair.value("tcp_bits_per_s", 0.0));
+      add_rate(figures, {"pairs", "tcp_bw", where}, pair.value("tcp_bits_per_s", 0.0));
       add_latency(figures, {"pairs", "latency, median", where},
                   pair.value("half_round_trip_us_p50", 0.0));
+      // What arrives of udp_bw is not: it depends on the port that the kernel chose, by its hash.
+      add_latency(figures, {"pairs", "tcp_lat", where}, pair.value("tcp_lat_us", 0.0));
+      add_latency(figures, {"pairs", "udp_lat", where}, pair.value("udp_lat_us", 0.0));
     }
   }
   if (const Json* const sizes = stage_data(report, "collectives", "sizes")) {
