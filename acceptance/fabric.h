@@ -28,6 +28,7 @@ struct Start {
   std::string input;  // its standard input; UTF-8, below 32 MiB
   // Of its standard output, and of its errors: it is ended where it writes more.
   size_t most_output_bytes = size_t{64} << 20;
+  bool listed = true;  // among the commands that repeat a figure
 };
 
 class Fabric {

@@ -161,6 +161,36 @@ class Machines(unittest.TestCase):
         rows = [row for row in report["stages"][0]["rows"] if row["check"] == "link rate"]
         self.assertTrue(rows and all("are swapped" in row["todo"] for row in rows), rows)
 
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_the_table_of_nccl_stands_beside_where_machines_have_gpus_and_nccl_tests(self):
+        machines = self.start()
+        programs = self.folder / "bin"
+        programs.mkdir()
+        for name, text in (("nvidia-smi", "echo GPU 0: one; echo GPU 1: another"), ("all_reduce_perf", "exit 1"),
+                           ("mpirun", "echo '#  size count'; echo \" 65536 16384 float sum -1 80.00 0.82 1.23 0 "
+                            "79.00 0.83 1.24 0\"; echo \"$*\" > " + str(self.folder / "asked"))):
+            (programs / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+            (programs / name).chmod(0o755)
+        shell = self.folder / "rsh"
+        shell.write_text(f'#!/bin/bash\nhost=$1; shift\nexec {machines.via.replace("{host} {command}", "")} "$host" '
+                         f'"export PATH={programs}:\\$PATH; $*"\n', encoding="utf-8")
+        shell.chmod(0o755)
+        done = self.verify(machines, "--topology", self.topology, "--stage", "collectives", "--report",
+                           self.folder / "report", via=f"{shell} {{host}} {{command}}")
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        stage = json.loads(done.stdout)["stages"][0]
+        rows = {row["check"]: row for row in stage["rows"]}
+        self.assertEqual(rows["NCCL"]["where"], "4 GPUs")
+        self.assertRegex(rows["NCCL"]["measured"],
+                         "^9.84 Gb/s bus bandwidth of 64 KiB, 80.0 us a call; heddle [\\d.]+ Mb/s$")
+        self.assertEqual(stage["data"]["nccl_sizes"][0]["count"], 16384)
+        asked = (self.folder / "asked").read_text(encoding="utf-8")
+        self.assertRegex(asked, r"^-np 4 -H 10\.0\.0\.1:2,10\.0\.\d\.1:2 all_reduce_perf -b 65536 -e \d+ -f 8 -g 1\n$")
+        text = (self.folder / "report" / "report.txt").read_text(encoding="utf-8")
+        self.assertRegex(text, r"# NCCL\n(  #.*\n)+ +65536 +16384 +float +80.00 +0.8200 +1.2300 +0\n")
+        self.assertTrue(any("mpirun" in line for line in stage["commands"]), stage["commands"])
+        self.assertFalse(any("nvidia-smi" in line for line in stage["commands"]), stage["commands"])
+
     def test_what_one_machine_has_otherwise_is_named(self):
         machines = self.start()
         via = self.wrapper(machines, 'document["wall_seconds"] += 60; document["facts"]["kernel"] = "Linux 2.4"')
