@@ -39,7 +39,7 @@ constexpr std::array kStages = {
     Stage{"reach", "Every host to every host", run_reach},
     Stage{"pairs", "Throughput and latency of pairs", run_pairs},
     Stage{"collectives", "All-reduce", run_collectives},
-    Stage{"stress", "Permutation and incast", run_stress},
+    Stage{"stress", "Permutation, incast and all-to-all", run_stress},
     Stage{"training", "Training steps", run_training},
     Stage{"traffic", "Traffic measured and expected", run_traffic},
 };
