@@ -77,7 +77,7 @@ class Fabric {
   virtual void clean_up(Commands& commands, const std::vector<uint32_t>& hosts) const = 0;
 
   // Of hosts, and of switches that can be asked. Errors: kPermission, kUnavailable, kSystem.
-  virtual Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const = 0;
+  virtual Result<FabricFacts> read_facts(Commands& commands) const = 0;
   // Of the links of these hosts, and of others that can be read. Errors: as read_facts().
   virtual Result<std::unique_ptr<LinkWatch>> watch_links(
       Commands& commands, const std::vector<uint32_t>& hosts) const = 0;

@@ -11,11 +11,13 @@
 #include <fstream>
 
 #include "acceptance/host_facts.h"
+#include "acceptance/machine/machine_facts.h"
 #include "acceptance/params.h"
 #include "acceptance/port_counters.h"
 #include "base/clocks.h"
 #include "base/quantity.h"
 #include "base/version.h"
+#include "lab/link_meter.h"
 #include "lab/tcp_flow.h"
 #include "lab/tool.h"
 #include "launch/remote_command.h"
@@ -91,6 +93,11 @@ Result<Json> facts_of_machine(const std::string& address) {
   (*facts)["facts"]["kernel"] = fmt::format("{} {}", system.sysname, system.release);
   (*facts)["facts"]["processors"] = processors();
   (*facts)["facts"]["NIC"] = nic_of(*device, rate);
+  const Nanos before = lab::meter_now();
+  const MachineFacts machine = machine_facts(own_sources(*device));
+  for (const auto& [name, value] : machine.facts) (*facts)["facts"][name] = value;
+  (*facts)["machine"] = json_of(machine);
+  (*facts)["machine"]["seconds"] = to_seconds(lab::meter_now() - before);
   (*facts)["wall_seconds"] = to_seconds(wall_now());
   return facts;
 }

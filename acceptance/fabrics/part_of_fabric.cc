@@ -76,7 +76,7 @@ class PartOfFabric final : public Fabric {
   }
 
   // As the whole has them: the stage that asks has run on the whole.
-  Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const override {
+  Result<FabricFacts> read_facts(Commands& commands) const override {
     return whole_.read_facts(commands);
   }
   Result<std::unique_ptr<LinkWatch>> watch_links(
