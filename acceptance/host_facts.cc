@@ -196,6 +196,26 @@ Result<std::vector<PlaceFacts>> read_lab_facts(const lab::Lab& lab) {
   return places;
 }
 
+Result<std::vector<PlaceCounts>> read_lab_counts(const lab::Lab& lab) {
+  lab::Workers workers;
+  for (const lab::Place& place : lab.layout.places) {
+    workers.start([&]() -> Result<std::string> {
+      if (Result<void> in = lab::enter_namespace(place.netns, false); !in) return fail(in.error());
+      return lab::run_tool({"ip", "-j", "-s", "-s", "link", "show"});
+    });
+  }
+  const Result<std::vector<std::string>> texts = workers.finish();
+  if (!texts) return fail(texts.error());
+  std::vector<PlaceCounts> all;
+  for (size_t i = 0; i < texts->size(); ++i) {
+    const lab::Place& place = lab.layout.places[i];
+    all.push_back({place.name, place.is_switch, true,
+                   nic_counts_of((*texts)[i], devices_of(lab.layout, place))});
+  }
+  all.push_back({"this machine", false, true, rdma_counts("/sys")});
+  return all;
+}
+
 std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places) {
   std::vector<std::string> names;             // in the order in which hosts list them
   std::map<std::string, NamedFacts> by_fact;  // host and value

@@ -10,6 +10,7 @@
 #include "acceptance/machine/firewall.h"
 #include "acceptance/machine/machine_facts.h"
 #include "acceptance/report.h"
+#include "acceptance/run_counts.h"
 #include "base/result.h"
 #include "lab/lab.h"
 
@@ -43,6 +44,10 @@ struct FabricFacts {
 // Of a lab's hosts and switches, in the order of the layout's places. Errors: kPermission,
 // kUnavailable, kSystem.
 Result<std::vector<PlaceFacts>> read_lab_facts(const lab::Lab& lab);
+
+// Counters of the devices of a lab's hosts and switches, and of this machine's RDMA ports, which
+// all of its hosts share. Errors: as read_lab_facts().
+Result<std::vector<PlaceCounts>> read_lab_counts(const lab::Lab& lab);
 
 // Of the host in whose network this process is: "links", what `ip -j link` prints, "facts" by name,
 // and "firewall", where it is known. Errors: kUnavailable, kSystem.

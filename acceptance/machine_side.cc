@@ -12,6 +12,7 @@
 
 #include "acceptance/host_facts.h"
 #include "acceptance/machine/machine_facts.h"
+#include "acceptance/machine/nic_counts.h"
 #include "acceptance/params.h"
 #include "acceptance/port_counters.h"
 #include "base/clocks.h"
@@ -100,6 +101,12 @@ Result<Json> facts_of_machine(const std::string& address) {
   (*facts)["machine"]["seconds"] = to_seconds(lab::meter_now() - before);
   (*facts)["wall_seconds"] = to_seconds(wall_now());
   return facts;
+}
+
+Json counts_of_machine(const std::string& device) {
+  std::vector<NicCounts> nics = own_nic_counts(device);
+  for (NicCounts& port : rdma_counts("/sys")) nics.push_back(std::move(port));
+  return {{"nics", json_of(nics)}};
 }
 
 Result<void> write_counters(const std::string& device) {

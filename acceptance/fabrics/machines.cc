@@ -126,6 +126,7 @@ class Machines final : public Fabric {
     static_cast<void>(run_on(hosts, commands, {"rm -rf " + folder_, params::kCleanTime, false}));
   }
   Result<FabricFacts> read_facts(Commands& commands) const override;
+  Result<std::vector<PlaceCounts>> read_counts(Commands& commands) const override;
   Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands,
                                                  const std::vector<uint32_t>& hosts) const override;
 
@@ -292,6 +293,30 @@ Result<FabricFacts> Machines::read_facts(Commands& commands) const {
     MachineFacts machine = machine_in(found.value("machine", Json()));
     machine.name = machines_[i].name;
     all.machines.push_back(std::move(machine));
+  }
+  return all;
+}
+
+Result<std::vector<PlaceCounts>> Machines::read_counts(Commands& commands) const {
+  std::vector<Commands::Id> ids;
+  for (const Machine& each : machines_) {
+    const auto id = commands.start(each.name, {"heddle", "agent", "counts", each.device});
+    if (!id) return fail(id.error());
+    ids.push_back(*id);
+  }
+  commands.take_lines();  // no figure comes of these
+  commands.wait(ids, params::kFactsTime, [&] {
+    usleep(2'000);
+    return !asked_.interrupted();
+  });
+  std::vector<PlaceCounts> all;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const CommandEnd end = commands.result_of(ids[i]);
+    const Json document = Json::parse(last_object(end.output), nullptr, false);
+    PlaceCounts counts{.place = machines_[i].name};
+    counts.known = document.is_object() && document.contains("nics");
+    if (counts.known) counts.nics = nic_counts_in(document.at("nics"));
+    all.push_back(std::move(counts));
   }
   return all;
 }

@@ -79,6 +79,9 @@ class PartOfFabric final : public Fabric {
   Result<FabricFacts> read_facts(Commands& commands) const override {
     return whole_.read_facts(commands);
   }
+  Result<std::vector<PlaceCounts>> read_counts(Commands& commands) const override {
+    return whole_.read_counts(commands);
+  }
   Result<std::unique_ptr<LinkWatch>> watch_links(
       Commands& commands, const std::vector<uint32_t>& hosts) const override {
     Result<std::unique_ptr<LinkWatch>> watch = whole_.watch_links(commands, of_whole(hosts));

@@ -9,18 +9,18 @@ namespace {
 
 std::string ruleset(const std::string& policy, const std::string& rules, const char* hook = "input",
                     const char* family = "inet") {
-  return fmt::format(
-      R"({{"nftables":[{{"metainfo":{{"version":"1.0.6"}}}},)"
-      R"({{"chain":{{"family":"{0}","table":"filter","name":"c",)"
-      R"("hook":"{1}","policy":"{2}"}}}}{3}]}})",
-      family, hook, policy, rules);
+  return fmt::format(R"({{"nftables":[{{"metainfo":{{"version":"1.0.6"}}}},)"
+                     R"({{"chain":{{"family":"{0}","table":"filter","name":"c",)"
+                     R"("hook":"{1}","policy":"{2}"}}}}{3}]}})",
+                     family, hook, policy, rules);
 }
 
 std::string rule(const std::string& port, const std::string& verdict) {
   return fmt::format(
-      R"(,{{"rule":{{"family":"inet","table":"filter","chain":"c","expr":[)"
-      R"({{"match":{{"op":"==",)"
-      R"("left":{{"payload":{{"protocol":"udp","field":"dport"}}}},"right":{}}}}},{{"{}":null}}]}}}})",
+      R"(,{{"rule":{{"family":"inet","table":"filter","chain":"c",)"
+      R"("expr":[{{"match":{{"op":"==",)"
+      R"("left":{{"payload":{{"protocol":"udp","field":"dport"}}}},"right":{}}}}},)"
+      R"({{"{}":null}}]}}}})",
       port, verdict);
 }
 

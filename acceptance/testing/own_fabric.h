@@ -49,6 +49,9 @@ class OwnFabric final : public Fabric {
   Result<FabricFacts> read_facts(Commands& /*commands*/) const override {
     return FabricFacts{};
   }
+  Result<std::vector<PlaceCounts>> read_counts(Commands& /*commands*/) const override {
+    return std::vector<PlaceCounts>{};
+  }
   Result<std::unique_ptr<LinkWatch>> watch_links(
       Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {
     return fail(ErrorCode::kUnavailable, "no links");

@@ -30,6 +30,7 @@ SAMPLES = {"{}": "abc", "{t}": "h0 - leaf0", "{n}": "12", "{q}": "9.0 Mb/s", "{w
 SAYING = [*sorted((ROOT / "acceptance/stages").glob("*.cc")),
           *(ROOT / "acceptance" / name for name in ("acceptance.cc", "good_group.cc", "headlines.cc", "host_facts.cc",
                                                     "link_verdicts.cc", "machine_addresses.cc", "machine_rows.cc",
+                                                    "run_counts.cc",
                                                     "machine/firewall.cc", "machine/gpus.cc", "machine/pcie.cc",
                                                     "machine/machine_facts.cc", "machine/rdma.cc",
                                                     "fabrics/machines.cc"))]

@@ -40,10 +40,11 @@ class Machines(unittest.TestCase):
         return machines.at("h0", "verify", "--quick", "--json", "--via", via or machines.via, "--hosts", hosts,
                            *words, timeout=200)
 
-    def wrapper(self, machines, change):
-        """A remote shell that changes the facts which machine h1 answers with."""
+    def wrapper(self, machines, change, answer="links"):
+        """A remote shell that changes the facts, or the counters, which machine h1 answers with."""
         filtered = self.folder / "change.py"
-        filtered.write_text("import json, sys\nfor line in sys.stdin:\n    if line.startswith('{\"links\"'):\n"
+        filtered.write_text("import json, sys, time\nfor line in sys.stdin:\n"
+                            f"    if line.startswith('{{\"{answer}\"'):\n"
                             f"        document = json.loads(line)\n        {change}\n"
                             "        line = json.dumps(document) + '\\n'\n    sys.stdout.write(line)\n"
                             "    sys.stdout.flush()\n", encoding="utf-8")
@@ -171,6 +172,17 @@ class Machines(unittest.TestCase):
         self.assertIn("kernel", {check for check, _ in warned}, done.stdout)
         # A lower bound: what the login took, seconds on a busy machine, is missing.
         self.assertRegex(warned["clock", "h1"], r"^(5\d|60)\.\d s ahead$")
+
+    def test_errors_of_a_nic_while_the_test_runs_are_named_and_an_older_heddle_counts_none(self):
+        changes = ('document["nics"][0]["counts"]["rx_crc_errors"] = time.time_ns()', 'document.pop("nics")')
+        machines = self.start()
+        for change, measured in zip(changes, (r"^nic0: rx_crc_errors \d+$", "^not known$")):
+            done = self.verify(machines, "--topology", self.topology, "--stage", "inventory",
+                               via=self.wrapper(machines, change, "nics"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            rows = [row for row in json.loads(done.stdout)["stages"][0]["rows"] if row["check"] == "NIC errors"]
+            self.assertEqual([row["where"] for row in rows if row["grade"] == "warn"], ["h1"], rows)
+            self.assertRegex(next(row["measured"] for row in rows if row["grade"] == "warn"), measured)
 
     def warnings_of(self, change):
         """{(check, where): row} of the inventory's warnings, where machine h1 answers with changed facts."""
