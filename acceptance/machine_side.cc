@@ -11,11 +11,14 @@
 #include <fstream>
 
 #include "acceptance/host_facts.h"
+#include "acceptance/machine/machine_facts.h"
+#include "acceptance/machine/nic_counts.h"
 #include "acceptance/params.h"
 #include "acceptance/port_counters.h"
 #include "base/clocks.h"
 #include "base/quantity.h"
 #include "base/version.h"
+#include "lab/link_meter.h"
 #include "lab/socket_tests.h"
 #include "lab/tool.h"
 #include "launch/remote_command.h"
@@ -91,8 +94,19 @@ Result<Json> facts_of_machine(const std::string& address) {
   (*facts)["facts"]["kernel"] = fmt::format("{} {}", system.sysname, system.release);
   (*facts)["facts"]["processors"] = processors();
   (*facts)["facts"]["NIC"] = nic_of(*device, rate);
+  const Nanos before = lab::meter_now();
+  const MachineFacts machine = machine_facts(own_sources(*device));
+  for (const auto& [name, value] : machine.facts) (*facts)["facts"][name] = value;
+  (*facts)["machine"] = json_of(machine);
+  (*facts)["machine"]["seconds"] = to_seconds(lab::meter_now() - before);
   (*facts)["wall_seconds"] = to_seconds(wall_now());
   return facts;
+}
+
+Json counts_of_machine(const std::string& device) {
+  std::vector<NicCounts> nics = own_nic_counts(device);
+  for (NicCounts& port : rdma_counts("/sys")) nics.push_back(std::move(port));
+  return {{"nics", json_of(nics)}};
 }
 
 Result<void> write_counters(const std::string& device) {

@@ -15,6 +15,9 @@ namespace heddle::acceptance {
 // wall clock, and what read_own_facts() finds. Errors: kInvalid where no port has it; kUnavailable.
 Result<Json> facts_of_machine(const std::string& address);
 
+// "nics": counters of this port, of NICs with hardware and of RDMA ports, as nic_counts.h has them.
+Json counts_of_machine(const std::string& device);
+
 // Writes a line of counters (port_counters.h) each kMeterInterval, until it is ended or nothing
 // reads them. Errors: kUnavailable.
 Result<void> write_counters(const std::string& device);

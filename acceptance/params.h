@@ -44,6 +44,12 @@ inline constexpr Nanos kServerStart = seconds(10);
 // How long machines may take to answer what they are: logging in to a slow one. Chosen. Range: 10 s
 // to 2 min.
 inline constexpr Nanos kFactsTime = seconds(30);
+// How long nvidia-smi may take to list GPUs: without the driver's persistence mode seconds. Chosen.
+// Range: 2 to 20 s.
+inline constexpr Nanos kGpuListTime = seconds(10);
+// A clock whose program says that it is further off is named, in seconds: recordings of two
+// machines would be laid over each other wrongly. Chosen. Range: 0.01 to 1.
+inline constexpr double kClockError = 0.1;
 // Of the recording of a machine as it is fetched, packed: it is in memory meanwhile. Chosen. Range:
 // 1 to 64 GiB.
 inline constexpr size_t kMostRecordingBytes = size_t{16} << 30;

@@ -77,13 +77,20 @@ Figures figures_of(const Json& report) {
 // By host and name.
 std::map<std::pair<std::string, std::string>, std::string> facts_of(const Json& report) {
   std::map<std::pair<std::string, std::string>, std::string> facts;
-  const Json* const places = stage_data(report, "inventory", "places");
-  if (places == nullptr) return facts;
-  for (const Json& place : *places) {
-    const auto name = place.at("name").get<std::string>();
-    for (const auto& [fact, value] : place.at("facts").items()) {
+  const auto add = [&facts](const Json& each) {
+    const auto name = each.at("name").get<std::string>();
+    for (const auto& [fact, value] : each.at("facts").items()) {
       facts[{name, fact}] = value.get<std::string>();
     }
+  };
+  const Json* const places = stage_data(report, "inventory", "places");
+  if (places == nullptr) return facts;
+  if (const Json* const machines = stage_data(report, "inventory", "machines")) {
+    for (const Json& machine : *machines) add(machine);
+  }
+  for (const Json& place : *places) {
+    add(place);
+    const auto name = place.at("name").get<std::string>();
     for (const Json& port : place.at("ports")) {
       const auto device = port.at("device").get<std::string>();
       facts[{name, "MTU of " + device}] = fmt::format("{}", port.at("mtu_bytes").get<uint32_t>());

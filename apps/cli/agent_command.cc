@@ -183,6 +183,11 @@ void add_agent_command(CLI::App& root, Invocation& invocation) {
   counters->callback([name, &invocation] {
     invocation.run = [name] { return print_end(acceptance::write_counters(*name)); };
   });
+  CLI::App* const counts = agent->add_subcommand("counts", "counters of NICs and RDMA ports");
+  counts->add_option("device", *name, "name of the port that is tested")->required();
+  counts->callback([name, &invocation] {
+    invocation.run = [name] { return print_result(acceptance::counts_of_machine(*name)); };
+  });
   CLI::App* const recordings =
       agent->add_subcommand("recordings", "write what is recorded in a folder, as it is recorded");
   recordings->add_option("folder", *name, "where processes record")->required();

@@ -40,10 +40,11 @@ class Machines(unittest.TestCase):
         return machines.at("h0", "verify", "--quick", "--json", "--via", via or machines.via, "--hosts", hosts,
                            *words, timeout=200)
 
-    def wrapper(self, machines, change):
-        """A remote shell that changes the facts which machine h1 answers with."""
+    def wrapper(self, machines, change, answer="links"):
+        """A remote shell that changes the facts, or the counters, which machine h1 answers with."""
         filtered = self.folder / "change.py"
-        filtered.write_text("import json, sys\nfor line in sys.stdin:\n    if line.startswith('{\"links\"'):\n"
+        filtered.write_text("import json, sys, time\nfor line in sys.stdin:\n"
+                            f"    if line.startswith('{{\"{answer}\"'):\n"
                             f"        document = json.loads(line)\n        {change}\n"
                             "        line = json.dumps(document) + '\\n'\n    sys.stdout.write(line)\n"
                             "    sys.stdout.flush()\n", encoding="utf-8")
@@ -201,6 +202,51 @@ class Machines(unittest.TestCase):
         self.assertIn("kernel", {check for check, _ in warned}, done.stdout)
         # A lower bound: what the login took, seconds on a busy machine, is missing.
         self.assertRegex(warned["clock", "h1"], r"^(5\d|60)\.\d s ahead$")
+
+    def test_errors_of_a_nic_while_the_test_runs_are_named_and_an_older_heddle_counts_none(self):
+        changes = ('document["nics"][0]["counts"]["rx_crc_errors"] = time.time_ns()', 'document.pop("nics")')
+        machines = self.start()
+        for change, measured in zip(changes, (r"^nic0: rx_crc_errors \d+$", "^not known$")):
+            done = self.verify(machines, "--topology", self.topology, "--stage", "inventory",
+                               via=self.wrapper(machines, change, "nics"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            rows = [row for row in json.loads(done.stdout)["stages"][0]["rows"] if row["check"] == "NIC errors"]
+            self.assertEqual([row["where"] for row in rows if row["grade"] == "warn"], ["h1"], rows)
+            self.assertRegex(next(row["measured"] for row in rows if row["grade"] == "warn"), measured)
+
+    def warnings_of(self, change):
+        """{(check, where): row} of the inventory's warnings, where machine h1 answers with changed facts."""
+        machines = self.start()
+        done = self.verify(machines, "--topology", self.topology, "--stage", "inventory",
+                           via=self.wrapper(machines, change))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = json.loads(done.stdout)["stages"][0]["rows"]
+        self.assertEqual([row for row in rows if not row["measured"] or row["grade"] != "pass" and not row["todo"]], [])
+        return {(row["check"], row["where"]): row for row in rows if row["grade"] == "warn"}
+
+    def test_firmware_gpus_a_firewall_and_a_narrow_slot_of_one_machine_are_named(self):
+        warned = self.warnings_of(
+            'document["facts"].update({"NIC firmware": "mlx5_core 28.35.1", "GPUs": "7 x H200, driver 550"}); '
+            'document["firewall"].update({"dropping": ["input"]}); document["machine"].update({"pcie": [{"name": '
+            '"nic0", "gpu": False, "width": 8, "most_width": 16, "speed": 16, "most_speed": 16, "slot_width": 8, '
+            '"slot_speed": 16}], "clock": {"synchronized": True, "error_s": 0.5}})')
+        # Of two machines either may be the one that differs.
+        for check in ("NIC firmware", "GPUs"):
+            self.assertEqual(len([where for each, where in warned if each == check]), 1, warned)
+        self.assertIn("mlx5_core 28.35.1", str([row for (check, _), row in warned.items() if check == "NIC firmware"]))
+        self.assertEqual(warned["firewall", "h1"]["measured"], "drops on input by default")
+        narrow = warned["PCIe links", "h1"]
+        self.assertEqual(narrow["measured"], "x8 at 16 GT/s of nic0")
+        self.assertIn("the port above it has x8", narrow["todo"])
+        self.assertEqual(warned["clock synchronization", "h1"]["measured"], "set by a program, off by about 500 ms")
+
+    def test_an_older_heddle_without_these_facts_is_accepted_and_named(self):
+        warned = self.warnings_of(
+            'document.pop("machine"); document.pop("firewall"); document["facts"] = {key: value for key, value in '
+            'document["facts"].items() if key in ("offloads", "TCP congestion control", "heddle", "kernel", "NIC", '
+            '"largest receive buffer", "path MTU discovery", "processors")}')
+        self.assertIn("NIC firmware", warned["facts", "h1"]["measured"])
+        self.assertEqual({where for check, where in warned if check == "facts"}, {"h1"})
 
     def test_a_machine_that_does_not_answer_is_named(self):
         machines = ssh_lab.SshLab(verify_test.FABRIC, ("h0",))

@@ -257,6 +257,25 @@ class Faults(unittest.TestCase):
         self.assertEqual((report["stages"][-1]["name"], outcomes[-1]), ("rest", "not run"))
         self.assertIn("fewer than two hosts are left", report["stages"][-1]["reason"])
 
+    def test_a_link_that_is_down_for_a_moment_while_the_test_runs_is_a_flap_of_the_inventory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder, "report")
+            with program.started("verify", "--quick", "--lab", self.lab.name, "--stage", "inventory", "--stage",
+                                 "pairs", "--report", report) as test:
+                end = time.monotonic() + program.PATIENCE_S
+                while not (report / "report.json").exists():  # after the stage inventory
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.02)
+                heddle("lab", "fault", "--lab", self.lab.name, "down", "leaf0", "spine1")
+                heddle("lab", "fault", "--lab", self.lab.name, "clear")
+                self.assertEqual(test.wait(), 1)
+            inventory = json.loads((report / "report.json").read_text(encoding="utf-8"))["stages"][0]
+        flaps = {row["where"]: row for row in inventory["rows"] if row["check"] == "link flaps"}
+        self.assertEqual(inventory["outcome"], "failed")
+        self.assertEqual({where for where, row in flaps.items() if row["grade"] == "fail"},
+                         {"leaf0 port spine1", "spine1 port leaf0"}, flaps)
+        self.assertEqual(flaps["10 of 12 NICs"]["measured"], "0")
+
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_a_slow_link_is_named_with_its_direction(self):
         heddle("lab", "fault", "--lab", self.lab.name, "rate", "leaf0", "spine1", "4Mbit/s", "--one-way")
