@@ -124,7 +124,8 @@ void draw_leaves(Random& random, FaultCase& job) {
 void draw_meeting(Source source, FaultCase& job) {
   const bool simulated = source == Source::kSimulation;
   if (job.ranks / job.ranks_per_host < 4 || simulated) job.ranks_per_host = 1;
-  job.ranks = std::clamp(job.ranks + job.ranks % 2, 4u, simulated ? 8u : job.ranks + 1);
+  job.ranks = std::max(4u, job.ranks + job.ranks % 2);
+  if (simulated) job.ranks = std::min(job.ranks, 8u);
   // A turn is many packets of all its neighbors.
   if (simulated) job.truth.turn_ns = std::max(job.truth.turn_ns, 0.5e9);
 }

@@ -66,6 +66,31 @@ TEST(DiagnosisOfFaults, HasFewVerdictsOnHealthyJobs) {
   EXPECT_LE(accused, kHealthy / 11);
 }
 
+// A job that was drawn with two ranks had three, of which two links can share no host.
+TEST(DiagnosisOfFaults, OfCollisionsHaveLinksThatShareNoHost) {
+  for (const Source source : {Source::kStream, Source::kSimulation}) {
+    for (uint64_t seed = kFirst; seed < kFirst + 40; ++seed) {
+      const FaultCase job = draw_case(seed, Fault::kCollision, source);
+      ASSERT_GE(job.ranks / job.ranks_per_host, 4u) << seed;
+      if (source == Source::kStream) {
+        const uint32_t second = 2 * job.ranks_per_host;
+        EXPECT_TRUE(job.collides(0, job.ranks_per_host)) << seed;
+        EXPECT_TRUE(job.collides(second, second + job.ranks_per_host)) << seed;
+      }
+    }
+  }
+}
+
+// All-to-alls of six hosts with two ranks: most links of a NIC meet, and so do others elsewhere.
+TEST(DiagnosisOfFaults, LinksThatCollideAreNotOneOfTheirNics) {
+  constexpr uint64_t kMeeting = 197;
+  const Result<Judgement> judgement =
+      judge(draw_case(kMeeting, Fault::kCollision, Source::kStream), Source::kStream);
+  ASSERT_TRUE(judgement.has_value());
+  EXPECT_TRUE(judgement->class_right) << text_of(kMeeting, *judgement);
+  EXPECT_TRUE(judgement->place_right) << text_of(kMeeting, *judgement);
+}
+
 // All-to-alls, of which each rank sends all at once: a link was late whose messages met others at
 // its receiver's NIC.
 TEST(DiagnosisOfFaults, AccusesNoHealthyExchangeOfASimulation) {

@@ -28,8 +28,8 @@ class Collisions {
   Collisions(const JobFacts& facts, const std::vector<LateLinks>& late, Diagnosis& diagnosis)
       : facts_(facts), late_(late), diagnosis_(diagnosis), collides_(late.size()) {
     for (const LateLinks& each : late) {
-      const bool needed = late.size() > 1 || share_no_host(facts, processes_of(each));
-      compared_.push_back(needed ? compare_operations(facts, each) : ComparedOperations{});
+      compared_.push_back(late.size() > 1 ? compare_operations(facts, each)
+                                          : std::vector<ComparedOperation>{});
     }
   }
 
@@ -43,40 +43,58 @@ class Collisions {
   }
 
  private:
-  std::vector<Processes> processes_of(const LateLinks& links) const {
+  std::vector<Processes> processes_of(uint64_t communicator, const std::vector<Link>& links) const {
     std::vector<Processes> found;
-    for (const auto& [from, to] : links.late) {
-      const uint32_t sender = facts_.process_of(links.communicator, from);
-      const uint32_t receiver = facts_.process_of(links.communicator, to);
+    for (const auto& [from, to] : links) {
+      const uint32_t sender = facts_.process_of(communicator, from);
+      const uint32_t receiver = facts_.process_of(communicator, to);
       if (sender != kNobody && receiver != kNobody) found.emplace_back(sender, receiver);
     }
     return found;
   }
 
-  Verdict& verdict_of(size_t i) { return diagnosis_.verdicts[late_[i].verdict]; }
+  Verdict& verdict_of(size_t i) { return diagnosis_.verdicts[*late_[i].verdict]; }
 
   // --- one communicator's links, beside flows that are not recorded ---
 
   void judge(size_t i) {
     const LateLinks& links = late_[i];
-    const std::vector<Processes> processes = processes_of(links);
+    const std::vector<Processes> processes = processes_of(links.communicator, links.all());
     if (!share_no_host(facts_, processes)) return;
-    const Coming coming = coming_of(compared_[i]);
+    const Coming coming = coming_of(facts_, links);
+    if (!links.verdict && !costs(coming)) return;
     const std::optional<SharedHop> hop = shared_hop(facts_, {&links});
-    Verdict& verdict = verdict_of(i);
+    Verdict fresh = of_suspects(coming);
+    Verdict& verdict = links.verdict ? verdict_of(i) : fresh;
     verdict.evidence.push_back(fmt::format(
         "of {} operations that are alike, all these links are late in {}, none in {}; "
-        "they became late together {} times, and differ {:.0f}% less than by chance",
-        coming.operations(), coming.all, coming.none, coming.comings, 100 * coming.agreement));
+        "they became late together {} times, and their delays correlate by {:.2f}",
+        coming.operations(), coming.all, coming.none, coming.comings, coming.agreement));
     if (hop) add_hop(*hop, verdict);
     if (coming.comes_and_goes()) {
       collide(processes, hop, verdict);
+      if (!links.verdict) diagnosis_.verdicts.push_back(std::move(fresh));
     } else if (coming.stays()) {
       diagnosis_.not_judged.push_back(fmt::format(
           "whether flows collide in communicator {:016x}, or a link of the fabric is slow: its "
           "late links are late in all operations, so that none shows them apart",
           links.communicator));
     }
+  }
+
+  // As much as a link that stands out.
+  static bool costs(const Coming& coming) {
+    return coming.comes_and_goes() && coming.delay >= params::kLeastDelay / 2 &&
+           coming.until_ns - coming.since_ns >= params::kLeastEpisodeNs;
+  }
+
+  // It is over when it has rested for longer than its pauses can be: a quarter of its time.
+  Verdict of_suspects(const Coming& coming) const {
+    Verdict verdict{.what = VerdictClass::kFabricCollision, .since_ns = coming.since_ns};
+    const int64_t rest_ns = diagnosis_.until_ns - coming.until_ns;
+    if (rest_ns > (coming.until_ns - coming.since_ns) / 4) verdict.until_ns = coming.until_ns;
+    verdict.confidence = params::kSeenTogether;
+    return verdict;
   }
 
   static void add_hop(const SharedHop& hop, Verdict& verdict) {
@@ -92,10 +110,11 @@ class Collisions {
     const LateLinks& first = late_[one];
     const LateLinks& second = late_[other];
     if (collides_[one] || collides_[other]) return;
+    if (!first.verdict || !second.verdict || first.of_nic || second.of_nic) return;
     if (first.communicator == second.communicator) return;
     if (first.since_ns >= second.until_ns || second.since_ns >= first.until_ns) return;
-    std::vector<Processes> processes = processes_of(first);
-    const std::vector<Processes> more = processes_of(second);
+    std::vector<Processes> processes = processes_of(first.communicator, first.late);
+    const std::vector<Processes> more = processes_of(second.communicator, second.late);
     processes.insert(processes.end(), more.begin(), more.end());
     if (!share_no_host(facts_, processes)) return;
     const Beside beside = beside_other(compared_[one], facts_, second.communicator);
@@ -142,8 +161,8 @@ class Collisions {
   const JobFacts& facts_;
   const std::vector<LateLinks>& late_;
   Diagnosis& diagnosis_;
-  std::vector<ComparedOperations> compared_;  // by late_
-  std::vector<bool> collides_;                // the same
+  std::vector<std::vector<ComparedOperation>> compared_;  // by late_
+  std::vector<bool> collides_;                            // the same
 };
 
 }  // namespace

@@ -28,10 +28,10 @@ int64_t computing(uint32_t rank, uint32_t call) {
   return 20 * kMs + (rank * 7 + call * 13) % 11 * kMs / 10;
 }
 
-// Whether a neighbor sends: in turns of 0.4 s, as often as not.
-bool sends(uint64_t neighbor, int64_t at) {
+// Whether a neighbor sends: in turns of 0.4 s, in one of `turns`.
+bool sends(uint64_t neighbor, int64_t at, uint64_t turns = 2) {
   return at >= kOnsetNs &&
-         mix_bits(mix_bits(neighbor) + static_cast<uint64_t>(at / (400 * kMs))) % 2;
+         mix_bits(mix_bits(neighbor) + static_cast<uint64_t>(at / (400 * kMs))) % turns == 1;
 }
 
 // Links 0 to 1 and 2 to 3 meet, as where the even hosts are below one leaf.
@@ -104,6 +104,75 @@ TEST_F(CollisionsTest, TheLinkThatTheirPathsShareIsNamed) {
       diagnosis.verdicts[0].evidence,
       Contains("all of them pass the routers 10.1.0.0, 10.2.0.1, 10.1.0.1; of 2 other links "
                "whose routers are known 0 do"));
+}
+
+// The stretch in which they are late most is one turn: in it they are late all the time.
+TEST_F(CollisionsTest, LinksThatAreLateTogetherInLongTurnsCollide) {
+  ring_.slowness = [](uint32_t from, int64_t at) {
+    return from % 2 == 0 && at >= kOnsetNs && at / (4'000 * kMs) % 2 == 0 ? 3.0 : 1.0;
+  };
+  const Diagnosis diagnosis = diagnose();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kFabricCollision);
+}
+
+// A call of 6 to 14 ms has some of the turns in which the neighbor sends: its delay says how many.
+TEST_F(CollisionsTest, LinksThatAreLateByMoreAndLessTogetherCollide) {
+  ring_.slowness = [](uint32_t from, int64_t at) {
+    const bool sends = at >= kOnsetNs && mix_bits(static_cast<uint64_t>(at / (4 * kMs))) % 2 == 0;
+    return from % 2 == 0 && sends ? 3.0 : 1.0;
+  };
+  const Diagnosis diagnosis = diagnose();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kFabricCollision);
+}
+
+// One late in three turns of four stands out, the other one has part of them.
+TEST_F(CollisionsTest, ALinkThatDoesNotStandOutIsSeenByTheOneThatItIsLateWith) {
+  ring_.slowness = [](uint32_t from, int64_t at) {
+    if (at < kOnsetNs || from % 2 != 0) return 1.0;
+    const uint64_t turn = mix_bits(static_cast<uint64_t>(at / (400 * kMs))) % 8;
+    return turn < (from == 0 ? 6u : 4u) ? 3.0 : 1.0;
+  };
+  const Diagnosis diagnosis = diagnose();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kFabricCollision);
+  EXPECT_EQ(diagnosis.verdicts[0].place.processes, (std::vector<uint32_t>{0, 1, 2, 3}));
+}
+
+TEST_F(CollisionsTest, LinksThatAreLateTogetherNowAndThenAreFoundThoughNoneStandsOut) {
+  ring_.slowness = [](uint32_t from, int64_t at) {
+    return from % 2 == 0 && sends(1, at, 4) ? 3.0 : 1.0;
+  };
+  const Diagnosis diagnosis = diagnose();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  const Verdict& verdict = diagnosis.verdicts[0];
+  EXPECT_EQ(verdict.what, VerdictClass::kFabricCollision);
+  EXPECT_EQ(verdict.place.processes, (std::vector<uint32_t>{0, 1, 2, 3}));
+  EXPECT_GE(verdict.since_ns, kOnsetNs);
+  const auto range = confidence_range(verdict.what, verdict.place.kind);
+  ASSERT_TRUE(range);
+  EXPECT_GE(verdict.confidence, range->least);
+}
+
+TEST_F(CollisionsTest, LinksThatAreLateNowAndThenAtDifferentTimesAreNoFault) {
+  ring_.slowness = [](uint32_t from, int64_t at) {
+    return from % 2 == 0 && sends(from, at, 4) ? 3.0 : 1.0;
+  };
+  EXPECT_THAT(diagnose().verdicts, IsEmpty());
+}
+
+// Where another link is late now and then, all operations are longer: both links' shares of them
+// become less at once.
+TEST_F(CollisionsTest, LinksThatStayLateDoNotCollideWhereAnotherLinkComesAndGoes) {
+  ring_.slowness = [](uint32_t from, int64_t at) {
+    if (at < kOnsetNs || from == 3) return 1.0;
+    if (from == 1) return sends(1, at, 3) ? 12.0 : 1.0;
+    return 2.0;
+  };
+  for (const Verdict& each : diagnose().verdicts) {
+    EXPECT_EQ(each.what, VerdictClass::kCommunicationSlow);
+  }
 }
 
 // A slow link is so each time.

@@ -2,12 +2,14 @@
 #include "insight/diagnosis/late_together.h"
 
 #include <algorithm>
+#include <cmath>
 #include <compare>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "insight/diagnosis/params.h"
+#include "insight/diagnosis/robust.h"
 
 namespace heddle::insight {
 namespace {
@@ -18,11 +20,6 @@ struct Kind {
   events::Algorithm algorithm = events::Algorithm::kOther;
   uint64_t count = 0;
   auto operator<=>(const Kind&) const = default;
-};
-
-struct Alike {
-  std::vector<const Operation*> operations;
-  int64_t transfer_ns = 0;
 };
 
 int64_t transfer_of(const Operation& operation) {
@@ -40,91 +37,62 @@ void for_each_completed(const JobFacts& facts, uint64_t communicator, const Use&
   }
 }
 
-std::vector<const Operation*> alike_operations(const JobFacts& facts, const LateLinks& links) {
-  std::map<Kind, Alike> kinds;
-  for_each_completed(facts, links.communicator, [&](const Operation& operation) {
-    if (operation.due < links.since_ns || operation.ended > links.until_ns) return;
+using Operations = std::vector<const Operation*>;
+
+std::map<Kind, Operations> alike_operations(const JobFacts& facts, uint64_t communicator,
+                                            int64_t since_ns, int64_t until_ns) {
+  std::map<Kind, Operations> kinds;
+  for_each_completed(facts, communicator, [&](const Operation& operation) {
+    if (operation.due < since_ns || operation.ended > until_ns) return;
     const bool any_size = operation.what == events::Operation::kAlltoallv;
-    Alike& alike = kinds[{operation.what, operation.algorithm, any_size ? 0 : operation.count}];
-    alike.operations.push_back(&operation);
-    alike.transfer_ns += transfer_of(operation);
+    const uint64_t count = any_size ? 0 : operation.count;
+    kinds[{operation.what, operation.algorithm, count}].push_back(&operation);
   });
-  const auto most = std::max_element(kinds.begin(), kinds.end(), [](const auto& a, const auto& b) {
-    return a.second.transfer_ns < b.second.transfer_ns;
-  });
-  return most == kinds.end() ? std::vector<const Operation*>{} : most->second.operations;
+  return kinds;
 }
 
-// A late link's delay over the operation's transfer; nothing: it is not known.
+// Of those that are alike, the ones that transfer most in all.
+Operations most_transferring(const JobFacts& facts, const LateLinks& links) {
+  Operations most;
+  int64_t most_ns = 0;
+  for (auto& [kind, operations] :
+       alike_operations(facts, links.communicator, links.since_ns, links.until_ns)) {
+    int64_t ns = 0;
+    for (const Operation* const each : operations) ns += transfer_of(*each);
+    if (ns <= most_ns) continue;
+    most_ns = ns;
+    most = operations;
+  }
+  return most;
+}
+
+// A link's delay over a transfer; nothing: it is not known.
 using Shares = std::vector<std::optional<double>>;
 
-Shares shares_of(const JobFacts& facts, const Operation& operation, const LateLinks& links) {
+Shares shares_of(const JobFacts& facts, const Operation& operation, const std::vector<Link>& links,
+                 int64_t transfer_ns) {
   const std::map<Link, double> delays = link_delays(facts, operation);
   Shares shares;
-  for (const Link& link : links.late) {
+  for (const Link& link : links) {
     const auto found = delays.find(link);
     if (found == delays.end()) {
       shares.emplace_back();
       continue;
     }
     const bool matters = found->second >= static_cast<double>(params::kLeastDelayNs);
-    shares.emplace_back(matters ? found->second / static_cast<double>(transfer_of(operation)) : 0);
+    shares.emplace_back(matters ? found->second / static_cast<double>(transfer_ns) : 0);
   }
   return shares;
 }
 
 bool is_late(double share) { return share >= params::kLeastDelay; }
 
-// How often two links were not alike, over how often they were not if each were late by chance.
-class Agreement {
- public:
-  explicit Agreement(const std::vector<Shares>& operations) : operations_(operations) {
-    if (operations.empty()) return;
-    chances_.resize(operations.front().size());
-    for (size_t link = 0; link < chances_.size(); ++link) {
-      size_t known = 0;
-      for (const Shares& shares : operations) {
-        if (!shares[link]) continue;
-        ++known;
-        if (is_late(*shares[link])) ++chances_[link];
-      }
-      chances_[link] /= static_cast<double>(std::max<size_t>(1, known));
-    }
-  }
-
-  double value() const {
-    double apart = 0;
-    double by_chance = 0;
-    for (const Shares& shares : operations_) {
-      double known = 0;
-      double late = 0;
-      double chance = 0;
-      double alone = 0;  // pairs of a link with itself
-      for (size_t link = 0; link < shares.size(); ++link) {
-        if (!shares[link]) continue;
-        ++known;
-        if (is_late(*shares[link])) ++late;
-        chance += chances_[link];
-        alone += chances_[link] * (1 - chances_[link]);
-      }
-      apart += late * (known - late);
-      by_chance += chance * (known - chance) - alone;
-    }
-    return by_chance > 0 ? 1 - apart / by_chance : 0;
-  }
-
- private:
-  const std::vector<Shares>& operations_;
-  std::vector<double> chances_;  // by link
-};
-
 bool is_most(uint32_t part, uint32_t all) {
   return all > 0 && static_cast<double>(part) >= params::kLeastFirst * static_cast<double>(all);
 }
 
 bool is_part(size_t part, size_t all) {
-  return part >= params::kLeastEpisode &&
-         static_cast<double>(part) >= params::kLeastPart * static_cast<double>(all);
+  return part > 0 && static_cast<double>(part) >= params::kLeastPart * static_cast<double>(all);
 }
 
 // How much of an operation's time another communicator's run.
@@ -161,52 +129,177 @@ class BusyTimes {
   std::vector<std::pair<int64_t, int64_t>> times_;  // apart, in order
 };
 
+// The links' delays by operation. They are measured by the usual transfer and not by each
+// operation's own, which a delay elsewhere makes longer: so all would become less at once.
+class Comings {
+ public:
+  Comings(const Operations& operations, const JobFacts& facts, const std::vector<Link>& links)
+      : links_(links.size()), operations_(operations) {
+    std::vector<double> transfers;
+    for (const Operation* const each : operations) {
+      transfers.push_back(static_cast<double>(transfer_of(*each)));
+    }
+    const auto usual = std::max<int64_t>(1, static_cast<int64_t>(median(std::move(transfers))));
+    for (const Operation* const each : operations) {
+      shares_.push_back(shares_of(facts, *each, links, usual));
+      for (std::optional<double>& share : shares_.back()) {
+        if (!share) continue;
+        *share = std::clamp(*share, 0.0, 1.0);
+        delay_ns_ += *share * static_cast<double>(usual);
+      }
+    }
+  }
+
+  // Of all links in all operations.
+  double delay_ns() const { return delay_ns_; }
+
+  Coming count() const {
+    const std::vector<State> states = states_of();
+    const auto first = std::find(states.begin(), states.end(), State::kAll);
+    if (first == states.end()) return {};
+    const auto last = std::find(states.rbegin(), states.rend(), State::kAll).base();
+    Coming coming;
+    bool rested = true;
+    for (auto at = first; at != last; ++at) {
+      if (*at == State::kAll) {
+        ++coming.all;
+        if (rested) ++coming.comings;
+        rested = false;
+      } else if (*at == State::kNone) {
+        ++coming.none;
+        rested = true;
+      } else if (*at == State::kSome) {
+        ++coming.some;
+      }
+    }
+    const auto begin = static_cast<size_t>(first - states.begin());
+    const auto end = static_cast<size_t>(last - states.begin());
+    coming.since_ns = operations_[begin]->due;
+    coming.until_ns = operations_[end - 1]->ended;
+    agree(begin, end, coming);
+    return coming;
+  }
+
+ private:
+  enum class State : uint8_t { kUnknown, kAll, kNone, kSome };
+
+  std::vector<State> states_of() const {
+    std::vector<double> highest;
+    for (size_t link = 0; link < links_; ++link) {
+      constexpr double kHighest = 0.9;
+      std::vector<double> values;
+      for (const Shares& shares : shares_) {
+        if (shares[link] && is_late(*shares[link])) values.push_back(*shares[link]);
+      }
+      highest.push_back(quantile(std::move(values), kHighest));
+    }
+    std::vector<State> states;
+    for (const Shares& shares : shares_) {
+      uint32_t known = 0;
+      uint32_t high = 0;
+      uint32_t low = 0;
+      for (size_t link = 0; link < links_; ++link) {
+        if (!shares[link]) continue;
+        ++known;
+        if (*shares[link] >= std::max(params::kLeastDelay, highest[link] / 2)) ++high;
+        if (*shares[link] < std::max(params::kLeastDelay / 2, highest[link] / 4)) ++low;
+      }
+      states.push_back(known == 0                         ? State::kUnknown
+                       : is_most(high, known)             ? State::kAll
+                       : is_most(low, known) && high == 0 ? State::kNone
+                                                          : State::kSome);
+    }
+    return states;
+  }
+
+  // The variance of a sum of n values with a variance of 1 is n + n (n - 1) r.
+  void agree(size_t begin, size_t end, Coming& coming) const {
+    std::vector<double> sums(end - begin);
+    double varying = 0;
+    double delay = 0;
+    size_t known = 0;
+    for (size_t link = 0; link < links_; ++link) {
+      double sum = 0;
+      double squares = 0;
+      size_t count = 0;
+      for (size_t i = begin; i < end; ++i) {
+        const std::optional<double>& share = shares_[i][link];
+        if (!share) continue;
+        ++count;
+        sum += *share;
+        squares += *share * *share;
+      }
+      delay += sum;
+      known += count;
+      if (count == 0) continue;
+      const double mean = sum / static_cast<double>(count);
+      const double variance = squares / static_cast<double>(count) - mean * mean;
+      if (variance <= 0) continue;
+      ++varying;
+      for (size_t i = begin; i < end; ++i) {
+        const std::optional<double>& share = shares_[i][link];
+        if (share) sums[i - begin] += (*share - mean) / std::sqrt(variance);
+      }
+    }
+    coming.delay = delay / static_cast<double>(std::max<size_t>(1, known));
+    if (varying < 2) return;
+    double squares = 0;
+    for (const double each : sums) squares += each * each;
+    coming.agreement =
+        (squares / static_cast<double>(sums.size()) - varying) / (varying * (varying - 1));
+  }
+
+  const size_t links_;
+  const Operations& operations_;
+  std::vector<Shares> shares_;  // by operation and link
+  double delay_ns_ = 0;
+};
+
 }  // namespace
 
 bool ComparedOperation::all_late() const { return is_most(late, known); }
 bool ComparedOperation::none_late() const { return is_most(usual, known) && late == 0; }
 
-ComparedOperations compare_operations(const JobFacts& facts, const LateLinks& links) {
-  ComparedOperations compared;
-  std::vector<Shares> all;
-  for (const Operation* const operation : alike_operations(facts, links)) {
-    Shares shares = shares_of(facts, *operation, links);
+std::vector<Link> LateLinks::all() const {
+  std::vector<Link> links = late;
+  links.insert(links.end(), with.begin(), with.end());
+  return links;
+}
+
+std::vector<ComparedOperation> compare_operations(const JobFacts& facts, const LateLinks& links) {
+  std::vector<ComparedOperation> compared;
+  for (const Operation* const operation : most_transferring(facts, links)) {
     ComparedOperation seen{.due = operation->due, .ended = operation->ended};
-    for (const std::optional<double>& share : shares) {
+    for (const std::optional<double>& share :
+         shares_of(facts, *operation, links.late, transfer_of(*operation))) {
       if (!share) continue;
       ++seen.known;
       if (is_late(*share)) ++seen.late;
       if (*share < params::kLeastDelay / 2) ++seen.usual;
     }
-    if (seen.known == 0) continue;
-    compared.operations.push_back(seen);
-    all.push_back(std::move(shares));
+    if (seen.known > 0) compared.push_back(seen);
   }
-  compared.agreement = Agreement(all).value();
   return compared;
 }
 
 bool Coming::comes_and_goes() const {
+  const double errors = agreement * std::sqrt(static_cast<double>(operations()));
   return is_part(all, operations()) && is_part(none, operations()) &&
-         comings >= params::kLeastFlaps && agreement >= params::kLeastAgreement;
+         comings >= params::kLeastFlaps && agreement >= params::kLeastAgreement &&
+         errors >= params::kLeastAgreementErrors;
 }
 
 bool Coming::stays() const { return is_part(all, operations()) && !is_part(none, operations()); }
 
-Coming coming_of(const ComparedOperations& compared) {
-  Coming coming{.agreement = compared.agreement};
-  bool rested = false;  // since they were late
-  for (const ComparedOperation& each : compared.operations) {
-    if (each.all_late()) {
-      ++coming.all;
-      if (rested) ++coming.comings;
-      rested = false;
-    } else if (each.none_late()) {
-      ++coming.none;
-      rested = true;
-    } else {
-      ++coming.some;
-    }
+Coming coming_of(const JobFacts& facts, const LateLinks& links) {
+  Coming coming;
+  double most_ns = 0;
+  for (const auto& [kind, operations] :
+       alike_operations(facts, links.communicator, links.compared_ns, INT64_MAX)) {
+    const Comings comings(operations, facts, links.all());
+    if (comings.delay_ns() <= most_ns) continue;
+    most_ns = comings.delay_ns();
+    coming = comings.count();
   }
   return coming;
 }
@@ -223,11 +316,11 @@ bool Beside::is_late_alone() const {
          static_cast<double>(alone_late) >= params::kLeastFirst * static_cast<double>(alone);
 }
 
-Beside beside_other(const ComparedOperations& compared, const JobFacts& facts,
+Beside beside_other(const std::vector<ComparedOperation>& compared, const JobFacts& facts,
                     uint64_t communicator) {
   const BusyTimes busy(facts, communicator);
   Beside beside;
-  for (const ComparedOperation& each : compared.operations) {
+  for (const ComparedOperation& each : compared) {
     const double share = busy.share(each);
     if (share >= params::kLeastBusy) {
       ++beside.busy;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "insight/diagnosis/job_facts.h"
@@ -15,10 +16,15 @@ namespace heddle::insight {
 struct LateLinks {
   uint64_t communicator = 0;
   std::vector<Link> late;    // the worst first
+  std::vector<Link> with;    // late in the same blocks, between other hosts (companions.h)
   std::vector<Link> others;  // that were compared with them
   int64_t since_ns = 0;
   int64_t until_ns = 0;
-  size_t verdict = 0;  // of Diagnosis::verdicts
+  int64_t compared_ns = 0;  // the series' beginning
+  bool of_nic = false;
+  std::optional<size_t> verdict;  // of Diagnosis::verdicts; nothing: none of them stands out
+
+  std::vector<Link> all() const;
 };
 
 // An operation from the time that all ranks had called until its end.
@@ -33,27 +39,30 @@ struct ComparedOperation {
 };
 
 // Of the operations that are alike (kind, algorithm and, where sizes do not vary, count): those
-// that transfer most in all, in order.
-struct ComparedOperations {
-  std::vector<ComparedOperation> operations;
-  double agreement = 0;  // of late links; see Coming
-};
-ComparedOperations compare_operations(const JobFacts& facts, const LateLinks& links);
+// that transfer most in all, in order, between since_ns and until_ns.
+std::vector<ComparedOperation> compare_operations(const JobFacts& facts, const LateLinks& links);
 
+// How the delays of all the links rise and fall in those operations that are alike in which they
+// are late by most, from the first in which all are high to the last. A delay is high from half of
+// its link's highest on, and low below a quarter.
 struct Coming {
-  size_t all = 0;      // operations in which all were late
-  size_t none = 0;     // in which none was
+  size_t all = 0;      // operations in which all were high
+  size_t none = 0;     // in which all were low
   size_t some = 0;     // the others
-  size_t comings = 0;  // times that all became late after none had been
-  // 1: in each operation all are late or none is; 0: they are as often together as chance has it.
+  size_t comings = 0;  // times that all became high
+  // Of two of the links' delays, the mean correlation: 1: they differ by a factor alone; 0: each
+  // varies by itself.
   double agreement = 0;
+  double delay = 0;  // mean of a link, over the usual operation's transfer
+  int64_t since_ns = 0;
+  int64_t until_ns = 0;
 
   size_t operations() const { return all + none + some; }
   // Late together, again and again, and not late between: a link that is slow is so each time.
   bool comes_and_goes() const;
   bool stays() const;
 };
-Coming coming_of(const ComparedOperations& compared);
+Coming coming_of(const JobFacts& facts, const LateLinks& links);
 
 // Operations beside which another communicator's ran, and those that were alone.
 struct Beside {
@@ -65,7 +74,7 @@ struct Beside {
   bool depends() const;
   bool is_late_alone() const;
 };
-Beside beside_other(const ComparedOperations& compared, const JobFacts& facts,
+Beside beside_other(const std::vector<ComparedOperation>& compared, const JobFacts& facts,
                     uint64_t communicator);
 
 }  // namespace heddle::insight

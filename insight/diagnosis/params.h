@@ -42,6 +42,9 @@ inline constexpr double kMostWaited = 0.95;
 // 0.7.
 inline constexpr double kPlaced = 0.9;
 inline constexpr double kUnplaced = 0.6;
+// Of links none of which stands out, but that are late together: as the least sure outlier. Range
+// 0.75 to 0.85.
+inline constexpr double kSeenTogether = 0.81;
 // Of counted incidents, and of outliers. Range 0.9 to 0.99.
 inline constexpr double kMostConfidence = 0.95;
 inline constexpr double kMostOutlierConfidence = 0.99;
@@ -73,6 +76,10 @@ inline constexpr double kMostNoise = 4;
 // A candidate's mean must lie this many standard errors of the noise above the others', and more
 // where candidates are many. Range 4 to 10.
 inline constexpr double kLeastErrors = 8.5;
+// Of a rank, beside what its episode's length asks for (sqrt(2 ln(blocks / length)), as where the
+// highest of all stretches of noise is looked for). Measured: of 2,000 healthy jobs the highest has
+// 5.2. Range 5.5 to 8.5.
+inline constexpr double kLeastRankErrors = 6.5;
 // And its owner must be the latest of all in this share of the episode's blocks. Range 0.6 to 0.9.
 inline constexpr double kLeastFirst = 0.7;
 // Of a link it is enough to be late in this share where that is twice as sure: repairs of losses
@@ -114,9 +121,14 @@ inline constexpr double kLeastTogether = 0.7;
 // What begins in this share of the time that is compared was so from the beginning. Range 0.02 to
 // 0.1.
 inline constexpr double kBeginning = 0.05;
-// Links are late together if this share of what chance would have them differ is missing (Cohen's
-// kappa of two, 1960: 0.41 to 0.6 is called moderate). Range 0.4 to 0.7.
-inline constexpr double kLeastAgreement = 0.5;
+// Links are late together if their delays correlate by this much, and it is not chance by this many
+// standard errors (1 / sqrt(n) of n operations). Range 0.2 to 0.5; 2 to 5.
+inline constexpr double kLeastAgreement = 0.3;
+inline constexpr double kLeastAgreementErrors = 3;
+// A link is a late one's companion if their blocks correlate by this much. Range 0.4 to 0.7.
+inline constexpr double kLeastCompanion = 0.5;
+// Of links that do not stand out the worst is late in this share of the blocks. Range 0.1 to 0.3.
+inline constexpr double kLeastSuspect = 0.15;
 // They come and go if they are late in this share of the operations, and not late in as much. Range
 // 0.05 to 0.2.
 inline constexpr double kLeastPart = 0.1;

@@ -96,7 +96,7 @@ std::optional<SharedHop> shared_hop(const JobFacts& facts,
   std::map<Hop, size_t> passes;  // of other links
   SharedHop found;
   for (const LateLinks* const links : communicators) {
-    for (const Link& link : links->late) {
+    for (const Link& link : links->all()) {
       late.push_back(common_hops(connection_of(facts, links->communicator, link)));
     }
     for (const Link& link : links->others) {

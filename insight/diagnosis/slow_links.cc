@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "insight/diagnosis/companions.h"
 #include "insight/diagnosis/outliers.h"
 #include "insight/diagnosis/params.h"
 #include "insight/diagnosis/rules.h"
@@ -25,14 +26,16 @@ constexpr OutlierRule kRule = {.threshold = params::kLeastDelay,
 struct NicSide {
   bool sends = true;
   uint32_t process = 0;
-  std::vector<const std::vector<double>*> links;
+  std::vector<Link> links;
+  std::vector<const std::vector<double>*> rows;  // the same
 };
 
 struct HotNic {
   uint32_t process = 0;
   bool sends = false;
   bool receives = false;
-  std::vector<double> values;  // of the worse side
+  std::vector<double> values;  // of the worse side, by block
+  std::vector<Link> links;     // the same
   Outlier outlier;             // the same
 };
 
@@ -46,7 +49,8 @@ std::vector<NicSide> sides_of(const JobFacts& facts, const BlockSeries& series) 
       NicSide& side = sides[{process, sends}];
       side.sends = sends;
       side.process = process;
-      side.links.push_back(&row);
+      side.links.push_back(link);
+      side.rows.push_back(&row);
     }
   }
   // With two ranks a sender is late exactly if its receiver is; with one link, it is the NIC's.
@@ -62,10 +66,10 @@ std::vector<NicSide> sides_of(const JobFacts& facts, const BlockSeries& series) 
 
 // The median link's delay times the number of links, so that one slow link is not its NIC's.
 std::vector<double> delay_of(const NicSide& side) {
-  std::vector<double> values(side.links.front()->size());
+  std::vector<double> values(side.rows.front()->size());
   for (size_t block = 0; block < values.size(); ++block) {
     std::vector<double> links;
-    for (const std::vector<double>* row : side.links) links.push_back((*row)[block]);
+    for (const std::vector<double>* row : side.rows) links.push_back((*row)[block]);
     const auto count = static_cast<double>(links.size());
     constexpr double kBelowHalf = 0.49;
     values[block] = count * quantile(std::move(links), kBelowHalf);
@@ -85,7 +89,8 @@ std::optional<HotNic> hot_nic(const JobFacts& facts, const std::vector<NicSide>&
       *std::max_element(outliers.begin(), outliers.end(),
                         [](const Outlier& a, const Outlier& b) { return a.level < b.level; });
   HotNic hot{.process = sides[worst.candidate].process,
-             .values = values_in(values[worst.candidate], worst.episode),
+             .values = values[worst.candidate],
+             .links = sides[worst.candidate].links,
              .outlier = worst};
   for (const Outlier& outlier : outliers) {
     const NicSide& side = sides[outlier.candidate];
@@ -113,22 +118,56 @@ void take(const BlockSeries& series, const Outlier& outlier, const std::vector<d
   take_times(series, outlier, verdict);
 }
 
-// Of the outliers among the series's links; the worst comes first.
-LateLinks late_links(const BlockSeries& series, const std::vector<Outlier>& outliers,
-                     const Outlier& worst) {
-  std::vector<Link> links;
-  for (const auto& [link, row] : series.delayed) links.push_back(link);
-  std::set<Link> late;
-  for (const Outlier& each : outliers) late.insert(links[each.candidate]);
-  LateLinks found{.communicator = series.communicator, .late = {links[worst.candidate]}};
-  for (const Link& link : links) {
-    if (link != found.late.front())
-      (late.contains(link) ? found.late : found.others).push_back(link);
+// `late`: the worst comes first; `values`: of the worst, by block.
+LateLinks late_links(const JobFacts& facts, const BlockSeries& series,
+                     const std::vector<Link>& late, const std::vector<double>& values) {
+  LateLinks found{.communicator = series.communicator, .late = late};
+  const std::set<Link> known(late.begin(), late.end());
+  for (const Link& link : companions_of(facts, series, values, {late.front()})) {
+    if (!known.contains(link)) found.with.push_back(link);
   }
+  const std::vector<Link> all = found.all();
+  const std::set<Link> named(all.begin(), all.end());
+  for (const auto& [link, row] : series.delayed) {
+    if (!named.contains(link)) found.others.push_back(link);
+  }
+  found.compared_ns = series.blocks.front().begin;
+  return found;
+}
+
+LateLinks late_links(const JobFacts& facts, const BlockSeries& series,
+                     const std::vector<Link>& late, const std::vector<double>& values,
+                     const Outlier& worst) {
+  LateLinks found = late_links(facts, series, late, values);
   found.since_ns = series.blocks[worst.episode.begin].begin;
   found.until_ns =
       series.blocks[worst.lasts ? series.blocks.size() - 1 : worst.episode.end - 1].end;
   return found;
+}
+
+// Each rank receives from one other.
+bool are_of_ring(const BlockSeries& series) {
+  std::set<uint32_t> receivers;
+  for (const auto& [link, row] : series.delayed) receivers.insert(link.second);
+  return receivers.size() == series.delayed.size();
+}
+
+// Of links that are late now and then none stands out. The worst with its companions may. Not where
+// ranks exchange data with several others: the job's own messages meet in the fabric there, and
+// that is no fault.
+void add_suspects(const JobFacts& facts, const BlockSeries& series, std::vector<LateLinks>& late) {
+  if (!are_of_ring(series)) return;
+  const std::pair<const Link, std::vector<double>>* worst = nullptr;
+  double most = params::kLeastSuspect;
+  for (const auto& each : series.delayed) {
+    const double share = late_share(each.second);
+    if (share < most) continue;
+    most = share;
+    worst = &each;
+  }
+  if (worst == nullptr) return;
+  LateLinks suspects = late_links(facts, series, {worst->first}, worst->second);
+  if (!suspects.with.empty()) late.push_back(std::move(suspects));
 }
 
 void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis,
@@ -141,6 +180,7 @@ void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& 
   }
   const std::vector<Outlier> outliers = find_outliers(values, series.blocks, kRule);
   std::vector<std::pair<uint32_t, uint32_t>> hot;
+  std::vector<Link> hot_links;
   Verdict verdict;
   const Outlier* worst = nullptr;
   for (const Outlier& outlier : outliers) {
@@ -150,6 +190,7 @@ void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& 
     if (from == kNobody || to == kNobody) continue;
     const bool is_worst = worst == nullptr || outlier.level > worst->level;
     hot.insert(is_worst ? hot.begin() : hot.end(), {from, to});
+    hot_links.insert(is_worst ? hot_links.begin() : hot_links.end(), link);
     if (is_worst) worst = &outlier;
     verdict.evidence.push_back(fmt::format(
         "data from {} to {} is late by {:.0f}% of the operations' transfer, the usual link's by "
@@ -157,14 +198,14 @@ void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& 
         full_name(facts.processes()[from].party), full_name(facts.processes()[to].party),
         100 * outlier.level, 100 * outlier.others));
   }
-  if (worst == nullptr) return;
+  if (worst == nullptr) return add_suspects(facts, series, late);
   verdict.place = place_of_links(facts, hot);
   verdict.summary = "data is late on the " + place_text(diagnosis, verdict.place);
   take(series, *worst, values_in(values[worst->candidate], worst->episode), verdict);
   const auto all = static_cast<double>(links.size());
   const bool many = hot.size() > 1 && static_cast<double>(hot.size()) >= params::kDesignShare * all;
   if (!many || !worst->from_beginning || verdict.place.kind != PlaceKind::kLink) {
-    late.push_back(late_links(series, outliers, *worst));
+    late.push_back(late_links(facts, series, hot_links, values[worst->candidate], *worst));
     late.back().verdict = diagnosis.verdicts.size();
     diagnosis.verdicts.push_back(std::move(verdict));
     return;
@@ -223,7 +264,10 @@ void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis
   if (nic->sends && nic->receives) kind = PlaceKind::kNic;
   verdict.place = {kind, {nic->process}, facts.processes()[nic->process].party.host};
   verdict.summary = "data is late on the " + place_text(diagnosis, verdict.place);
-  take(series, nic->outlier, nic->values, verdict);
+  take(series, nic->outlier, values_in(nic->values, nic->outlier.episode), verdict);
+  late.push_back(late_links(facts, series, nic->links, nic->values, nic->outlier));
+  late.back().of_nic = true;
+  late.back().verdict = diagnosis.verdicts.size();
   diagnosis.verdicts.push_back(std::move(verdict));
 }
 
