@@ -26,7 +26,7 @@ test: setup ## build and run all tests, those of PyTorch's backend where there i
 	@scripts/build $(PRESET) $(JOBS) --target all heddle_torch
 	@scripts/run_tests $(PRESET) $(TEST_JOBS)
 
-verify: build ## build, then show a transfer, all-reduces and a training, beside TCP
+verify: build ## build, test an emulated fabric, then measure transfers, all-reduces and training beside TCP
 	@$(MAKE) --no-print-directory torch || echo "warning: without PyTorch there is no training below" >&2
 	@scripts/setup --peers || echo "warning: peers that are missing are left out below" >&2
 	@scripts/verify

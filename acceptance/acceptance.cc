@@ -17,6 +17,7 @@
 #include "acceptance/params.h"
 #include "acceptance/processor_time.h"
 #include "acceptance/report_fabric.h"
+#include "acceptance/run_counts.h"
 #include "acceptance/session.h"
 #include "acceptance/stages/rest.h"
 #include "acceptance/stages/stages.h"
@@ -39,7 +40,7 @@ constexpr std::array kStages = {
     Stage{"reach", "Every host to every host", run_reach},
     Stage{"pairs", "Throughput and latency of pairs", run_pairs},
     Stage{"collectives", "All-reduce", run_collectives},
-    Stage{"stress", "Permutation and incast", run_stress},
+    Stage{"stress", "Permutation, incast and all-to-all", run_stress},
     Stage{"training", "Training steps", run_training},
     Stage{"traffic", "Traffic measured and expected", run_traffic},
 };
@@ -264,6 +265,32 @@ Report report_so_far(const Session& session, const Report& report, const Course&
   return so_far;
 }
 
+// What NICs count while the stages run; nothing without the inventory, which has the rows.
+class NicWatch {
+ public:
+  explicit NicWatch(Session& session) : session_(session) {
+    if (is_chosen(session.options(), kStages[0].name)) begin_ = read();
+  }
+
+  // Without a second reading, as of an interrupted test, there are no rows.
+  void conclude_inventory(Report& report) {
+    StageReport& inventory = report.stages.front();
+    const bool has_rows =
+        inventory.outcome == StageOutcome::kPassed || inventory.outcome == StageOutcome::kFailed;
+    if (!begin_ || !has_rows || session_.interrupted()) return;
+    if (const auto end = read()) add_run_counts(counted_between(*begin_, *end), inventory);
+  }
+
+ private:
+  std::optional<std::vector<PlaceCounts>> read() {
+    Result<std::vector<PlaceCounts>> counts = session_.fabric().read_counts(session_.commands());
+    return counts ? std::optional(std::move(*counts)) : std::nullopt;
+  }
+
+  Session& session_;
+  std::optional<std::vector<PlaceCounts>> begin_;
+};
+
 }  // namespace
 
 const char* name_of(Coverage coverage) {
@@ -346,8 +373,10 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
       go_on_with(*options.earlier, report);
     }
     if (options.live != nullptr) begin_live(**session, *options.live);
+    NicWatch nics(**session);
     run_stages(**session, report,
                [&] { options.stage_ended(report_so_far(**session, report, course)); });
+    nics.conclude_inventory(report);
     add_fabric(**session, report);
     add_headlines(report);
   }  // its servers have ended: their processor time is known

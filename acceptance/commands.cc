@@ -115,7 +115,7 @@ Result<Commands::Id> Commands::start_child(const std::function<void()>& become,
 
 Result<Commands::Id> Commands::start(const std::string& host, const std::vector<std::string>& words,
                                      const Start& start) {
-  lines_.push_back(fabric_.line(host, words));
+  if (start.listed) lines_.push_back(fabric_.line(host, words));
   const auto id = start_child([&] { fabric_.run(host, words, start); },
                               fmt::format("cannot run {} on {}", words.front(), host), start.input);
   if (id) children_[*id].most_bytes = start.most_output_bytes;

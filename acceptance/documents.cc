@@ -36,7 +36,8 @@ Json load_json(const LinkLoad& load) {
   return {{"peak_bits_per_s", load.peak_bits_per_s},
           {"bytes", load.bytes},
           {"dropped", load.dropped},
-          {"errors", load.errors}};
+          {"errors", load.errors},
+          {"marked", load.marked}};
 }
 
 Json stage_json(const StageReport& stage) {
@@ -78,11 +79,37 @@ std::string rows_text(const StageReport& stage) {
                         row.where, where, printable(row.measured));
     if (!row.expected.empty()) text += fmt::format("  (expected: {})", printable(row.expected));
     text += '\n';
-    if (row.grade != Grade::kOk) {
+    if (!row.todo.empty()) {
       text += fmt::format("{:{}}do:  {}\n", "", 8, printable(row.todo));
     }
   }
   return text;
+}
+
+// As nccl-tests prints it, out of place; empty for a report of an earlier heddle, without counts.
+std::string table_text(const Json& sizes, const char* whose) {
+  std::string text;
+  for (const Json& size : sizes) {
+    if (!size.contains("count")) return "";
+    const auto gbytes = [&](const char* name) { return size.value(name, 0.0) / 8e9; };
+    text += fmt::format("  {:>12} {:>13} {:>9} {:>10.2f} {:>9.4f} {:>9.4f} {:>7}\n",
+                        size.value("bytes", uint64_t{0}), size.value("count", uint64_t{0}),
+                        printable(size.value("type", "")), size.value("time_us", 0.0),
+                        gbytes("algorithm_bits_per_s"), gbytes("bus_bits_per_s"),
+                        size.value("wrong", uint64_t{0}));
+  }
+  if (text.empty()) return "";
+  return fmt::format("\n  # {}\n  # {:>10} {:>13} {:>9} {:>10} {:>9} {:>9} {:>7}\n", whose, "size",
+                     "count", "type", "time", "algbw", "busbw", "#wrong") +
+         fmt::format("  # {:>10} {:>13} {:>9} {:>10} {:>9} {:>9}\n", "(B)", "(elements)", "",
+                     "(us)", "(GB/s)", "(GB/s)") +
+         text;
+}
+
+std::string tables_text(const StageReport& stage) {
+  if (stage.name != "collectives") return "";
+  return table_text(stage.data.value("sizes", Json::array()), "heddle") +
+         table_text(stage.data.value("nccl_sizes", Json::array()), "NCCL");
 }
 
 std::string case_xml(const StageReport& stage, const Row& row) {
@@ -149,7 +176,7 @@ std::string text_of(const Report& report) {
         fmt::format("\n{} {}: {}, {}", ++number, stage.name, stage.title, name_of(stage.outcome));
     if (!stage.reason.empty()) text += ": " + printable(stage.reason);
     if (stage.seconds > 0) text += fmt::format(" in {:.1f} s", stage.seconds);
-    text += '\n' + rows_text(stage);
+    text += '\n' + rows_text(stage) + tables_text(stage);
   }
   text += '\n';
   for (const Headline& each : report.headlines) {

@@ -44,6 +44,39 @@ TEST(Documents, TextSaysWhatToDoOnlyWhereSomethingIsWrong) {
   EXPECT_THAT(text_of(report), HasSubstr("FAIL: 1 of 2 stages passed; 1 checks failed"));
 }
 
+TEST(Documents, TextHasAReasonBesideAFigureThatIsFine) {
+  Report report = two_stages();
+  report.stages[0].rows[0].todo = "nothing, UDP retransmits nothing";
+  EXPECT_THAT(text_of(report), HasSubstr("do:  nothing, UDP retransmits nothing"));
+}
+
+TEST(Documents, TextHasAllReducesAsNcclTestsPrintsThem) {
+  Report report = two_stages();
+  StageReport stage{.name = "collectives", .title = "", .outcome = StageOutcome::kPassed};
+  stage.data["sizes"] = {{{"bytes", 65'536},
+                          {"count", 16'384},
+                          {"type", "float"},
+                          {"time_us", 80.0},
+                          {"algorithm_bits_per_s", 0.82 * 8e9},
+                          {"bus_bits_per_s", 1.435 * 8e9},
+                          {"wrong", 0}}};
+  report.stages.push_back(stage);
+  EXPECT_THAT(text_of(report),
+              testing::ContainsRegex("size +count +type +time +algbw +busbw +#wrong"));
+  EXPECT_THAT(text_of(report),
+              testing::ContainsRegex("65536 +16384 +float +80.00 +0.8200 +1.4350 +0\n"));
+  EXPECT_THAT(text_of(report), Not(HasSubstr("NCCL")));
+}
+
+// Reports of earlier versions have sizes without counts.
+TEST(Documents, TextOfAnEarlierReportHasNoTable) {
+  Report report = two_stages();
+  StageReport stage{.name = "collectives", .title = "", .outcome = StageOutcome::kPassed};
+  stage.data["sizes"] = {{{"bytes", 65'536}, {"bus_bits_per_s", 8e9}}};
+  report.stages.push_back(stage);
+  EXPECT_THAT(text_of(report), Not(HasSubstr("algbw")));
+}
+
 TEST(Documents, JunitCountsAndEscapes) {
   Report report = two_stages();
   report.stages.push_back(failed_pairs());

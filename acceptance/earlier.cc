@@ -56,7 +56,8 @@ Row row_of(const Json& row) {
 
 LinkLoad load_of(const Json& load) {
   return {load.at("peak_bits_per_s").get<double>(), load.at("bytes").get<uint64_t>(),
-          load.at("dropped").get<uint64_t>(), load.at("errors").get<uint64_t>()};
+          load.at("dropped").get<uint64_t>(), load.at("errors").get<uint64_t>(),
+          load.value("marked", uint64_t{0})};
 }
 
 StageReport stage_of(const Json& stage) {

@@ -12,6 +12,7 @@
 #include "acceptance/good_group.h"
 #include "acceptance/host_facts.h"
 #include "acceptance/link_watch.h"
+#include "acceptance/run_counts.h"
 #include "base/result.h"
 #include "lab/lab.h"
 #include "launch/remote_shell.h"
@@ -28,6 +29,7 @@ struct Start {
   std::string input;  // its standard input; UTF-8, below 32 MiB
   // Of its standard output, and of its errors: it is ended where it writes more.
   size_t most_output_bytes = size_t{64} << 20;
+  bool listed = true;  // among the commands that repeat a figure
 };
 
 class Fabric {
@@ -77,7 +79,10 @@ class Fabric {
   virtual void clean_up(Commands& commands, const std::vector<uint32_t>& hosts) const = 0;
 
   // Of hosts, and of switches that can be asked. Errors: kPermission, kUnavailable, kSystem.
-  virtual Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const = 0;
+  virtual Result<FabricFacts> read_facts(Commands& commands) const = 0;
+  // Counters of the NICs of hosts and of the ports of switches that can be asked, in the same order
+  // each time. A place that does not answer is not known. Errors: as read_facts().
+  virtual Result<std::vector<PlaceCounts>> read_counts(Commands& commands) const = 0;
   // Of the links of these hosts, and of others that can be read. Errors: as read_facts().
   virtual Result<std::unique_ptr<LinkWatch>> watch_links(
       Commands& commands, const std::vector<uint32_t>& hosts) const = 0;

@@ -2,6 +2,7 @@
 #include "acceptance/host_facts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -29,14 +30,68 @@ Result<std::string> read_place(const lab::Place& place, const std::vector<std::s
   if (Result<void> in = lab::enter_namespace(place.netns, false); !in) return fail(in.error());
   Result<Json> facts = read_own_facts(devices);
   if (!facts) return fail(std::move(facts).error());
-  if (place.is_switch) facts->erase("facts");
+  if (place.is_switch) {
+    facts->erase("facts");
+    facts->erase("firewall");
+  }
   return facts->dump();
+}
+
+// Of the namespace that this process is in.
+std::optional<Firewall> own_firewall() {
+  const Result<std::string> ruleset = lab::run_tool({"nft", "-j", "list", "ruleset"});
+  if (!ruleset) return std::nullopt;
+  const std::string tables = read_text_file("/proc/self/net/ip_tables_names", "").value_or("") +
+                             read_text_file("/proc/self/net/ip6_tables_names", "").value_or("");
+  return firewall_of(*ruleset, tables);
 }
 
 std::vector<std::string> devices_of(const lab::Layout& layout, const lab::Place& place) {
   std::vector<std::string> devices;
   for (const uint32_t port : place.ports) devices.push_back(layout.ports[port].device);
   return devices;
+}
+
+bool is_known(const std::string& value) {
+  return value.rfind("unknown", 0) != 0 && value.rfind("not known", 0) != 0;
+}
+
+// Hosts that do not know a fact have no say in what most have, and do not differ.
+void add_fact_rows(const std::string& name, const NamedFacts& hosts, std::vector<Row>& rows) {
+  std::map<std::string, size_t> votes;
+  for (const auto& [host, value] : hosts) votes[value] += is_known(value) ? 1 : 0;
+  const auto most = std::max_element(
+      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const size_t alike = is_known(most->first) ? most->second : hosts.size();
+  rows.push_back(
+      {name, fmt::format("{} of {} hosts", alike, hosts.size()), most->first, "the same on all"});
+  for (const auto& [host, value] : hosts) {
+    if (value == most->first || alike == hosts.size()) continue;
+    Row row{name, host, value, most->first + ", as most hosts have"};
+    if (is_known(value)) {
+      row.grade = Grade::kWarn;
+      row.todo = fmt::format(
+          "set it on {} as on the other hosts: a job runs at the pace of its slowest host", host);
+    }
+    rows.push_back(std::move(row));
+  }
+}
+
+void add_missing_rows(const std::vector<PlaceFacts>& places, const std::vector<std::string>& names,
+                      std::vector<Row>& rows) {
+  for (const PlaceFacts& place : places) {
+    if (place.is_switch) continue;
+    std::vector<std::string> missing;
+    for (const std::string& name : names) {
+      const auto has = [&](const auto& fact) { return fact.first == name; };
+      if (std::none_of(place.facts.begin(), place.facts.end(), has)) missing.push_back(name);
+    }
+    if (missing.empty()) continue;
+    rows.push_back({"facts", place.name, fmt::format("not known: {}", fmt::join(missing, ", ")),
+                    "known, as of the other hosts", Grade::kWarn,
+                    fmt::format("install the same version of heddle on {} as on the other hosts",
+                                place.name)});
+  }
 }
 
 }  // namespace
@@ -54,13 +109,17 @@ Result<Json> read_own_facts(const std::vector<std::string>& devices) {
       offloads += "; " + device + ": " + text;
     }
   }
-  return Json{
+  const std::optional<Firewall> firewall = own_firewall();
+  Json found{
       {"links", *links},
       {"facts",
        {{"offloads", offloads},
         {"TCP congestion control", kernel_value("net/ipv4/tcp_congestion_control")},
         {"largest receive buffer", kernel_value("net/core/rmem_max") + " bytes"},
-        {"path MTU discovery", kernel_value("net/ipv4/ip_no_pmtu_disc") == "0" ? "on" : "off"}}}};
+        {"path MTU discovery", kernel_value("net/ipv4/ip_no_pmtu_disc") == "0" ? "on" : "off"},
+        {"firewall", firewall_text(firewall)}}}};
+  if (firewall) found["firewall"] = json_of(*firewall);
+  return found;
 }
 
 std::string offloads_of(const std::string& features) {
@@ -126,7 +185,8 @@ Result<std::vector<PlaceFacts>> read_lab_facts(const lab::Lab& lab) {
     for (size_t at = 0; at < ports->size(); ++at) {
       (*ports)[at].link = lab.layout.ports[place.ports[at]].link;
     }
-    PlaceFacts facts{place.name, place.is_switch, std::move(*ports), {}, {}};
+    PlaceFacts facts{place.name, place.is_switch, std::move(*ports)};
+    facts.firewall = firewall_in(found.value("firewall", Json()));
     const Json named = found.value("facts", Json::object());
     for (const auto& [name, value] : named.items()) {
       facts.facts.emplace_back(name, value.get<std::string>());
@@ -136,9 +196,29 @@ Result<std::vector<PlaceFacts>> read_lab_facts(const lab::Lab& lab) {
   return places;
 }
 
+Result<std::vector<PlaceCounts>> read_lab_counts(const lab::Lab& lab) {
+  lab::Workers workers;
+  for (const lab::Place& place : lab.layout.places) {
+    workers.start([&]() -> Result<std::string> {
+      if (Result<void> in = lab::enter_namespace(place.netns, false); !in) return fail(in.error());
+      return lab::run_tool({"ip", "-j", "-s", "-s", "link", "show"});
+    });
+  }
+  const Result<std::vector<std::string>> texts = workers.finish();
+  if (!texts) return fail(texts.error());
+  std::vector<PlaceCounts> all;
+  for (size_t i = 0; i < texts->size(); ++i) {
+    const lab::Place& place = lab.layout.places[i];
+    all.push_back({place.name, place.is_switch, true,
+                   nic_counts_of((*texts)[i], devices_of(lab.layout, place))});
+  }
+  all.push_back({"this machine", false, true, rdma_counts("/sys")});
+  return all;
+}
+
 std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places) {
-  std::vector<std::string> names;  // in the order in which hosts list them
-  std::map<std::string, std::vector<std::pair<std::string, std::string>>> by_fact;  // host, value
+  std::vector<std::string> names;             // in the order in which hosts list them
+  std::map<std::string, NamedFacts> by_fact;  // host and value
   for (const PlaceFacts& place : places) {
     for (const auto& [name, value] : place.facts) {
       if (by_fact[name].empty()) names.push_back(name);
@@ -146,23 +226,8 @@ std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places) {
     }
   }
   std::vector<Row> rows;
-  for (const std::string& name : names) {
-    const auto& hosts = by_fact[name];
-    std::map<std::string, size_t> votes;
-    for (const auto& [host, value] : hosts) ++votes[value];
-    const auto most =
-        std::max_element(votes.begin(), votes.end(),
-                         [](const auto& a, const auto& b) { return a.second < b.second; });
-    rows.push_back({name, fmt::format("{} of {} hosts", most->second, hosts.size()), most->first,
-                    "the same on all", Grade::kOk, ""});
-    for (const auto& [host, value] : hosts) {
-      if (value == most->first) continue;
-      rows.push_back({name, host, value, most->first + ", as most hosts have", Grade::kWarn,
-                      fmt::format("set it on {} as on the other hosts: a job runs at the pace of "
-                                  "its slowest host",
-                                  host)});
-    }
-  }
+  for (const std::string& name : names) add_fact_rows(name, by_fact[name], rows);
+  add_missing_rows(places, names, rows);
   return rows;
 }
 

@@ -7,7 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "acceptance/machine/firewall.h"
+#include "acceptance/machine/machine_facts.h"
 #include "acceptance/report.h"
+#include "acceptance/run_counts.h"
 #include "base/result.h"
 #include "lab/lab.h"
 
@@ -26,19 +29,32 @@ struct PlaceFacts {
   std::string name;
   bool is_switch = false;
   std::vector<PortFacts> ports;
-  std::vector<std::pair<std::string, std::string>> facts;  // of hosts: "offloads", "TCP"
-  std::optional<double> clock_ahead_s;  // of this machine's, at least; none: it is the same
+  NamedFacts facts = {};                     // of hosts: "offloads", "TCP"
+  std::optional<double> clock_ahead_s = {};  // of this machine's, at least; none: it is the same
+  std::optional<Firewall> firewall = {};     // of hosts; none: not known
+};
+
+struct FabricFacts {
+  std::vector<PlaceFacts> places;
+  // Of each host its own, whose facts are among the host's; or one that all hosts share.
+  std::vector<MachineFacts> machines;
+  bool shared = false;  // all hosts are on one machine
 };
 
 // Of a lab's hosts and switches, in the order of the layout's places. Errors: kPermission,
 // kUnavailable, kSystem.
 Result<std::vector<PlaceFacts>> read_lab_facts(const lab::Lab& lab);
 
-// Of the host in whose network this process is: "links", what `ip -j link` prints, and "facts" by
-// name. Errors: kUnavailable, kSystem.
+// Counters of the devices of a lab's hosts and switches, and of this machine's RDMA ports, which
+// all of its hosts share. Errors: as read_lab_facts().
+Result<std::vector<PlaceCounts>> read_lab_counts(const lab::Lab& lab);
+
+// Of the host in whose network this process is: "links", what `ip -j link` prints, "facts" by name,
+// and "firewall", where it is known. Errors: kUnavailable, kSystem.
 Result<Json> read_own_facts(const std::vector<std::string>& devices);
 
-// A row for each fact: what all hosts have, or a warning for each host that differs from most.
+// A row for each fact: what all hosts have, or a warning for each host that differs from most; and
+// one for each host that does not have all of them, as with an older heddle.
 std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places);
 
 // Rows of clocks that are apart, and one of the others; none where all hosts have one clock.

@@ -15,6 +15,7 @@ void set_totals(const lab::DirectionCounts& before, const lab::DirectionCounts& 
                 uint64_t& packets) {
   load.bytes = counted_since(before.bytes, now.bytes);
   load.dropped = counted_since(before.dropped, now.dropped);
+  load.marked = counted_since(before.marked, now.marked);
   load.errors = counted_since(before.lost, now.lost) +
                 counted_since(before.corrupted, now.corrupted) +
                 counted_since(before.swallowed, now.swallowed);

@@ -46,6 +46,7 @@ void raise(const LinkLoad& now, LinkLoad& load) {
   load.bytes = std::max(load.bytes, now.bytes);
   load.dropped = std::max(load.dropped, now.dropped);
   load.errors = std::max(load.errors, now.errors);
+  load.marked = std::max(load.marked, now.marked);
 }
 
 }  // namespace

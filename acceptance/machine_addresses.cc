@@ -22,6 +22,12 @@ struct Found {
   const std::string& of(IpVersion version) const { return version == IpVersion::k4 ? ipv4 : ipv6; }
 };
 
+// An address in whichever notation, and no name: "10.0.0.1", "0:0:0:0:0:0:0:1".
+bool is_address(const std::string& text) {
+  return text.find(':') != std::string::npos ||
+         text.find_first_not_of("0123456789.") == std::string::npos;
+}
+
 bool is_loopback(const std::string& address) {
   return address.rfind("127.", 0) == 0 || address == "::1";
 }
@@ -44,7 +50,7 @@ Found find(const std::string& name, const Lookup& lookup) {
     std::string& first = version == IpVersion::k4 ? found.ipv4 : found.ipv6;
     for (const std::string& each : lookup(name, version)) {
       // A loopback address that was written is meant: a test of one machine.
-      const bool usable = (!is_loopback(each) || each == name) && !is_link_local(each);
+      const bool usable = (!is_loopback(each) || is_address(name)) && !is_link_local(each);
       std::string& place = usable ? first : found.unusable;
       if (place.empty()) place = each;
     }
@@ -84,6 +90,10 @@ std::string note_of(IpVersion version, const std::vector<launch::RemoteHost>& ho
   const auto without =
       std::find_if(found.begin(), found.end(), [](const Found& each) { return each.ipv4.empty(); });
   const auto at = static_cast<size_t>(without - found.begin());
+  const auto given = [](const launch::RemoteHost& host) { return is_address(host.address); };
+  if (std::any_of(hosts.begin(), hosts.end(), given)) {
+    return "IPv6 is tested: IPv6 addresses are given";
+  }
   return both == 0
              ? std::string("IPv6 is tested: no machine has an IPv4 address by its name")
              : fmt::format("IPv6 is tested: {} has no IPv4 address by its name", hosts[at].name);

@@ -93,6 +93,11 @@ TEST(MachineAddressesTest, AnUnknownNameIsRefusedAndBracketsAreNoneOfTheAddress)
   ASSERT_FALSE(chosen);
   EXPECT_EQ(chosen.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(choose({{"fd00::1", {"fd00::1"}}}, {"[fd00::1]"})->addresses, ElementsAre("fd00::1"));
+  const auto loopback = choose({{"0:0:0:0:0:0:0:1", {"::1"}}}, {"0:0:0:0:0:0:0:1"});
+  ASSERT_TRUE(loopback) << loopback.error().message();
+  EXPECT_THAT(loopback->addresses, ElementsAre("::1"));
+  // Nothing was looked up, so nothing is said of what the names have.
+  EXPECT_EQ(loopback->note, "IPv6 is tested: IPv6 addresses are given");
 }
 
 TEST(MachineAddressesTest, TheNameServiceGivesOneOfEachAndNoIpv4AsIpv6) {

@@ -11,12 +11,15 @@
 #include <fstream>
 
 #include "acceptance/host_facts.h"
+#include "acceptance/machine/machine_facts.h"
+#include "acceptance/machine/nic_counts.h"
 #include "acceptance/params.h"
 #include "acceptance/port_counters.h"
 #include "base/clocks.h"
 #include "base/quantity.h"
 #include "base/version.h"
-#include "lab/tcp_flow.h"
+#include "lab/link_meter.h"
+#include "lab/socket_tests.h"
 #include "lab/tool.h"
 #include "launch/remote_command.h"
 
@@ -91,8 +94,19 @@ Result<Json> facts_of_machine(const std::string& address) {
   (*facts)["facts"]["kernel"] = fmt::format("{} {}", system.sysname, system.release);
   (*facts)["facts"]["processors"] = processors();
   (*facts)["facts"]["NIC"] = nic_of(*device, rate);
+  const Nanos before = lab::meter_now();
+  const MachineFacts machine = machine_facts(own_sources(*device));
+  for (const auto& [name, value] : machine.facts) (*facts)["facts"][name] = value;
+  (*facts)["machine"] = json_of(machine);
+  (*facts)["machine"]["seconds"] = to_seconds(lab::meter_now() - before);
   (*facts)["wall_seconds"] = to_seconds(wall_now());
   return facts;
+}
+
+Json counts_of_machine(const std::string& device) {
+  std::vector<NicCounts> nics = own_nic_counts(device);
+  for (NicCounts& port : rdma_counts("/sys")) nics.push_back(std::move(port));
+  return {{"nics", json_of(nics)}};
 }
 
 Result<void> write_counters(const std::string& device) {
@@ -105,10 +119,15 @@ Result<void> write_counters(const std::string& device) {
   }
 }
 
-Result<Json> receive_tcp(const std::string& address, uint16_t port, Nanos limit) {
-  const auto figures = lab::receive_tcp(address, port, limit);
+Result<Json> socket_figures(const std::string& address, uint16_t port,
+                            const lab::SocketPlan& plan) {
+  const auto figures = lab::run_socket_tests(address, port, plan);
   if (!figures) return fail(figures.error());
-  return Json{{"bytes", figures->received.count}, {"seconds", to_seconds(figures->span)}};
+  return Json{{"tcp_bits_per_s", figures->tcp_bits_per_s},
+              {"tcp_us", figures->tcp_us},
+              {"udp_sent_bits_per_s", figures->udp_sent_bits_per_s},
+              {"udp_received_bits_per_s", figures->udp_received_bits_per_s},
+              {"udp_us", figures->udp_us}};
 }
 
 }  // namespace heddle::acceptance

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "acceptance/report.h"
-#include "base/nanos.h"
 #include "base/result.h"
+#include "lab/socket_tests.h"
 
 namespace heddle::acceptance {
 
@@ -15,11 +15,14 @@ namespace heddle::acceptance {
 // wall clock, and what read_own_facts() finds. Errors: kInvalid where no port has it; kUnavailable.
 Result<Json> facts_of_machine(const std::string& address);
 
+// "nics": counters of this port, of NICs with hardware and of RDMA ports, as nic_counts.h has them.
+Json counts_of_machine(const std::string& device);
+
 // Writes a line of counters (port_counters.h) each kMeterInterval, until it is ended or nothing
 // reads them. Errors: kUnavailable.
 Result<void> write_counters(const std::string& device);
 
-// lab::receive_tcp(): "bytes" and "seconds".
-Result<Json> receive_tcp(const std::string& address, uint16_t port, Nanos limit);
+// lab::run_socket_tests(), by the names of its figures.
+Result<Json> socket_figures(const std::string& address, uint16_t port, const lab::SocketPlan& plan);
 
 }  // namespace heddle::acceptance

@@ -20,10 +20,12 @@ inline constexpr Nanos kFullFlow = seconds(10);
 // Times that a measurement below its expectation is repeated; the best counts, because other
 // programs on the machine can only lower it. Chosen. Range: 1 to 5.
 inline constexpr int kRepeats = 2;
-// A message of a bandwidth test takes about this time on the pair's links, and its largest size.
-// `heddle perf` has eight in flight. Chosen. Range: 5 to 50 ms; 1 to 4 MiB.
+// A message of a bandwidth test takes about this time on the pair's links, its largest size, and
+// how many are in flight: where several pairs share a link, as in an incast of slow links, a test
+// ends when the last of these have arrived. Chosen. Range: 5 to 50 ms; 1 to 4 MiB; 4 to 16.
 inline constexpr Nanos kFlowMessage = millis(10);
 inline constexpr Bytes kMostFlowMessage = mebibytes(1);
+inline constexpr int kFlowWindow = 8;
 // Times that a link below its rate is loaded again before it is named, and pairs of hosts that load
 // it at once. Measured: with 15 programs waiting for two processors a good link stayed at 55% of
 // its rate in one of five runs. Range: 1 to 5; 4 to 32.
@@ -42,6 +44,12 @@ inline constexpr Nanos kServerStart = seconds(10);
 // How long machines may take to answer what they are: logging in to a slow one. Chosen. Range: 10 s
 // to 2 min.
 inline constexpr Nanos kFactsTime = seconds(30);
+// How long nvidia-smi may take to list GPUs: without the driver's persistence mode seconds. Chosen.
+// Range: 2 to 20 s.
+inline constexpr Nanos kGpuListTime = seconds(10);
+// A clock whose program says that it is further off is named, in seconds: recordings of two
+// machines would be laid over each other wrongly. Chosen. Range: 0.01 to 1.
+inline constexpr double kClockError = 0.1;
 // Of the recording of a machine as it is fetched, packed: it is in memory meanwhile. Chosen. Range:
 // 1 to 64 GiB.
 inline constexpr size_t kMostRecordingBytes = size_t{16} << 30;
@@ -99,6 +107,9 @@ inline constexpr Nanos kTorchTime = seconds(180);
 inline constexpr double kTrainingTolerance = 1.1;
 // Losses of two backends may differ by the order of sums. Measured: below 0.01. Range: 0.01 to 0.2.
 inline constexpr double kLossTolerance = 0.05;
+// Calls and waits of a recording that a report draws: its page stays small. Chosen: 4 ranks with
+// some thousand. Range: 500 to 20,000.
+inline constexpr size_t kMostMoments = 3'000;
 // Hosts up to which quick tests measure every pair. Chosen. Range: 4 to 16.
 inline constexpr size_t kQuickHosts = 8;
 // Partners of each host in a sample of the pairs. Chosen. Range: 2 to 8.
@@ -117,6 +128,8 @@ inline constexpr uint32_t kFrameBytes = 14;
 // A figure below its least expectation but above this share of it is a warning. Chosen. Range:
 // 0.6 to 0.9.
 inline constexpr double kWarnShare = 0.75;
+// Plain UDP of which less than this share arrives has a note of why. Chosen. Range: 0.8 to 0.99.
+inline constexpr double kUdpCollapse = 0.9;
 // A link that carried more than this share of its rate has another rate than it should. Bursts of
 // a token bucket over kPeakSpan are a few percent. Chosen. Range: 1.1 to 1.5.
 inline constexpr double kTooFast = 1.25;

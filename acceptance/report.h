@@ -43,6 +43,7 @@ struct LinkLoad {
   uint64_t bytes = 0;
   uint64_t dropped = 0;  // by a full queue
   uint64_t errors = 0;   // lost or damaged on the cable
+  uint64_t marked = 0;   // packets with ECN's mark of congestion, where links count them
 
   // Of another time.
   LinkLoad& operator+=(const LinkLoad& more) {
@@ -50,6 +51,7 @@ struct LinkLoad {
     bytes += more.bytes;
     dropped += more.dropped;
     errors += more.errors;
+    marked += more.marked;
     return *this;
   }
 };

@@ -45,9 +45,12 @@ Figures figures_of(const Json& report) {
     for (const Json& pair : *pairs) {
       const std::string where = pair_of(pair);
       add_rate(figures, {"pairs", "goodput", where}, pair.value("goodput_bits_per_s", 0.0));
-      add_rate(figures, {"pairs", "one TCP flow", where}, pair.value("tcp_bits_per_s", 0.0));
+      add_rate(figures, {"pairs", "tcp_bw", where}, pair.value("tcp_bits_per_s", 0.0));
       add_latency(figures, {"pairs", "latency, median", where},
                   pair.value("half_round_trip_us_p50", 0.0));
+      // What arrives of udp_bw is not: it depends on the port that the kernel chose, by its hash.
+      add_latency(figures, {"pairs", "tcp_lat", where}, pair.value("tcp_lat_us", 0.0));
+      add_latency(figures, {"pairs", "udp_lat", where}, pair.value("udp_lat_us", 0.0));
     }
   }
   if (const Json* const sizes = stage_data(report, "collectives", "sizes")) {
@@ -74,13 +77,20 @@ Figures figures_of(const Json& report) {
 // By host and name.
 std::map<std::pair<std::string, std::string>, std::string> facts_of(const Json& report) {
   std::map<std::pair<std::string, std::string>, std::string> facts;
-  const Json* const places = stage_data(report, "inventory", "places");
-  if (places == nullptr) return facts;
-  for (const Json& place : *places) {
-    const auto name = place.at("name").get<std::string>();
-    for (const auto& [fact, value] : place.at("facts").items()) {
+  const auto add = [&facts](const Json& each) {
+    const auto name = each.at("name").get<std::string>();
+    for (const auto& [fact, value] : each.at("facts").items()) {
       facts[{name, fact}] = value.get<std::string>();
     }
+  };
+  const Json* const places = stage_data(report, "inventory", "places");
+  if (places == nullptr) return facts;
+  if (const Json* const machines = stage_data(report, "inventory", "machines")) {
+    for (const Json& machine : *machines) add(machine);
+  }
+  for (const Json& place : *places) {
+    add(place);
+    const auto name = place.at("name").get<std::string>();
     for (const Json& port : place.at("ports")) {
       const auto device = port.at("device").get<std::string>();
       facts[{name, "MTU of " + device}] = fmt::format("{}", port.at("mtu_bytes").get<uint32_t>());

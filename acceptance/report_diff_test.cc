@@ -61,6 +61,23 @@ TEST(ReportDiff, AFigureThatFellByMoreThanTheToleranceIsWorse) {
   EXPECT_FALSE(is_worse(*compare_reports(report(8e9), report(9e9), 0.1)));
 }
 
+// An earlier heddle measured no plain sockets.
+TEST(ReportDiff, FiguresThatAnEarlierReportLacksAreNoChange) {
+  Json later = report(9e9);
+  Json& pair = later["stages"][1]["data"]["pairs"][0];
+  pair["tcp_bits_per_s"] = 5e9;
+  pair["tcp_lat_us"] = 30.0;
+  pair["udp_lat_us"] = 20.0;
+  const auto diff = compare_reports(report(9e9), later, 0.1);
+  ASSERT_TRUE(diff) << diff.error().message();
+  EXPECT_TRUE(diff->changes.empty());
+  EXPECT_EQ(diff->figures, 2u);
+  Json slower = later;
+  slower["stages"][1]["data"]["pairs"][0]["tcp_lat_us"] = 60.0;
+  ASSERT_EQ(compare_reports(later, slower, 0.1)->changes.size(), 1u);
+  EXPECT_EQ(compare_reports(later, slower, 0.1)->figures, 5u);
+}
+
 // With a training stage.
 Json trained(double step_s) {
   Json made = report(9e9);

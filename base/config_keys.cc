@@ -105,6 +105,13 @@ constexpr std::array kKeys = {
               .fallback = "inline",
               .doc = "what drives an endpoint: the program's own calls, or a thread",
               .choices = "inline|thread"},
+    ConfigKey{.name = "engines",
+              .type = ConfigType::kInteger,
+              .fallback = "1",
+              .doc = "engines that an endpoint's connections are split over, each with a thread "
+                     "and a share of all limits; above 1: whatever `drive` says, over UDP only",
+              .min = 1,
+              .max = 16},
     ConfigKey{.name = "spin",
               .fallback = "auto",
               .doc = "whether to busy-wait for input before sleeping; auto: where cores are free",

@@ -74,9 +74,11 @@ Result<void> Store::take(const Record& record) {
 Result<void> Store::greet(const Record& hello) {
   if (hello.version != params::kVersion) {
     return fail(ErrorCode::kVersion, "cannot receive this copy",
-                fmt::format("the receiver is heddle {} and speaks version {} of a copy's messages",
-                            kVersion, params::kVersion),
-                "install the same version of heddle on both sides");
+                fmt::format("the receiver is heddle {} and speaks version {} of a copy's messages, "
+                            "the sender version {}",
+                            kVersion, params::kVersion, hello.version),
+                hello.version < params::kVersion ? "upgrade heddle on the sender's machine"
+                                                 : "upgrade heddle on the receiver's machine");
   }
   if (greeted()) return {};
   dry_ = hello.dry;

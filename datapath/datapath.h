@@ -67,10 +67,26 @@ struct DatapathStatistics {
   uint64_t transmit_refused = 0;    // bursts that the network did not accept at once
   uint64_t payload_copied_bytes = 0;
   uint64_t payload_placed_bytes = 0;  // received in place, without a copy in user space
+  uint64_t handed_over = 0;           // datagrams to other engines (datapath/engines.h)
   // Of datapath/fec.h.
   uint64_t parity_sent = 0;
   uint64_t parity_received = 0;
   uint64_t rebuilt = 0;  // datagrams that were lost, or late
+
+  void add(const DatapathStatistics& other) {
+    transmit_calls += other.transmit_calls;
+    receive_calls += other.receive_calls;
+    datagrams_sent += other.datagrams_sent;
+    datagrams_received += other.datagrams_received;
+    dropped_at_receive += other.dropped_at_receive;
+    transmit_refused += other.transmit_refused;
+    payload_copied_bytes += other.payload_copied_bytes;
+    payload_placed_bytes += other.payload_placed_bytes;
+    handed_over += other.handed_over;
+    parity_sent += other.parity_sent;
+    parity_received += other.parity_received;
+    rebuilt += other.rebuilt;
+  }
 };
 
 class Datapath {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -43,5 +44,10 @@ struct UdpOptions {
 // Opens the sockets. Errors: kInvalid (options), kInUse (the port), kPermission, kUnavailable (no
 // such local address or name, no IPv6), kExhausted (descriptors), kSystem.
 Result<std::unique_ptr<Datapath>> open_udp(const UdpOptions& options);
+
+// Opens `engines` datapaths that receive on one port (datapath/engines.h). Errors: likewise, and
+// kUnavailable where the kernel cannot share a port.
+Result<std::vector<std::unique_ptr<Datapath>>> open_udp_engines(const UdpOptions& options,
+                                                                uint8_t engines);
 
 }  // namespace heddle::datapath

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/engine_options.h"
 #include "engine/key_file.h"
 #include "engine/plan_follower.h"
 #include "transport/names.h"
@@ -43,16 +44,19 @@ Bytes stranger_share(const Config& config, uint64_t parts) {
 }
 
 Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32_t peers) {
-  transport::EndpointOptions with = options.transport;
-  with.eager_bytes = options.eager_bytes;
+  // All peers may meet one engine, which has its share of the limit.
+  const Options engine = engine_options(options, {.count = options.engines});
+  transport::EndpointOptions with = engine.transport;
+  with.eager_bytes = engine.eager_bytes;
   with.eager_region = 0;  // a registered region, as in an open endpoint
   if (!with.keys.empty() || with.stranger_bytes.count == 0) return {};
   const uint64_t needed = transport::stranger_budget(with).bytes(peers);
   if (needed <= with.stranger_bytes.count) return {};
+  const uint64_t together = needed * options.engines;
   return fail(ErrorCode::kExhausted, "cannot accept connections",
               "stranger_bytes is too small for " + std::to_string(peers) +
                   (peers == 1 ? " peer" : " peers") + " without a cluster key",
-              "set it to " + std::to_string((needed / parts + 1) * kStrangerParts) +
+              "set it to " + std::to_string((together / parts + 1) * kStrangerParts) +
                   " or more, or use cluster keys (key_file, or `heddle run --protect`)");
 }
 
@@ -121,6 +125,7 @@ Result<Options> configured_options(const Config& config) {
   options.recording.most = mebibytes(static_cast<uint64_t>(config.integer("record_mebibytes")));
   options.recording.durable = seconds(config.integer("record_durable_seconds"));
   options.recording.level = events::record_level(config.text("record_level"));
+  options.engines = static_cast<uint8_t>(config.integer("engines"));
   options.drive = config.text("drive") == "thread" ? Drive::kThread : Drive::kInline;
   const std::string& spin = config.text("spin");
   options.spin = spin == "never" ? Spin::kNever : spin == "always" ? Spin::kAlways : Spin::kAuto;

@@ -40,6 +40,7 @@ TEST(Configured, SettingsReachTheOptions) {
   const Config config = load({{"paths", "200"},
                               {"congestion", "swift"},
                               {"drive", "thread"},
+                              {"engines", "3"},
                               {"spin", "never"},
                               {"bind", "127.0.0.1"},
                               {"datapath", "xdp"},
@@ -52,6 +53,7 @@ TEST(Configured, SettingsReachTheOptions) {
   EXPECT_EQ(options.transport.max_paths, 200);
   EXPECT_EQ(options.transport.congestion, "swift");
   EXPECT_EQ(options.drive, Drive::kThread);
+  EXPECT_EQ(options.engines, 3);
   EXPECT_EQ(options.spin, Spin::kNever);
   EXPECT_EQ(options.transport.peer_dead_after, millis(70));
   const NetworkOptions network = configured_network(config);
@@ -113,6 +115,19 @@ TEST(Configured, AStrangerBudgetTooSmallForOnePeerIsAnErrorThatNamesTheMinimum) 
   EXPECT_FALSE(check_stranger_bytes(options, kEndpointParts, 2));
   options.transport.keys.emplace_back();
   EXPECT_TRUE(check_stranger_bytes(options, kEndpointParts, 60'000));
+}
+
+TEST(Configured, TheStrangerBudgetOfSeveralEnginesHasRoomForAPeerAtEach) {
+  Options options =
+      configured_options(load({{"stranger_bytes", "67108864"}, {"engines", "16"}})).value();
+  const Result<void> none = check_stranger_bytes(options, kEndpointParts, 1);
+  ASSERT_FALSE(none);
+  std::string least = none.error().todo.substr(std::string("set it to ").size());
+  least = least.substr(0, least.find(' '));
+  options = configured_options(load({{"stranger_bytes", least}, {"engines", "16"}})).value();
+  EXPECT_TRUE(check_stranger_bytes(options, kEndpointParts, 1));
+  options = configured_options(load({{"engines", "16"}})).value();
+  EXPECT_TRUE(check_stranger_bytes(options, kEndpointParts, 1)) << "the default suffices";
 }
 
 TEST(Configured, UnknownNamesAreRejectedWithTheValidOnes) {

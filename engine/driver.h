@@ -40,6 +40,13 @@ struct DriverStatistics {
   uint64_t turns_with_input = 0;
   uint64_t turns_with_output = 0;
   uint64_t turns_refused = 0;  // the datapath did not accept all bursts that were due
+
+  void add(const DriverStatistics& other) {
+    turns += other.turns;
+    turns_with_input += other.turns_with_input;
+    turns_with_output += other.turns_with_output;
+    turns_refused += other.turns_refused;
+  }
 };
 
 class Driver {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "engine/burst_payload.h"
-#include "engine/endpoint_body.h"
+#include "engine/endpoint_engines.h"
 #include "engine/process_recording.h"
 #include "engine/seed.h"
 
@@ -53,16 +53,19 @@ void record_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder
 // --- Body ---
 
 Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath, EagerMemory eager,
-                     const Options& options, std::unique_ptr<events::Recorder> recorder)
+                     const Options& options, std::unique_ptr<events::Recorder> recorder,
+                     Engines* engines)
     : options_(options),
       sink_(options, std::move(recorder)),
       datapath_(std::move(datapath)),
       eager_(std::move(eager)),
+      operations_(options.transport.engine.index),
       state_lock_(*datapath_),
       transport_(fitted(options, *datapath_, eager_),
                  options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_.sink()),
       driver_(transport_, *datapath_),
       plan_follower_(options.transport.selector, dynamic_cast<KnownRoutes*>(datapath_.get())),
+      engines_(engines),
       takeover_(datapath_->now(), options.takeover_after),
       idle_spin_(options.spin, options.spin_limit, *datapath_) {
   if (!sink_.observed().has(events::EventKind::kWireBin)) return;
@@ -94,6 +97,11 @@ Result<void> Endpoint::Body::find_routes(Connection connection) {
   Result<void> posted = transport_.post_discovery(now, connection);
   after_post(lock, now);
   return posted;
+}
+
+std::optional<Connection> Endpoint::Body::take_accepted() {
+  const EndpointLock::Lock lock = state_lock_.lock();
+  return connections_.take_accepted();
 }
 
 void Endpoint::Body::close(Connection connection) {
@@ -189,38 +197,60 @@ Endpoint::Endpoint(std::shared_ptr<Body> body, std::shared_ptr<datapath::Datapat
           network_->capabilities(), body_.here()->options_.transport.longest_burst,
           body_.here()->transport_.keyed())) {}
 
-Result<std::unique_ptr<Endpoint>> Endpoint::create(std::shared_ptr<datapath::Datapath> datapath,
-                                                   const Options& options) {
-  Result<EagerMemory> eager = EagerMemory::create(datapath, options.eager_bytes);
-  if (!eager) return fail(eager.error());
+Result<std::unique_ptr<Endpoint>> Endpoint::create(
+    const std::vector<std::shared_ptr<datapath::Datapath>>& datapaths, const Options& options) {
+  CHECK(!datapaths.empty() && datapaths.size() <= transport::kMostEngines);
+  const std::shared_ptr<datapath::Datapath>& datapath = datapaths.front();
+  if (datapaths.size() > 1 && options.drive == Drive::kExternal) {
+    return fail(ErrorCode::kInvalid, "cannot create several engines",
+                "each is driven by a thread, and this endpoint by its owner", "set engines to 1");
+  }
   Result<std::unique_ptr<events::Recorder>> recorder =
       open_recorder(options.recording, datapath->now(), datapath->local_address());
   if (!recorder) return fail(recorder.error());
   if (*recorder) record_nics(*datapath, datapath->now(), **recorder);
+  if (datapaths.size() > 1) {
+    auto engines = std::make_shared<Engines>(options, std::move(*recorder));
+    if (Result<void> started = engines->start(datapaths, options); !started) {
+      return fail(started.error());
+    }
+    std::shared_ptr<Body> first(engines, engines->all().front().get());
+    return std::unique_ptr<Endpoint>(new Endpoint(std::move(first), datapath));
+  }
+  Result<EagerMemory> eager = EagerMemory::create(datapath, options.eager_bytes);
+  if (!eager) return fail(eager.error());
   auto body = std::make_shared<Body>(datapath, std::move(*eager), options, std::move(*recorder));
   if (Result<void> started = body->start(); !started) return fail(started.error());
-  return std::unique_ptr<Endpoint>(new Endpoint(std::move(body), std::move(datapath)));
+  return std::unique_ptr<Endpoint>(new Endpoint(std::move(body), datapath));
 }
 
 Endpoint::~Endpoint() {
   // Does nothing in a child of fork(): the parent still uses these descriptors, and its memory is a
   // copy.
-  if (Body* const body = body_.here()) body->shut_down();
+  Body* const body = body_.here();
+  if (body == nullptr) return;
+  if (Engines* const engines = body->engines()) {
+    engines->shut_down();
+  } else {
+    body->shut_down();
+  }
 }
 
 Result<Connection> Endpoint::connect(const transport::Address& peer,
                                      const ConnectionOptions& options) {
   Body* const body = body_.here();
   if (body == nullptr) return forked("cannot connect");
+  if (Engines* const engines = body->engines()) return engines->connect(peer, options);
   return body->connect(peer, options);
 }
 
 Result<void> Endpoint::wait_open(Connection connection, Nanos timeout) {
-  Body* const body = body_.here();
-  if (body == nullptr) return forked("cannot wait for a connection");
-  body->drive_until(
+  Body* const first = body_.here();
+  if (first == nullptr) return forked("cannot wait for a connection");
+  Body& body = first->of(connection);
+  body.drive_until(
       [&] {
-        const ConnectionStatus* status = body->connections_.find(connection);
+        const ConnectionStatus* status = body.connections_.find(connection);
         return status == nullptr || status->state != ConnectionState::kOpening;
       },
       timeout);
@@ -233,6 +263,7 @@ Result<void> Endpoint::wait_open(Connection connection, Nanos timeout) {
 std::optional<Connection> Endpoint::accept(Nanos timeout) {
   Body* const body = body_.here();
   if (body == nullptr) return std::nullopt;
+  if (Engines* const engines = body->engines()) return engines->accept(timeout);
   std::optional<Connection> taken;
   body->drive_until(
       [&] {
@@ -246,36 +277,38 @@ std::optional<Connection> Endpoint::accept(Nanos timeout) {
 std::optional<Connection> Endpoint::take_accepted() {
   Body* const body = body_.here();
   if (body == nullptr) return std::nullopt;
-  const EndpointLock::Lock lock = body->state_lock_.lock();
-  return body->connections_.take_accepted();
+  if (Engines* const engines = body->engines()) return engines->take_accepted();
+  return body->take_accepted();
 }
 
 ConnectionStatus Endpoint::status(Connection connection) const {
   ConnectionStatus unknown{.state = ConnectionState::kClosed};
   unknown.error = {ErrorCode::kInvalid, "no such connection", "it was given back", ""};
-  Body* const body = body_.here();
-  if (body == nullptr) return unknown;
-  const EndpointLock::Lock lock = body->state_lock_.lock();
-  const ConnectionStatus* found = body->connections_.find(connection);
+  Body* const first = body_.here();
+  if (first == nullptr) return unknown;
+  Body& body = first->of(connection);
+  const EndpointLock::Lock lock = body.state_lock_.lock();
+  const ConnectionStatus* found = body.connections_.find(connection);
   return found == nullptr ? unknown : *found;
 }
 
 void Endpoint::begin_close(Connection connection) {
-  if (Body* const body = body_.here()) body->close(connection);
+  if (Body* const body = body_.here()) body->of(connection).close(connection);
 }
 
 Result<void> Endpoint::close(Connection connection, Nanos timeout) {
-  Body* const body = body_.here();
-  if (body == nullptr) return forked("cannot close a connection");
-  body->close(connection);
-  const bool closed = body->drive_until(
+  Body* const first = body_.here();
+  if (first == nullptr) return forked("cannot close a connection");
+  Body& body = first->of(connection);
+  body.close(connection);
+  const bool closed = body.drive_until(
       [&] {
-        const ConnectionStatus* status = body->connections_.find(connection);
+        const ConnectionStatus* status = body.connections_.find(connection);
         return status == nullptr || status->state == ConnectionState::kClosed;
       },
       timeout);
   const ConnectionStatus last = status(connection);
-  body->abort(connection);
+  body.abort(connection);
   if (closed && last.graceful) return {};
   if (closed) return fail(last.error);
   return fail(ErrorCode::kTimeout, "cannot close the connection gracefully",
@@ -283,12 +316,13 @@ Result<void> Endpoint::close(Connection connection, Nanos timeout) {
 }
 
 void Endpoint::abort(Connection connection) {
-  if (Body* const body = body_.here()) body->abort(connection);
+  if (Body* const body = body_.here()) body->of(connection).abort(connection);
 }
 
 Result<Memory> Endpoint::register_memory(void* start, size_t bytes) {
   Body* const body = body_.here();
   if (body == nullptr) return forked("cannot register memory");
+  if (Engines* const engines = body->engines()) return engines->register_memory(start, bytes);
   Result<transport::RegionId> region = body->register_region(start, bytes);
   if (!region) return fail(region.error());
   return Memory(body->weak_from_this(), *region, static_cast<std::byte*>(start), bytes);
@@ -297,24 +331,26 @@ Result<Memory> Endpoint::register_memory(void* start, size_t bytes) {
 Result<Operation> Endpoint::send(Connection connection, Channel channel,
                                  const transport::Payload& payload,
                                  transport::AckPolicy ack_policy) {
-  Body* const body = body_.here();
-  if (body == nullptr) return forked("cannot post a message");
-  return body->post({.connection = connection, .channel = channel}, payload,
-                    {.ack_policy = ack_policy});
+  Body* const first = body_.here();
+  if (first == nullptr) return forked("cannot post a message");
+  Body& body = first->of(connection);
+  return body.post({.connection = connection, .channel = channel}, body.local(payload),
+                   {.ack_policy = ack_policy});
 }
 
 Result<Operation> Endpoint::receive(Connection connection, Channel channel,
                                     const transport::Payload& buffer, transport::Fill fill) {
-  Body* const body = body_.here();
-  if (body == nullptr) return forked("cannot post a message");
-  return body->post(
-      {.connection = connection, .channel = channel, .direction = Direction::kReceive}, buffer,
-      {.fill = fill});
+  Body* const first = body_.here();
+  if (first == nullptr) return forked("cannot post a message");
+  Body& body = first->of(connection);
+  return body.post({.connection = connection, .channel = channel, .direction = Direction::kReceive},
+                   body.local(buffer), {.fill = fill});
 }
 
 Result<Operation> Endpoint::post_unregistered(OperationPlace place, void* start, size_t bytes) {
-  Body* const body = body_.here();
-  if (body == nullptr) return forked("cannot post a message");
+  Body* const first = body_.here();
+  if (first == nullptr) return forked("cannot post a message");
+  Body* const body = &first->of(place.connection);
   if (bytes == 0) return body->post(place, {}, {});
   Result<transport::RegionId> region = body->register_region(start, bytes);
   if (!region) return fail(region.error());
@@ -340,29 +376,30 @@ Result<Operation> Endpoint::receive(Connection connection, Channel channel, void
 }
 
 Outcome Endpoint::test(Operation operation) {
-  Body* const body = body_.here();
-  if (body == nullptr) return kForkedOutcome;
-  const Outcome outcome = body->operations_.take(operation);
+  Body* const first = body_.here();
+  if (first == nullptr) return kForkedOutcome;
+  Body& body = first->of(operation);
+  const Outcome outcome = body.operations_.take(operation);
   if (outcome.done) return outcome;
-  body->turn_if_free();
-  return body->operations_.take(operation);
+  body.turn_if_free();
+  return body.operations_.take(operation);
 }
 
 Outcome Endpoint::peek(Operation operation) {
   Body* const body = body_.here();
-  return body == nullptr ? kForkedOutcome : body->operations_.take(operation);
+  return body == nullptr ? kForkedOutcome : body->of(operation).operations_.take(operation);
 }
 
 void Endpoint::cancel(Operation operation) {
-  if (Body* const body = body_.here()) body->cancel(operation);
+  if (Body* const body = body_.here()) body->of(operation).cancel(operation);
 }
 
 void Endpoint::fill_at_once(Operation receive) {
-  if (Body* const body = body_.here()) body->fill_at_once(receive);
+  if (Body* const body = body_.here()) body->of(receive).fill_at_once(receive);
 }
 
 void Endpoint::forget(Operation operation) {
-  if (Body* const body = body_.here()) body->operations_.forget(operation);
+  if (Body* const body = body_.here()) body->of(operation).operations_.forget(operation);
 }
 
 void Endpoint::interrupt() {
@@ -386,25 +423,27 @@ Nanos Endpoint::helper_turn() {
 Result<void> Endpoint::fix_paths(Connection connection, std::span<const uint16_t> paths) {
   Body* const body = body_.here();
   if (body == nullptr) return forked("cannot choose paths");
-  return body->fix_paths(connection, paths);
+  return body->of(connection).fix_paths(connection, paths);
 }
 
 Result<void> Endpoint::find_routes(Connection connection) {
   Body* const body = body_.here();
   if (body == nullptr) return forked("cannot discover the routes of the fabric");
-  return body->find_routes(connection);
+  return body->of(connection).find_routes(connection);
 }
 
 Result<void> Endpoint::set_keys(std::span<const transport::ClusterKey> keys) {
   Body* const body = body_.here();
   if (body == nullptr) return forked("cannot change the cluster keys");
-  const EndpointLock::Lock lock = body->state_lock_.lock();
   if (keys.empty() || !body->transport_.keyed()) {
     return fail(ErrorCode::kInvalid, "cannot change the cluster keys",
                 keys.empty() ? "there are none" : "this endpoint was made without any",
                 "create a new endpoint: one with keys cannot become one without, nor the reverse");
   }
-  body->transport_.set_keys(keys);
+  for_each_engine(*body, [keys](Body& engine) {
+    const EndpointLock::Lock lock = engine.state_lock_.lock();
+    engine.transport_.set_keys(keys);
+  });
   return {};
 }
 

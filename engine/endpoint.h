@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/nanos.h"
@@ -40,7 +41,13 @@ class Endpoint {
   // Creates an endpoint over an open datapath. Errors: kExhausted (no memory for eager messages, no
   // thread), those of the datapath.
   static Result<std::unique_ptr<Endpoint>> create(std::shared_ptr<datapath::Datapath> datapath,
-                                                  const Options& options);
+                                                  const Options& options) {
+    return create(std::vector{std::move(datapath)}, options);
+  }
+  // The same with an engine for each of datapaths that share a port (datapath/engines.h), each
+  // driven by a thread of its own. Also kInvalid (Drive::kExternal with several).
+  static Result<std::unique_ptr<Endpoint>> create(
+      const std::vector<std::shared_ptr<datapath::Datapath>>& datapaths, const Options& options);
   // Opens an endpoint over UDP or AF_XDP. Errors: kInUse (port, interface), kPermission, kInvalid
   // (address, MTU), kUnavailable (unknown name), kSystem; their text is fit for users.
   static Result<std::unique_ptr<Endpoint>> open(const NetworkOptions& network,
@@ -184,9 +191,9 @@ class Endpoint {
   transport::Address local_address() const;            // with several NICs, the first one's
   std::vector<transport::Address> local_nics() const;  // one per NIC
   const datapath::Capabilities& capabilities() const;
-  // The source port that ECMP hashes on for packets of this path and NIC (both from
-  // path_statistics()); 0 where the network has no such field.
-  uint16_t source_port(uint16_t path, uint8_t nic) const;
+  // The source port that ECMP hashes on for packets of this connection, path and NIC (the latter
+  // from path_statistics()); 0 where the network has no such field.
+  uint16_t source_port(Connection connection, uint16_t path, uint8_t nic) const;
   transport::Statistics statistics() const;
   std::optional<transport::ConnectionStatistics> statistics(Connection connection) const;
   std::vector<transport::PathStatistics> path_statistics(Connection connection) const;
@@ -197,6 +204,7 @@ class Endpoint {
 
  private:
   class Body;
+  class Engines;
   Endpoint(std::shared_ptr<Body> body, std::shared_ptr<datapath::Datapath> network);
   Result<Operation> post_unregistered(OperationPlace place, void* start, size_t bytes);
   // While it exists, no other thread emits events to the sink.

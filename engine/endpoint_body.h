@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "base/thread.h"
@@ -28,8 +30,21 @@ class Endpoint::Body final : public Registrar,
                              public HelperClient,
                              public std::enable_shared_from_this<Endpoint::Body> {
  public:
+  // `engines`: of which it is one; null: it is the only one.
   Body(std::shared_ptr<datapath::Datapath> datapath, EagerMemory eager, const Options& options,
-       std::unique_ptr<events::Recorder> recorder);
+       std::unique_ptr<events::Recorder> recorder, Engines* engines = nullptr);
+
+  // --- its fellow engines, which endpoint_engines.h joins ---
+  Engines* engines() const { return engines_; }
+  // The engine that has this connection or operation.
+  template <typename Handle>
+  Body& of(Handle handle) {
+    return engines_ == nullptr ? *this : engine_of(handle);
+  }
+  // The payload as the datapath of this engine calls it.
+  transport::Payload local(const transport::Payload& payload) const {
+    return engines_ == nullptr ? payload : local_of(payload);
+  }
 
   // Starts the driving or helper thread; from now on other threads access the endpoint. Errors:
   // kExhausted (no thread); then no other thread does.
@@ -41,6 +56,7 @@ class Endpoint::Body final : public Registrar,
   Result<Connection> connect(const transport::Address& peer, const ConnectionOptions& options);
   Result<void> fix_paths(Connection connection, std::span<const uint16_t> paths);
   Result<void> find_routes(Connection connection);
+  std::optional<Connection> take_accepted();
   void close(Connection connection);
   void abort(Connection connection);
   // How a message is posted: an ack policy for sends, a fill mode for receives.
@@ -105,6 +121,10 @@ class Endpoint::Body final : public Registrar,
     Nanos deadline;
   };
 
+  Body& engine_of(Connection connection);
+  Body& engine_of(Operation operation);
+  transport::Payload local_of(const transport::Payload& payload) const;
+  void on_changes();
   // The caller holds lock_all().
   void unregister_region(transport::RegionId region);
   Nanos turn();
@@ -118,6 +138,7 @@ class Endpoint::Body final : public Registrar,
             int cores_kept);
   Result<void> start_thread();
 
+  Engines* const engines_;
   Takeover takeover_;
   IdleSpin idle_spin_;
   PollSource* poll_source_ = nullptr;

@@ -3,7 +3,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/endpoint_body.h"
+#include "engine/endpoint_engines.h"
 #include "engine/params.h"
 
 namespace heddle::engine {
@@ -77,12 +77,20 @@ void Endpoint::Body::take_results() {
   while (transport_.poll_notice(notice_)) {
     changes_.note();
     connections_.handle(notice_);
+    if (engines_ != nullptr && notice_.kind == transport::NoticeKind::kAccepted) {
+      engines_->note_accepted(options_.transport.engine.index);
+    }
     plan_follower_.on_notice(driver_.last_turn_at(), notice_, transport_);
   }
   if (plan_follower_.due(driver_.last_turn_at())) {
     plan_follower_.turn(driver_.last_turn_at(), transport_);
   }
-  if (changes_.noted != changes_before) followers_.notify();
+  if (changes_.noted != changes_before) on_changes();
+}
+
+void Endpoint::Body::on_changes() {
+  followers_.notify();
+  if (engines_ != nullptr) engines_->note_change();
 }
 
 bool Endpoint::Body::drive_until(const std::function<bool()>& done, Nanos timeout) {
@@ -153,7 +161,7 @@ void Endpoint::Body::set_poll_source(PollSource* poll_source) {
 bool Endpoint::Body::poll_source_ready() {
   if (poll_source_ == nullptr || !poll_source_->arrived()) return false;
   changes_.note();
-  followers_.notify();
+  on_changes();
   return true;
 }
 
@@ -207,8 +215,9 @@ void Endpoint::Body::end_batch() {
 }
 
 Outcome Endpoint::wait(Operation operation, Nanos timeout) {
-  Body* const body = body_.here();
-  if (body == nullptr) return kForkedOutcome;
+  Body* const first = body_.here();
+  if (first == nullptr) return kForkedOutcome;
+  Body* const body = &first->of(operation);
   const Outcome outcome = body->operations_.take(operation);
   if (outcome.done) return outcome;
   body->spin_for(operation);
@@ -219,6 +228,7 @@ Outcome Endpoint::wait(Operation operation, Nanos timeout) {
 bool Endpoint::progress(Nanos timeout) {
   Body* const body = body_.here();
   if (body == nullptr) return false;
+  if (Engines* const engines = body->engines()) return engines->progress(timeout);
   bool happened = false;
   body->drive_until(
       [body, &happened] {
@@ -232,16 +242,19 @@ bool Endpoint::progress(Nanos timeout) {
 bool Endpoint::take_changes() {
   Body* const body = body_.here();
   if (body == nullptr) return false;
+  if (Engines* const engines = body->engines()) return engines->take_changes();
   const EndpointLock::Lock lock = body->state_lock_.lock();
   return body->changes_.take();
 }
 
 Endpoint::Batch::Batch(Endpoint& endpoint) : endpoint_(endpoint) {
-  if (Body* const body = endpoint_.body_.here()) body->begin_batch();
+  Body* const body = endpoint_.body_.here();
+  if (body != nullptr) for_each_engine(*body, [](Body& engine) { engine.begin_batch(); });
 }
 
 Endpoint::Batch::~Batch() {
-  if (Body* const body = endpoint_.body_.here()) body->end_batch();
+  Body* const body = endpoint_.body_.here();
+  if (body != nullptr) for_each_engine(*body, [](Body& engine) { engine.end_batch(); });
 }
 
 Nanos Endpoint::Body::turn_external() {
@@ -279,7 +292,7 @@ void Endpoint::Body::interrupt() {
   const EndpointLock::Lock lock = state_lock_.lock();
   changes_.note();
   if (state_lock_.sleeping()) datapath_->wake();
-  followers_.notify();
+  on_changes();
 }
 
 void Endpoint::Body::spin_for(Operation operation) {

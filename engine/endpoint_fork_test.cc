@@ -10,6 +10,7 @@
 #include <future>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -107,7 +108,7 @@ std::vector<Call> other_calls(const EndpointPair& pair) {
       {"local_address", [](Endpoint& it) { return it.local_address(), true; }},
       {"local_nics", [](Endpoint& it) { return !it.local_nics().empty(); }},
       {"capabilities", [](Endpoint& it) { return it.capabilities().max_paths > 0; }},
-      {"source_port", [](Endpoint& it) { return it.source_port(0, 0) == 0; }},
+      {"source_port", [=](Endpoint& it) { return it.source_port(to, 0, 0) == 0; }},
       {"statistics", [](Endpoint& it) { return it.statistics(), true; }},
       {"statistics", [=](Endpoint& it) { return !it.statistics(to); }},
       {"path_statistics", [=](Endpoint& it) { return it.path_statistics(to).empty(); }},
@@ -143,12 +144,31 @@ std::string failed_in_child(const std::vector<Call>& calls, EndpointPair& pair, 
   return reached < calls.size() ? calls[reached].name : "the end of its parent's endpoints";
 }
 
-TEST(EndpointFork, EveryCallInAChildReturnsAlthoughAThreadOfTheParentHeldTheLock) {
+// The pair's ends are joined over UDP, and each has several engines.
+EndpointPair make_engines(Options options) {
+  EndpointPair pair;
+  std::tie(pair.client_end, pair.server_end) = PipeDatapath::make_pair();
+  options.engines = 3;
+  pair.client = std::move(Endpoint::open({.bind = "127.0.0.1"}, options)).value();
+  options.transport.accept = true;
+  options.sink = nullptr;
+  pair.server = std::move(Endpoint::open({.bind = "127.0.0.1"}, options)).value();
+  pair.to_server = pair.client->connect(pair.server->local_address()).value();
+  EXPECT_TRUE(pair.client->wait_open(pair.to_server, kTestPatience));
+  return pair;
+}
+
+class EndpointFork : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Of, EndpointFork, testing::Bool(), [](const auto& several) {
+  return several.param ? "several_engines" : "one_engine";
+});
+
+TEST_P(EndpointFork, EveryCallInAChildReturnsAlthoughAThreadOfTheParentHeldTheLock) {
   ClosedDoor door;
   Options options;
   options.sink = &door;
-  EndpointPair pair = make_endpoints(options);
-  join(pair);
+  EndpointPair pair = GetParam() ? make_engines(options) : make_endpoints(options);
+  if (!GetParam()) join(pair);
   char buffer = 0;
   Memory memory = pair.client->register_memory(&buffer, 1).value();
   const Operation sent = pair.client->send(pair.to_server, 0, &buffer, 1).value();

@@ -2,7 +2,7 @@
 #include <optional>
 #include <utility>
 
-#include "engine/endpoint_body.h"
+#include "engine/endpoint_engines.h"
 
 namespace heddle::engine {
 
@@ -29,63 +29,83 @@ std::vector<transport::Address> Endpoint::local_nics() const { return network_->
 const datapath::Capabilities& Endpoint::capabilities() const { return network_->capabilities(); }
 
 std::optional<transport::FabricRoutes> Endpoint::routes(Connection connection) const {
-  Body* const body = body_.here();
-  if (body == nullptr) return std::nullopt;
-  const EndpointLock::Lock lock = body->state_lock_.lock();
+  Body* const first = body_.here();
+  if (first == nullptr) return std::nullopt;
+  Body& body = first->of(connection);
+  const EndpointLock::Lock lock = body.state_lock_.lock();
   transport::FabricRoutes found;
-  if (!body->transport_.routes(connection, found)) return std::nullopt;
+  if (!body.transport_.routes(connection, found)) return std::nullopt;
   return found;
 }
 
-uint16_t Endpoint::source_port(uint16_t path, uint8_t nic) const {
-  Body* const body = body_.here();
-  if (body == nullptr) return 0;
-  const EndpointLock::Lock lock = body->state_lock_.lock_all();
-  return network_->source_port(path, nic);
+uint16_t Endpoint::source_port(Connection connection, uint16_t path, uint8_t nic) const {
+  Body* const first = body_.here();
+  if (first == nullptr) return 0;
+  Body& body = first->of(connection);
+  const EndpointLock::Lock lock = body.state_lock_.lock_all();
+  return body.datapath_->source_port(path, nic);
 }
 
 transport::Statistics Endpoint::statistics() const {
   Body* const body = body_.here();
   if (body == nullptr) return {};
-  const EndpointLock::Lock lock = body->state_lock_.lock();
-  return body->transport_.statistics();
+  transport::Statistics sum;
+  for_each_engine(*body, [&sum](Body& engine) {
+    const EndpointLock::Lock lock = engine.state_lock_.lock();
+    sum.add(engine.transport_.statistics());
+  });
+  return sum;
 }
 
 std::optional<transport::ConnectionStatistics> Endpoint::statistics(Connection connection) const {
-  Body* const body = body_.here();
-  if (body == nullptr) return std::nullopt;
-  const EndpointLock::Lock lock = body->state_lock_.lock();
-  const transport::ConnectionStatistics* found = body->transport_.statistics(connection);
+  Body* const first = body_.here();
+  if (first == nullptr) return std::nullopt;
+  Body& body = first->of(connection);
+  const EndpointLock::Lock lock = body.state_lock_.lock();
+  const transport::ConnectionStatistics* found = body.transport_.statistics(connection);
   if (found == nullptr) return std::nullopt;
   return *found;
 }
 
 std::vector<transport::PathStatistics> Endpoint::path_statistics(Connection connection) const {
-  Body* const body = body_.here();
-  if (body == nullptr) return {};
-  const EndpointLock::Lock lock = body->state_lock_.lock();
-  return body->transport_.path_statistics(connection);
+  Body* const first = body_.here();
+  if (first == nullptr) return {};
+  Body& body = first->of(connection);
+  const EndpointLock::Lock lock = body.state_lock_.lock();
+  return body.transport_.path_statistics(connection);
 }
 
 datapath::DatapathStatistics Endpoint::datapath_statistics() const {
   Body* const body = body_.here();
   if (body == nullptr) return {};
-  const EndpointLock::Lock lock = body->state_lock_.lock_all();
-  return network_->statistics();
+  datapath::DatapathStatistics sum;
+  for_each_engine(*body, [&sum](Body& engine) {
+    const EndpointLock::Lock lock = engine.state_lock_.lock_all();
+    sum.add(engine.datapath_->statistics());
+  });
+  return sum;
 }
 
 DriverStatistics Endpoint::driver_statistics() const {
   Body* const body = body_.here();
   if (body == nullptr) return {};
-  const EndpointLock::Lock lock = body->state_lock_.lock();
-  return body->driver_.statistics();
+  DriverStatistics sum;
+  for_each_engine(*body, [&sum](Body& engine) {
+    const EndpointLock::Lock lock = engine.state_lock_.lock();
+    sum.add(engine.driver_.statistics());
+  });
+  return sum;
 }
 
 size_t Endpoint::bytes_held() const {
   Body* const body = body_.here();
   if (body == nullptr) return 0;
-  const EndpointLock::Lock lock = body->state_lock_.lock();
-  return body->transport_.bytes_held();
+  size_t sum = 0;
+  for_each_engine(*body, [&sum](Body& engine) {
+    const EndpointLock::Lock lock = engine.state_lock_.lock();
+    sum += engine.transport_.bytes_held();
+  });
+  return sum;
 }
 
 }  // namespace heddle::engine

@@ -1,6 +1,10 @@
 // Endpoint over UDP, AF_XDP or RDMA verbs: resolves names to addresses and opens sockets from
 // options.
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "datapath/fec.h"
@@ -71,6 +75,39 @@ Opened open_best(const NetworkOptions& network, const Options& options) {
   return open_udp(network, options);
 }
 
+using SeveralOpened = Result<std::vector<std::shared_ptr<datapath::Datapath>>>;
+
+// The datapaths of several engines.
+SeveralOpened open_engines(const NetworkOptions& network, const Options& options) {
+  const std::string what = "cannot use " + std::to_string(options.engines) + " engines";
+  if (options.engines == 0 || options.engines > transport::kMostEngines) {
+    return fail(ErrorCode::kInvalid, what, "an endpoint has 1 to 16",
+                "set engines to one of these");
+  }
+  const bool xdp = network.datapath == DatapathKind::kXdp;
+  if (xdp || network.datapath == DatapathKind::kVerbs) {
+    return fail(ErrorCode::kInvalid, what,
+                std::string(xdp ? "XDP sockets" : "RDMA verbs") + " have one engine an endpoint",
+                "set engines to 1 or datapath to udp");
+  }
+  if (network.datapath == DatapathKind::kAuto) {
+    log_info("datapath auto takes UDP: RDMA verbs have one engine an endpoint");
+  }
+  Result<std::vector<std::unique_ptr<datapath::Datapath>>> opened = datapath::open_udp_engines(
+      attachment<datapath::UdpOptions>(network, options), options.engines);
+  if (!opened) return fail(opened.error());
+  std::vector<std::shared_ptr<datapath::Datapath>> made;
+  for (std::unique_ptr<datapath::Datapath>& each : *opened) {
+    if (options.fec.on()) {
+      Opened corrected = datapath::with_fec(std::move(each), options.fec);
+      if (!corrected) return fail(corrected.error());
+      each = std::move(*corrected);
+    }
+    made.push_back(std::move(each));
+  }
+  return made;
+}
+
 Opened open_datapath(const NetworkOptions& network, const Options& options) {
   switch (network.datapath) {
     case DatapathKind::kXdp:
@@ -89,15 +126,20 @@ Opened open_datapath(const NetworkOptions& network, const Options& options) {
 
 Result<std::unique_ptr<Endpoint>> Endpoint::open(const NetworkOptions& network,
                                                  const Options& options) {
+  Options timed = options;
+  timed.recording.clock = &recording_clock;
+  if (options.engines != 1) {
+    SeveralOpened engines = open_engines(network, options);
+    if (!engines) return fail(engines.error());
+    return create(*engines, timed);
+  }
   Result<std::unique_ptr<datapath::Datapath>> opened = open_datapath(network, options);
   if (!opened) return fail(opened.error());
   if (options.fec.on()) {
     opened = datapath::with_fec(std::move(*opened), options.fec);
     if (!opened) return fail(opened.error());
   }
-  Options timed = options;
-  timed.recording.clock = &recording_clock;
-  return create(std::move(*opened), timed);
+  return create(std::shared_ptr<datapath::Datapath>(std::move(*opened)), timed);
 }
 
 Result<Connection> Endpoint::connect(const std::string& name, uint16_t default_port,

@@ -11,7 +11,7 @@ OperationTable::~OperationTable() {
 }
 
 OperationTable::Slot* OperationTable::slot(uint64_t id) const {
-  const auto index = static_cast<uint32_t>(id);
+  const uint32_t index = index_of(id);
   if (id == 0 || index >= kMaxOperations) return nullptr;
   Slot* slab = slabs_[index / kSlab].load(std::memory_order_acquire);
   return slab == nullptr ? nullptr : &slab[index % kSlab];
@@ -36,7 +36,7 @@ Operation OperationTable::open(const OperationPlace& place) {
   if (generation == 0) generation = 1;
   slot.place = place;
   slot.outcome = {};
-  const uint64_t id = generation << 32 | index;
+  const uint64_t id = generation << 32 | engine_ | index;
   slot.word.store(word(id, kPending), std::memory_order_release);
   return {id};
 }
@@ -44,7 +44,7 @@ Operation OperationTable::open(const OperationPlace& place) {
 void OperationTable::release(uint64_t id, Slot& slot) {
   slot.word.store(word(id, kFree), std::memory_order_relaxed);
   const OwnMutex::Lock lock = free_mutex_.lock();
-  free_.push_back(static_cast<uint32_t>(id));
+  free_.push_back(index_of(id));
 }
 
 void OperationTable::abandon(Operation operation) {
@@ -80,7 +80,7 @@ Outcome OperationTable::take(Operation operation) {
     return unknown;
   }
   const OwnMutex::Lock lock = free_mutex_.lock();
-  free_.push_back(static_cast<uint32_t>(operation.id));
+  free_.push_back(index_of(operation.id));
   return outcome;
 }
 

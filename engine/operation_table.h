@@ -40,7 +40,14 @@ class OperationTable {
  public:
   static constexpr uint32_t kMaxOperations = 1U << 20;
 
+  // `engine` becomes part of every id (transport/engine_share.h).
+  explicit OperationTable(uint8_t engine = 0) : engine_(uint32_t{engine} << kEngineShift) {}
   ~OperationTable();
+
+  // The engine that an id names.
+  static uint32_t engine_of(Operation operation) {
+    return static_cast<uint32_t>(operation.id) >> kEngineShift;
+  }
 
   // Opens a pending operation; id 0 if kMaxOperations are in use.
   Operation open(const OperationPlace& place);
@@ -62,6 +69,7 @@ class OperationTable {
  private:
   enum State : uint64_t { kFree, kPending, kForgotten, kDone };
   static constexpr uint32_t kSlab = 1024;
+  static constexpr uint32_t kEngineShift = 24;
 
   struct Slot {
     std::atomic<uint64_t> word{0};  // generation << 2 | State
@@ -69,10 +77,14 @@ class OperationTable {
     Outcome outcome;
   };
 
+  static uint32_t index_of(uint64_t id) {
+    return static_cast<uint32_t>(id) & ((1U << kEngineShift) - 1);
+  }
   static uint64_t word(uint64_t id, State state) { return (id >> 32) << 2 | state; }
   Slot* slot(uint64_t id) const;
   void release(uint64_t id, Slot& slot);
 
+  const uint32_t engine_;
   std::array<std::atomic<Slot*>, kMaxOperations / kSlab> slabs_{};
   OwnMutex free_mutex_;
   std::vector<uint32_t> free_;

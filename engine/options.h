@@ -34,6 +34,9 @@ struct Options {
   transport::EndpointOptions transport;
   datapath::FecOptions fec;  // of Endpoint::open(); with verbs an error
   Drive drive = Drive::kInline;
+  // Of Endpoint::open(): engines that its connections are split over, each with a thread and a
+  // share of all limits on memory; 1 to transport::kMostEngines. Above 1: over UDP only.
+  uint8_t engines = 1;
   Spin spin = Spin::kAuto;
   Nanos spin_limit = micros(200);  // kAuto: spins at most this long (spin_budget.h)
   // kInline: the helper takes over after this time without a turn

@@ -106,6 +106,28 @@ TEST_F(ProcessRecording, EventsOfLayersAboveAreInTheEndpointsRecording) {
   EXPECT_GT(made[0].time.count, 0);
 }
 
+TEST_F(ProcessRecording, SeveralEnginesAreOneEndpoint) {
+  {
+    Options options = recorded();
+    options.engines = 2;
+    options.transport.accept = true;
+    const auto recorded_end = Endpoint::open({.bind = "127.0.0.1"}, options).value();
+    const auto peer = Endpoint::open({.bind = "127.0.0.1"}, {}).value();
+    for (int i = 0; i < 4; ++i) {
+      const Connection to = peer->connect(recorded_end->local_address()).value();
+      ASSERT_TRUE(peer->wait_open(to, kTestPatience));
+      ASSERT_TRUE(recorded_end->accept(kTestPatience));
+    }
+  }
+  EXPECT_EQ(all<events::EndpointOpened>().size(), 1u);
+  EXPECT_EQ(all<events::NicOpened>().size(), 1u);
+  const auto opened = all<events::ConnectionOpened>();
+  ASSERT_EQ(opened.size(), 4u);
+  int of_first = 0;
+  for (const events::ConnectionOpened& each : opened) of_first += each.connection % 2 == 0;
+  EXPECT_EQ(of_first, 2) << "both engines record";
+}
+
 // Clock reads are 10 ms apart; a recording reports the error of every second.
 TEST_F(ProcessRecording, CounterTimesMatchTheClockAndTheirErrorIsReported) {
   const Nanos began = recording_clock();

@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "base/nanos.h"
 #include "events/counting_sink.h"
 #include "events/events.h"
+#include "events/locked_sink.h"
 #include "events/memory_sink.h"
 #include "events/tee_sink.h"
 
@@ -48,6 +51,25 @@ TEST(Sink, IgnoresEventsThatItDoesNotOverride) {
   sink.on(BurstSent{});
   sink.on(lost_burst(1, LossCause::kGap));
   EXPECT_EQ(sink.losses, 1);
+}
+
+TEST(LockedSink, PassesTheEventsOfSeveralThreadsWithRisingTimes) {
+  MemorySink memory;
+  LockedSink locked(memory);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&locked, thread] {
+      for (int64_t i = 0; i < 200; ++i) locked.on(lost_burst(10 * i + thread, LossCause::kGap));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  ASSERT_EQ(memory.total(), 600U);
+  Nanos latest;
+  for (const BurstLost& event : memory.all<BurstLost>()) {
+    EXPECT_GE(event.time, latest);
+    latest = event.time;
+  }
+  EXPECT_EQ(latest, nanos(1992));
 }
 
 TEST(TeeSink, WantsTheUnionOfItsSinksKinds) {

@@ -21,6 +21,8 @@ constexpr int64_t kLongestBin = 1'000'000;
 // A burst's peak must be at least 1/kPart of the link's capacity.
 constexpr uint64_t kPart = 4;
 constexpr size_t kMostSpans = 20'000;
+// Bins beyond the first of all spans together: limits the work for a damaged recording.
+constexpr int64_t kMostSpread = 5'000'000;
 // A damaged recording contains arbitrary times; times clamped to this can be added without
 // overflow.
 constexpr int64_t kFarthest = INT64_MAX / 4;
@@ -115,24 +117,18 @@ class LoadBuilder::Body {
 
   Load finish() {
     if (load_.bin_ns > 0) settle(INT64_MAX / load_.bin_ns / 2);
-    for (uint32_t nic = 0; nic < load_.nics.size(); ++nic) {
-      for (uint32_t way = 0; way < 2; ++way) {
-        Series& series = series_[2 * nic + way];
-        load_.nics[nic].columns[way] = series.take_columns();
-        load_.nics[nic].bytes[way] = series.bytes();
-        load_.nics[nic].peak[way] = series.peak();
-      }
-      for (uint32_t way = 0; way < 2; ++way) take_bursts(kept_[2 * nic + way], load_.nics[nic]);
-    }
-    std::sort(load_.bursts.begin(), load_.bursts.end(), Larger());
-    load_.bursts.resize(std::min(load_.bursts.size(), Load::kMostBursts));
-    std::sort(load_.bursts.begin(), load_.bursts.end(), [](const auto& a, const auto& b) {
-      return std::tuple(a.begin_ns, a.nic, a.direction) <
-             std::tuple(b.begin_ns, b.nic, b.direction);
-    });
-    sort_nics();
     add_spans();
-    return std::move(load_);
+    return settled();
+  }
+
+  Load take(int64_t until) {
+    if (load_.bin_ns > 0) settle(until / load_.bin_ns - Series::kAroundBins);
+    spread_left_ = kMostSpread;
+    for (Process& process : processes_) {
+      process.calls.clear();
+      process.phases.clear();
+    }
+    return settled();
   }
 
  private:
@@ -151,6 +147,29 @@ class LoadBuilder::Body {
     const bool wanted = at >= options_.from_ns && process.phases.size() < kMostSpans;
     if (wanted) process.phases.push_back(*process.phase);
     process.phase.reset();
+  }
+
+  // What the series have settled since the last time.
+  Load settled() {
+    Load made = load_;
+    for (uint32_t nic = 0; nic < made.nics.size(); ++nic) {
+      for (uint32_t way = 0; way < 2; ++way) {
+        Series::Settled series = series_[2 * nic + way].take();
+        made.nics[nic].columns[way] = std::move(series.columns);
+        made.nics[nic].bytes[way] = series.bytes;
+        made.nics[nic].peak[way] = series.peak;
+      }
+      for (uint32_t way = 0; way < 2; ++way) take_bursts(nic, way, made);
+    }
+    std::sort(made.bursts.begin(), made.bursts.end(), Larger());
+    made.bursts.resize(std::min(made.bursts.size(), Load::kMostBursts));
+    std::sort(made.bursts.begin(), made.bursts.end(), [](const auto& a, const auto& b) {
+      return std::tuple(a.begin_ns, a.nic, a.direction) <
+             std::tuple(b.begin_ns, b.nic, b.direction);
+    });
+    sort_nics(made);
+    load_.column_ns = load_.bin_ns;
+    return made;
   }
 
   uint32_t nic_of(const std::string& host, const std::string& name, BitsPerSec rate) {
@@ -202,26 +221,28 @@ class LoadBuilder::Body {
     if (kept.size() > Load::kMostBursts) kept.pop();
   }
 
-  void take_bursts(Kept& kept, const NicLoad& nic) {
-    uint64_t least = std::max(nic.peak[0], nic.peak[1]) / kPart;
-    if (nic.rate.count > 0) least = bytes_within(nanos(load_.bin_ns), nic.rate).count / kPart;
+  void take_bursts(uint32_t nic, uint32_t way, Load& made) {
+    const BitsPerSec rate = made.nics[nic].rate;
+    uint64_t least = std::max(series_[2 * nic].highest(), series_[2 * nic + 1].highest()) / kPart;
+    if (rate.count > 0) least = bytes_within(nanos(made.bin_ns), rate).count / kPart;
+    Kept& kept = kept_[2 * nic + way];
     for (; !kept.empty(); kept.pop()) {
       if (kept.top().peak < least) continue;
-      ++load_.bursts_in_all;
-      load_.bursts.push_back(kept.top());
+      ++made.bursts_in_all;
+      made.bursts.push_back(kept.top());
     }
   }
 
   // By host and name.
-  void sort_nics() {
-    std::vector<uint32_t> place(load_.nics.size());
+  void sort_nics(Load& made) const {
+    std::vector<uint32_t> place(made.nics.size());
     std::vector<NicLoad> sorted;
     for (const auto& [name, nic] : nics_) {
       place[nic] = static_cast<uint32_t>(sorted.size());
-      sorted.push_back(std::move(load_.nics[nic]));
+      sorted.push_back(std::move(made.nics[nic]));
     }
-    load_.nics = std::move(sorted);
-    for (Microburst& burst : load_.bursts) burst.nic = place[burst.nic];
+    made.nics = std::move(sorted);
+    for (Microburst& burst : made.bursts) burst.nic = place[burst.nic];
   }
 
   void add_spans() {
@@ -245,7 +266,7 @@ class LoadBuilder::Body {
   }
 
   const LoadOptions options_;
-  Load load_;
+  Load load_;  // what is known of NICs, bins and times; settled() adds the rest
   std::vector<Process> processes_;
   std::map<std::tuple<uint32_t, uint32_t, uint8_t>, uint32_t> numbers_;  // process, writer, NIC
   std::map<std::pair<std::string, std::string>, uint32_t> nics_;         // host and name
@@ -253,7 +274,7 @@ class LoadBuilder::Body {
   std::vector<Kept> kept_;
   std::map<std::string, Activity> activities_;  // by host
   int64_t next_pass_ = INT64_MIN;
-  int64_t spread_left_ = 5'000'000;  // limits the work for a damaged recording
+  int64_t spread_left_ = kMostSpread;
 };
 
 LoadBuilder::LoadBuilder(const LoadOptions& options) : body_(std::make_unique<Body>(options)) {}
@@ -269,5 +290,9 @@ void LoadBuilder::add(uint32_t process, const events::AnyEvent& event, uint32_t 
 }
 
 Load LoadBuilder::finish() { return body_->finish(); }
+
+Load LoadBuilder::take(int64_t until_ns) {
+  return body_->take(std::clamp(until_ns, -kFarthest, kFarthest));
+}
 
 }  // namespace heddle::insight

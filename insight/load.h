@@ -89,6 +89,10 @@ class LoadBuilder {
   // `writer`: the endpoint of the process that recorded the event.
   void add(uint32_t process, const events::AnyEvent& event, uint32_t writer, int64_t at_ns);
   Load finish();
+  // What came since the last call, for one that watches a job: as finish() returns it, but without
+  // calls and phases. The bins of the 5 ms or so before `until_ns` belong to the next one, since
+  // what is a microburst depends on the bins around it; microbursts are those of the whole job.
+  Load take(int64_t until_ns);
 
  private:
   class Body;

@@ -61,12 +61,29 @@ inline constexpr int kGraceMs = 5'000;
 inline constexpr int kScans = 300;
 inline constexpr unsigned kScanPauseUs = 10'000;
 
-// --- a TCP flow to compare with (tcp_flow.cc) ---
+// --- plain sockets to compare with (socket_tests.cc) ---
 
 // Bytes of a write and of a read. Measured: 1 MiB gave kernel TCP its highest rate over veth, 64 to
 // 79 Gb/s against 12 to 15 with 128 KiB. Range: 128 KiB to 4 MiB.
 inline constexpr Bytes kTcpBlock = mebibytes(1);
-// How long the sending end tries to connect, while the other starts. Chosen. Range: 1 to 10 s.
+// How long the client tries to connect while the other end starts, and waits for an answer. Chosen.
+// Range: 1 to 10 s.
 inline constexpr Nanos kTcpConnect = seconds(3);
+// A datagram of the bandwidth test: qperf's default, so that figures can be compared. Range: 1 to
+// 65,507 B.
+inline constexpr Bytes kUdpMessage = kibibytes(32);
+// Bytes of a datagram that is sent back, at most, and of round trips that are kept. Chosen. Range:
+// 8 to 64 B; 1,000 to 1 million.
+inline constexpr size_t kMostPing = 16;
+inline constexpr size_t kMostPings = 200'000;
+// A datagram that has not come back by then is lost. Chosen, above the queues of a slow link.
+// Range: 10 ms to 1 s.
+inline constexpr Nanos kPingWait = millis(100);
+// Between two tests: queues drain, and hosts that began apart do not overlap. Chosen. Range: 10 to
+// 200 ms.
+inline constexpr Nanos kSocketPause = millis(50);
+// Shorter pauses between datagrams are waited for without sleeping. Chosen, as a timer's accuracy.
+// Range: 50 to 200 us.
+inline constexpr Nanos kShortSleep = micros(100);
 
 }  // namespace heddle::lab::params

@@ -9,7 +9,6 @@
 namespace heddle::measure {
 namespace {
 
-constexpr int64_t kMaxWindow = 1024;
 constexpr int64_t kLongestTestNs = 86'400'000'000'000;
 
 Unexpected bad_request(std::string why) {
@@ -66,7 +65,7 @@ Result<TestOptions> test_options_from(const Json& message) {
   const auto bytes =
       integer_field(message, "message_bytes", 1, static_cast<int64_t>(kMaxMessageBytes));
   if (!bytes) return fail(bytes.error());
-  const auto window = integer_field(message, "window", 1, kMaxWindow);
+  const auto window = integer_field(message, "window", 1, kMostWindow);
   if (!window) return fail(window.error());
   const auto duration = integer_field(message, "duration_ns", 1, kLongestTestNs);
   if (!duration) return fail(duration.error());

@@ -25,6 +25,8 @@ inline constexpr engine::Channel kControlChannel = 0;
 inline constexpr engine::Channel kStreamChannel = 1;
 inline constexpr engine::Channel kEchoChannel = 2;
 inline constexpr size_t kMaxControlBytes = 64 << 10;
+// The most messages in flight of a bandwidth test.
+inline constexpr uint32_t kMostWindow = 1024;
 // What a client may ask, and how many answers may wait for one that takes none.
 inline constexpr size_t kMaxRequestBytes = 4096;
 inline constexpr size_t kMaxAnswersWaiting = 4;
@@ -33,7 +35,7 @@ inline constexpr size_t kMaxAnswersWaiting = 4;
 struct TestOptions {
   std::string test;  // "bw" or "lat"
   uint64_t message_bytes = 0;
-  uint32_t window = 1;  // messages in flight at a time
+  uint32_t window = 1;  // messages in flight at a time, up to kMostWindow
   Nanos duration;
   bool bidirectional = false;
   bool check = false;  // verify every byte

@@ -52,7 +52,8 @@ FoundRoutes describe(const Client& client, const transport::FabricRoutes& report
   for (uint16_t path = 0; path < found.paths; ++path) {
     FoundRoute& route = found.routes[reported.route_of[path]];
     const uint8_t nic = path < statistics.size() ? statistics[path].nic : uint8_t{0};
-    route.paths.push_back({path, client.endpoint().source_port(path, nic), nic});
+    route.paths.push_back(
+        {path, client.endpoint().source_port(client.connection(), path, nic), nic});
     if (route.paths.size() == 1) {
       for (uint8_t hop = 1; hop <= reported.hops; ++hop) {
         route.routers.push_back(text_of(reported.router(path, hop)));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -28,7 +29,7 @@ double rate_of(uint64_t bytes, int64_t span_ns) {
 // Makes an interval of what was counted in it.
 class LiveTraffic::Cut {
  public:
-  Cut(const LiveTraffic& traffic, int64_t until_ns) : traffic_(traffic) {
+  Cut(LiveTraffic& traffic, int64_t until_ns) : traffic_(traffic) {
     made_.from_ns = *traffic.from_ns_;
     made_.until_ns = until_ns;
     made_.delivered = traffic.delivered_;
@@ -52,17 +53,25 @@ class LiveTraffic::Cut {
     shown_.insert({from, to});
   }
 
-  // The receiver's count, else the sender's where the receiver is not recorded.
+  // The receiver's count, else the sender's where the receiver records no messages. Bytes on the
+  // wire are placed only if no process records messages: they are not payload.
   void take(size_t process, uint32_t id, const Connection& counted) {
-    const bool by_proxy = counted.communicator == 0 && traffic_.processes_[process].has_proxy;
+    const Process& own = traffic_.processes_[process];
+    const bool by_proxy = counted.communicator == 0 && own.has_proxy;
     if (by_proxy || counted.received + counted.sent + counted.wire == 0) return;
     const auto peer = traffic_.ends_.find({counted.peer_id, id});
     const bool placed = counted.opened && peer != traffic_.ends_.end();
     if (!placed) {
-      made_.unplaced_bytes += made_.delivered ? counted.received + counted.sent : counted.wire;
-    } else if (made_.delivered && counted.received > 0) {
-      place(peer->second, process, counted.received);
-    } else if (!made_.delivered) {
+      made_.unplaced_bytes += own.has_messages ? counted.received + counted.sent : counted.wire;
+      return;
+    }
+    if (counted.received > 0) place(peer->second, process, counted.received);
+    if (traffic_.processes_[peer->second].has_messages) return;
+    if (own.has_messages) {
+      if (counted.sent > 0) place(process, peer->second, counted.sent);
+    } else if (made_.delivered) {
+      made_.unplaced_bytes += counted.wire;
+    } else {
       place(process, peer->second, counted.wire);
     }
   }
@@ -91,13 +100,13 @@ class LiveTraffic::Cut {
     });
     made_.by_host = order.size() > params::kMostMatrixRows;
     std::map<size_t, size_t> rows;
-    std::map<std::string, size_t> hosts;
-    for (const size_t process : order) {
-      const insight::Party own = party(process);
-      const auto [host, fresh] = hosts.emplace(own.host, hosts.size());
-      rows[process] = made_.by_host ? host->second : rows.size();
-      if (!made_.by_host) made_.parties.push_back(own);
-      if (made_.by_host && fresh) made_.parties.push_back({own.host, own.host, -1, true});
+    if (made_.by_host) {
+      rows = host_rows(order);
+    } else {
+      for (const size_t process : order) {
+        rows.emplace(process, rows.size());
+        made_.parties.push_back(party(process));
+      }
     }
     const size_t size = made_.parties.size();
     made_.bytes.assign(size, std::vector<uint64_t>(size));
@@ -106,8 +115,43 @@ class LiveTraffic::Cut {
     }
   }
 
+  // Of too many hosts those with the most traffic have rows of their own, and the others the last.
+  std::map<size_t, size_t> host_rows(const std::vector<size_t>& order) {
+    std::map<std::string, uint64_t> moved;  // by host
+    for (const size_t process : order) moved[traffic_.processes_[process].party.host];
+    for (const auto& [ends, bytes] : cells_) {
+      moved[traffic_.processes_[ends.first].party.host] += bytes;
+      moved[traffic_.processes_[ends.second].party.host] += bytes;
+    }
+    std::vector<std::string> most;
+    for (const auto& [host, bytes] : moved) most.push_back(host);
+    std::stable_sort(most.begin(), most.end(), [&](const std::string& a, const std::string& b) {
+      return moved[a] > moved[b];
+    });
+    const bool all = most.size() <= params::kMostMatrixRows;
+    if (!all) most.resize(params::kMostMatrixRows - 1);
+    const std::set<std::string> own_row(most.begin(), most.end());
+    std::map<std::string, size_t> hosts;
+    std::map<size_t, size_t> rows;
+    for (const size_t process : order) {
+      const std::string& host = traffic_.processes_[process].party.host;
+      if (!own_row.contains(host)) {
+        rows[process] = own_row.size();
+        continue;
+      }
+      const auto [at, fresh] = hosts.emplace(host, hosts.size());
+      rows[process] = at->second;
+      if (fresh) made_.parties.push_back({host, host, -1, true});
+    }
+    if (!all) {
+      made_.parties.push_back(
+          {fmt::format("{} other hosts", moved.size() - own_row.size()), "", -1, true});
+    }
+    return rows;
+  }
+
   void take_load() {
-    insight::Load load = traffic_.load_->finish();
+    insight::Load load = traffic_.load_.take(made_.until_ns);
     made_.bin_ns = load.bin_ns;
     made_.nics_in_all = load.nics.size();
     made_.bursts_in_all = load.bursts_in_all;
@@ -130,36 +174,39 @@ class LiveTraffic::Cut {
     made.bytes = nic.bytes[way];
     made.peak_bits_per_s = rate_of(nic.peak[way], load.bin_ns);
     made.peaks_bits_per_s.assign(params::kPartsOfInterval, 0);
-    const int64_t span = std::max<int64_t>(1, made_.until_ns - made_.from_ns);
-    const auto parts = static_cast<int64_t>(params::kPartsOfInterval);
     for (const insight::LoadColumn& column : nic.columns[way]) {
-      const int64_t at = column.index * load.column_ns - made_.from_ns;  // a late one: in the first
-      const auto part = static_cast<size_t>(std::clamp(at, int64_t{0}, span - 1) * parts / span);
-      double& peak = made.peaks_bits_per_s[part];
+      double& peak = made.peaks_bits_per_s[part_of(column.index * load.column_ns - made_.from_ns)];
       peak = std::max(peak, rate_of(column.peak, load.bin_ns));
     }
   }
 
-  const LiveTraffic& traffic_;
+  // Of a time since the interval's beginning. A late one is in the first part.
+  size_t part_of(int64_t at_ns) const {
+    // An interval is years long where the clock of the first machine was wrong.
+    const auto span = static_cast<double>(made_.until_ns - made_.from_ns);
+    const double share = std::clamp(static_cast<double>(at_ns) / span, 0.0, 1.0);
+    const auto part = static_cast<size_t>(share * static_cast<double>(params::kPartsOfInterval));
+    return std::min(part, params::kPartsOfInterval - 1);
+  }
+
+  LiveTraffic& traffic_;
   std::set<size_t> shown_;
   std::map<std::pair<size_t, size_t>, uint64_t> cells_;
   TrafficInterval made_;
 };
 
+LiveTraffic::LiveTraffic()
+    : load_(insight::LoadOptions{.most_columns = params::kMostTrafficColumns}) {}
+
 void LiveTraffic::add_process(const insight::Identity& identity) {
-  processes_.push_back({identity, insight::party_of(identity), {}, false});
+  processes_.push_back({.party = insight::party_of(identity), .connections = {}});
   too_many_ = processes_.size() > params::kMostTrafficProcesses;
-  if (load_) load_->add_process(identity);
+  load_.add_process(identity);
 }
 
 void LiveTraffic::add(size_t process, const events::AnyEvent& event, uint32_t writer,
                       int64_t at_ns) {
   if (too_many_) return;
-  if (const auto* nic = std::get_if<events::NicOpened>(&event)) {
-    if (nics_.size() < params::kMostOpenedNics) nics_.push_back({process, writer, *nic});
-    if (load_) load_->add(static_cast<uint32_t>(process), event, writer, at_ns);
-    return;
-  }
   // What is read late, as of a machine that was not heard, is of no interval.
   const bool counts = from_ns_ && at_ns >= *from_ns_ - params::kLateTraffic.count;
   const bool of_bytes = std::holds_alternative<events::MessageCompleted>(event) ||
@@ -168,7 +215,17 @@ void LiveTraffic::add(size_t process, const events::AnyEvent& event, uint32_t wr
                         std::holds_alternative<events::WireBin>(event);
   if (of_bytes && !counts) return;
   std::visit([&](const auto& each) { on(process, each); }, event);
-  if (counts) load_->add(static_cast<uint32_t>(process), event, writer, at_ns);
+  add_load(process, event, writer, at_ns);
+}
+
+// NICs, calls and marks hold from their event on, whenever that was.
+void LiveTraffic::add_load(size_t process, const events::AnyEvent& event, uint32_t writer,
+                           int64_t at_ns) {
+  // A time far ahead is of a wrong clock: all that comes later would be late.
+  if (from_ns_ && at_ns > *from_ns_ + params::kMostAhead.count) return;
+  const bool opens = std::holds_alternative<events::NicOpened>(event);
+  if (opens && ++opened_nics_ > params::kMostOpenedNics) return;
+  load_.add(static_cast<uint32_t>(process), event, writer, at_ns);
 }
 
 LiveTraffic::Connection* LiveTraffic::connection(size_t process, uint32_t id) {
@@ -187,9 +244,25 @@ void LiveTraffic::count(size_t process, uint32_t id, uint64_t bytes, uint64_t Co
 void LiveTraffic::on(size_t process, const events::ConnectionOpened& event) {
   Connection* const opened = connection(process, event.connection);
   if (opened == nullptr) return;
+  forget_end(event.connection, *opened);  // of an earlier one with this number
   opened->peer_id = event.peer_connection;
   opened->opened = true;
+  opened->closed = false;
   ends_[{event.connection, event.peer_connection}] = process;
+}
+
+void LiveTraffic::on(size_t process, const events::ConnectionClosed& event) {
+  auto& connections = processes_[process].connections;
+  const auto found = connections.find(event.connection);
+  if (found == connections.end()) return;
+  found->second.closed = true;
+  if (found->second.received + found->second.sent + found->second.wire > 0) return;
+  forget_end(event.connection, found->second);
+  connections.erase(found);
+}
+
+void LiveTraffic::forget_end(uint32_t id, const Connection& connection) {
+  if (connection.opened) ends_.erase({id, connection.peer_id});
 }
 
 void LiveTraffic::on(size_t process, const events::CommunicatorMade& event) {
@@ -202,14 +275,18 @@ void LiveTraffic::on(size_t process, const events::CommunicatorLinked& event) {
   if (linked != nullptr) linked->communicator = event.communicator;
 }
 
+void LiveTraffic::delivered(size_t process) {
+  delivered_ = processes_[process].has_messages = true;
+}
+
 void LiveTraffic::on(size_t process, const events::MessageCompleted& event) {
-  delivered_ = true;
+  delivered(process);
   count(process, event.connection, event.bytes,
         event.direction == Direction::kSent ? &Connection::sent : &Connection::received);
 }
 
 void LiveTraffic::on(size_t process, const events::SharedMessageCompleted& event) {
-  delivered_ = true;
+  delivered(process);
   count(process, event.connection, event.bytes,
         event.direction == Direction::kSent ? &Connection::sent : &Connection::received);
 }
@@ -219,7 +296,13 @@ void LiveTraffic::on(size_t process, const events::ProxyOp& event) {
   const Member own = {event.communicator, event.rank};
   const Member peer = {event.communicator, event.peer};
   const bool sent = event.direction == Direction::kSent;
-  proxied_[{sent ? own : peer, sent ? peer : own, event.direction}] += event.bytes;
+  const Proxied key = {sent ? own : peer, sent ? peer : own, event.direction};
+  const auto known = proxied_.find(key);
+  if (known == proxied_.end() && proxied_.size() == params::kMostMembers) {
+    unplaced_ += event.bytes;
+    return;
+  }
+  proxied_[key] += event.bytes;
 }
 
 void LiveTraffic::on(size_t process, const events::WireBin& event) {
@@ -229,7 +312,10 @@ void LiveTraffic::on(size_t process, const events::WireBin& event) {
 
 void LiveTraffic::cut(int64_t now_ns, const std::function<bool(size_t process)>& closed) {
   now_ns = std::min(now_ns, kLatest);
-  if (!from_ns_) return begin(now_ns);
+  if (!from_ns_) {
+    load_.take(now_ns);
+    return begin(now_ns);
+  }
   if (now_ns - *from_ns_ < params::kTrafficEvery.count) return;
   if (too_many_) return leave_out(now_ns);
   latest_ = std::make_shared<const TrafficInterval>(Cut(*this, now_ns).make(closed));
@@ -241,13 +327,14 @@ void LiveTraffic::begin(int64_t now_ns) {
   unplaced_ = 0;
   proxied_.clear();
   for (Process& process : processes_) {
-    for (auto& [id, each] : process.connections) each.received = each.sent = each.wire = 0;
-  }
-  load_ = std::make_unique<insight::LoadBuilder>(
-      insight::LoadOptions{.most_columns = params::kMostTrafficColumns});
-  for (const Process& each : processes_) load_->add_process(each.identity);
-  for (const OpenedNic& each : nics_) {
-    load_->add(static_cast<uint32_t>(each.process), each.event, each.writer, now_ns);
+    auto& connections = process.connections;
+    for (auto at = connections.begin(); at != connections.end();) {
+      Connection& each = at->second;
+      each.received = each.sent = each.wire = 0;
+      const bool unknown = !each.opened && each.communicator == 0;
+      if (each.closed) forget_end(at->first, each);
+      at = each.closed || unknown ? connections.erase(at) : std::next(at);
+    }
   }
 }
 

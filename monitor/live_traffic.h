@@ -53,6 +53,8 @@ struct TrafficInterval {
 
 class LiveTraffic {
  public:
+  LiveTraffic();
+
   void add_process(const insight::Identity& identity);
   // `writer`: the endpoint of the process; `at_ns`: since the job's beginning.
   void add(size_t process, const events::AnyEvent& event, uint32_t writer, int64_t at_ns);
@@ -67,16 +69,17 @@ class LiveTraffic {
   struct Connection {
     uint32_t peer_id = 0;
     bool opened = false;
+    bool closed = false;        // it is kept until the interval ends
     uint64_t communicator = 0;  // 0: none
     uint64_t received = 0;      // in this interval, as are the next two
     uint64_t sent = 0;
     uint64_t wire = 0;  // sent
   };
   struct Process {
-    insight::Identity identity;
     insight::Party party;
     std::unordered_map<uint32_t, Connection> connections;
-    bool has_proxy = false;  // of NCCL: its messages over heddle are not counted once more
+    bool has_messages = false;  // it records them
+    bool has_proxy = false;     // of NCCL: its messages over heddle are not counted once more
   };
   using Member = std::pair<uint64_t, uint32_t>;  // communicator, rank
   struct Proxied {
@@ -85,18 +88,17 @@ class LiveTraffic {
     events::Direction direction = events::Direction::kSent;
     auto operator<=>(const Proxied&) const = default;
   };
-  struct OpenedNic {
-    size_t process = 0;
-    uint32_t writer = 0;
-    events::NicOpened event;
-  };
   class Cut;
 
   Connection* connection(size_t process, uint32_t id);
+  void forget_end(uint32_t id, const Connection& connection);
+  void add_load(size_t process, const events::AnyEvent& event, uint32_t writer, int64_t at_ns);
+  void delivered(size_t process);
   void count(size_t process, uint32_t id, uint64_t bytes, uint64_t Connection::*to);
   template <typename Event>
   void on(size_t /*process*/, const Event& /*event*/) {}
   void on(size_t process, const events::ConnectionOpened& event);
+  void on(size_t process, const events::ConnectionClosed& event);
   void on(size_t process, const events::CommunicatorMade& event);
   void on(size_t process, const events::CommunicatorLinked& event);
   void on(size_t process, const events::MessageCompleted& event);
@@ -112,8 +114,8 @@ class LiveTraffic {
   std::map<Proxied, uint64_t> proxied_;  // in this interval
   bool delivered_ = false;               // messages are recorded
   uint64_t unplaced_ = 0;
-  std::vector<OpenedNic> nics_;
-  std::unique_ptr<insight::LoadBuilder> load_;
+  insight::LoadBuilder load_;
+  size_t opened_nics_ = 0;
   std::optional<int64_t> from_ns_;
   bool too_many_ = false;
   std::shared_ptr<const TrafficInterval> latest_;

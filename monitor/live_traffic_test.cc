@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <string>
 
 #include "monitor/params.h"
@@ -196,7 +197,7 @@ TEST_F(LiveTrafficTest, AShortPeakIsABurstThatTheMeanHides) {
   EXPECT_EQ(made.nics[0].name, "eth0");
   EXPECT_EQ(made.nics[0].bits_per_s, 1'000'000'000u);
   const NicWay& sent = made.nics[0].of[0];
-  EXPECT_EQ(sent.bytes, 20'000u * 100 + 3 * 10'000);
+  EXPECT_EQ(sent.bytes, 19'950u * 100 + 3 * 10'000) << "the last 5 ms are of the next interval";
   EXPECT_DOUBLE_EQ(sent.peak_bits_per_s, 10'100 * 8 / 1e-4);
   EXPECT_EQ(sent.bursts, 1u);
   ASSERT_EQ(made.bursts.size(), 1u);
@@ -207,7 +208,110 @@ TEST_F(LiveTrafficTest, AShortPeakIsABurstThatTheMeanHides) {
   EXPECT_DOUBLE_EQ(sent.peaks_bits_per_s[16], 100 * 8 / 1e-4);
   // The NIC is known in the next interval, too.
   bin(0, kFirst + 3 * kS, 100);
-  EXPECT_EQ(interval(kFirst + 4 * kS).nics[0].name, "eth0");
+  const TrafficInterval& next = interval(kFirst + 4 * kS);
+  EXPECT_EQ(next.nics[0].name, "eth0");
+  EXPECT_EQ(next.nics[0].of[0].bytes, 51u * 100);
+}
+
+// The first machine had no clock: the time of a part overflowed, and was written before its array.
+TEST_F(LiveTrafficTest, AnIntervalOfYearsHasItsPeaks) {
+  start(2);
+  bin(0, kFirst + kS, 100);
+  const int64_t years = 1'800LL * 86'400 * kS;
+  bin(0, kFirst + years, 100);  // of a time far ahead: of no interval
+  const TrafficInterval& made = interval(kFirst + years);
+  ASSERT_EQ(made.nics.size(), 1u);
+  EXPECT_DOUBLE_EQ(made.nics[0].of[0].peaks_bits_per_s[0], 100 * 8 / 1e-4);
+  bin(0, kFirst + years + kS, 300);
+  EXPECT_EQ(interval(kFirst + years + 2 * kS).nics[0].of[0].bytes, 300u);
+}
+
+// Each interval compared with its own largest bin where the NIC's rate is not known.
+TEST_F(LiveTrafficTest, ProbesOfAnIdleJobAreNoMicrobursts) {
+  start(2);
+  for (int64_t i = 0; i < 1'000; ++i) bin(0, kFirst + i * kBin, 100'000);
+  EXPECT_EQ(interval(kFirst + 2 * kS).nics[0].of[0].peak_bits_per_s, 100'000 * 8 / 1e-4);
+  for (int64_t i = 1; i < 5; ++i) bin(0, kFirst + 2 * kS + i * kS / 4, 100);
+  const TrafficInterval& idle = interval(kFirst + 4 * kS);
+  EXPECT_EQ(idle.nics[0].of[0].bytes, 400u);
+  EXPECT_EQ(idle.bursts_in_all, 0u);
+}
+
+TEST_F(LiveTrafficTest, ABinAtTheEdgeOfAnIntervalIsComparedWithThoseOfBothIntervals) {
+  start(2);
+  bin(0, kFirst - kBin, 100);
+  for (int64_t i = 0; i < 40'000; ++i) {
+    const bool high = i == 19'999 || i == 20'000;  // 2.5 times the mean
+    bin(0, kFirst + i * kBin, high ? 2'500 : 1'000);
+    if (i != 19'999) continue;
+    EXPECT_EQ(interval(kFirst + 2 * kS).bursts_in_all, 0u);
+  }
+  EXPECT_EQ(interval(kFirst + 4 * kS).bursts_in_all, 0u);
+}
+
+TEST_F(LiveTrafficTest, ABurstHasTheCallsAndThePhaseThatBeganInEarlierIntervals) {
+  start(2);
+  add(0, events::Mark{.name = events::Text("step"), .step = 7}, kFirst - kS);
+  add(0, events::CallMade{.communicator = 5, .call = 1, .operation = events::Operation::kAllreduce},
+      kFirst + kS);
+  bin(0, kFirst + kS, 1'000);
+  cut(kFirst + 2 * kS);
+  bin(0, kFirst + 3 * kS, 10'000);
+  const TrafficInterval& made = interval(kFirst + 4 * kS);
+  ASSERT_EQ(made.bursts.size(), 1u);
+  EXPECT_EQ(made.bursts[0].phase, "step 7");
+  EXPECT_EQ(made.bursts[0].operations, "allreduce");
+}
+
+TEST_F(LiveTrafficTest, OfTooManyHostsThoseWithTheLeastTrafficShareARow) {
+  const auto hosts = static_cast<uint32_t>(params::kMostMatrixRows) + 6;
+  start(2 * hosts);
+  for (uint32_t host = 6; host < hosts; ++host) message(2 * host, 2 * host + 1, 100, kFirst + 1);
+  message(0, 2, 10, kFirst + 1);
+  message(0, 12, 3, kFirst + 1);
+  const TrafficInterval& made = interval(kFirst + 2 * kS);
+  ASSERT_EQ(made.parties.size(), params::kMostMatrixRows);
+  EXPECT_EQ(made.parties.back().name, "7 other hosts") << "0 to 5, and one of those with 100 bytes";
+  uint64_t all = 0;
+  for (const auto& row : made.bytes) all = std::accumulate(row.begin(), row.end(), all);
+  EXPECT_EQ(all, (hosts - 6) * 100 + 13);
+  EXPECT_EQ(made.bytes.back().back(), 110u);
+}
+
+// Their places were kept, so after 4,096 connections of a process all new ones had no end.
+TEST_F(LiveTrafficTest, ClosedConnectionsLeaveTheirPlaces) {
+  start(2);
+  const auto opened = [this](uint32_t process, uint32_t own, uint32_t peer) {
+    add(process, events::ConnectionOpened{.connection = own, .peer_connection = peer}, kFirst);
+  };
+  for (uint32_t i = 0; i < 2 * params::kMostConnections; ++i) {
+    opened(0, 10'000 + i, 50'000 + i);
+    add(0, events::ConnectionClosed{.connection = 10'000 + i}, kFirst);
+  }
+  opened(0, 9'000, 9'001);
+  opened(1, 9'001, 9'000);
+  add(1,
+      events::MessageCompleted{.connection = 9'001, .bytes = 40, .direction = Direction::kReceived},
+      kFirst + 1);
+  // What a connection moved before it closed is of the interval.
+  add(1, events::ConnectionClosed{.connection = 9'001}, kFirst + 2);
+  EXPECT_EQ(interval(kFirst + 2 * kS).bytes[0][1], 40u);
+  EXPECT_EQ(traffic_.latest()->unplaced_bytes, 0u);
+}
+
+TEST_F(LiveTrafficTest, WhereTheReceiverRecordsNoMessagesTheSenderCounts) {
+  start(4);
+  message(0, 1, 7, kFirst + 1);
+  add(0,
+      events::MessageCompleted{.connection = id(0, 2), .bytes = 30, .direction = Direction::kSent},
+      kFirst + 1);
+  bin(2, kFirst + 1, 500, id(2, 3));
+  bin(2, kFirst + 1, 60, id(2, 0));  // 0 records messages, and got none
+  const TrafficInterval& made = interval(kFirst + 2 * kS);
+  EXPECT_EQ(made.bytes[0][1], 7u);
+  EXPECT_EQ(made.bytes[0][2], 30u);
+  EXPECT_EQ(made.bytes[2][0], 0u);
+  EXPECT_EQ(made.unplaced_bytes, 500u) << "2 and 3 record bytes on the wire alone";
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ inline constexpr size_t kMostRanksInMetrics = 1'024;
 // An interval, and how late an event of it may be read. Range 1 to 10 s; 0.5 to 5 s.
 inline constexpr Nanos kTrafficEvery = seconds(2);
 inline constexpr Nanos kLateTraffic = seconds(1);
+// An event this long after an interval's beginning has a wrong time. Range 10 s to 10 min.
+inline constexpr Nanos kMostAhead = seconds(60);
 // Processes whose messages and bins are counted: each message costs some 50 ns, each bin some 200.
 // Range 64 to 1,024.
 inline constexpr size_t kMostTrafficProcesses = 256;

@@ -438,7 +438,8 @@ Result<void> check(const SitesQuestion& question) {
     }
     for (const double kwh : each.kwh) {
       if (!(kwh >= 0) || !(kwh < 1e12)) {
-        return wrong("'" + each.name + "' has a surplus below 0", "give kWh from 0 on");
+        return wrong("'" + each.name + "' has a surplus that is no amount of an hour",
+                     "give kWh from 0 to 1e12");
       }
     }
   }

@@ -61,6 +61,10 @@ void Import::finish() {
     name_rank(process);
     processes_.push_back(std::move(process));
   }
+  for (ForeignProcess& process : ras_.take()) {
+    name_rank(process);
+    processes_.push_back(std::move(process));
+  }
   for (const ForeignProcess& process : processes_) {
     for (const auto& [why, count] : process.left_out) left_out_[why] += count;
   }
@@ -92,6 +96,7 @@ std::vector<std::string> Import::warnings() const {
         "NCCL_INSPECTOR_DUMP_VERBOSE=1",
         inspector_.without_times()));
   }
+  for (const std::string& note : ras_.notes()) warnings.push_back(printable(note));
   return warnings;
 }
 
@@ -106,6 +111,10 @@ void Import::add_file(const std::string& file) {
   }
   const Result<ForeignJson> document = read_json(*bytes);
   if (document && looks_like_flight_recorder(*document)) return add_recorder(*document, file);
+  if (document && looks_like_ras(*document)) {
+    if (Result<void> added = ras_.add(*document, file); !added) failures_.push_back(added.error());
+    return;
+  }
   if (!document && document.error().code == ErrorCode::kExhausted) {
     return failures_.push_back(of_file(document.error(), file));
   }
@@ -138,7 +147,7 @@ void Import::add_lines(const std::string& bytes, const std::string& file) {
   }
   if (good == 0) {
     failures_.push_back({ErrorCode::kInvalid, "cannot import " + file,
-                         "it is neither NCCL Inspector's nor the Flight Recorder's",
+                         "it is neither NCCL Inspector's, the Flight Recorder's nor NCCL RAS's",
                          "give files as these write them"});
   } else if (bad > 0) {
     left_out_["a line of " + file + " that makes no sense"] += bad;

@@ -1,5 +1,6 @@
-// A recording from what other tools kept of a job: NCCL Inspector's lines of JSON and dumps of
-// PyTorch's Flight Recorder. A file's content decides what it is, not its name.
+// A recording from what other tools kept of a job: NCCL Inspector's lines of JSON, dumps of
+// PyTorch's Flight Recorder and snapshots of NCCL RAS. A file's content decides what it is, not its
+// name.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "recordings/import/foreign_job.h"
 #include "recordings/import/inspector.h"
+#include "recordings/import/ras.h"
 
 namespace heddle::recordings {
 
@@ -30,7 +32,7 @@ class Import {
   bool whole() const { return failures_.empty() && left_out_.empty(); }
   // Files and folders that were left out.
   const std::vector<Error>& failures() const { return failures_; }
-  // Calls that were left out, and times that are unknown.
+  // Calls that were left out, times that are unknown, and what NCCL RAS says of ranks.
   std::vector<std::string> warnings() const;
 
  private:
@@ -40,6 +42,7 @@ class Import {
 
   std::vector<ForeignProcess> processes_;
   InspectorReader inspector_;
+  RasReader ras_;
   std::map<std::string, uint64_t> left_out_;
   std::vector<Error> failures_;
 };

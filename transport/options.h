@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "transport/address.h"
 #include "transport/cluster_key.h"
+#include "transport/engine_share.h"
 #include "transport/payload.h"
 #include "transport/protection.h"
 
@@ -22,6 +23,7 @@ enum class DiscoveryMode : uint8_t { kNever, kAuto };
 struct EndpointOptions {
   bool accept = false;      // answer handshakes of others
   uint16_t reply_port = 0;  // where the datapath receives: peers answer to it
+  EngineShare engine;       // of those that receive there
   // Where the datapath receives: an address a NIC, at most kMaxNics; connections use them together.
   // None, or one: it has one NIC.
   std::vector<Address> nics;

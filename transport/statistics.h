@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
@@ -18,6 +19,19 @@ struct Statistics {
   std::array<uint64_t, 32> recovery_by_step{};  // indexed by events::RecoveryStep
   uint64_t connections_opened = 0;
   uint64_t connections_closed = 0;
+
+  void add(const Statistics& other) {
+    datagrams_received += other.datagrams_received;
+    datagrams_dropped += other.datagrams_dropped;
+    for (size_t i = 0; i < drops_by_reason.size(); ++i) {
+      drops_by_reason[i] += other.drops_by_reason[i];
+    }
+    for (size_t i = 0; i < recovery_by_step.size(); ++i) {
+      recovery_by_step[i] += other.recovery_by_step[i];
+    }
+    connections_opened += other.connections_opened;
+    connections_closed += other.connections_closed;
+  }
 };
 
 struct ConnectionStatistics {

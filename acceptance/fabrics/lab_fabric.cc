@@ -80,8 +80,15 @@ class LabFabric final : public Fabric {
   }
   void clean_up(Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {}
 
-  Result<std::vector<PlaceFacts>> read_facts(Commands& /*commands*/) const override {
-    return read_lab_facts(lab_);
+  Result<FabricFacts> read_facts(Commands& /*commands*/) const override {
+    Result<std::vector<PlaceFacts>> places = read_lab_facts(lab_);
+    if (!places) return fail(std::move(places).error());
+    MachineFacts machine = machine_facts(own_sources(""));
+    machine.name = "this machine";
+    return FabricFacts{std::move(*places), {std::move(machine)}, true};
+  }
+  Result<std::vector<PlaceCounts>> read_counts(Commands& /*commands*/) const override {
+    return read_lab_counts(lab_);
   }
   Result<std::unique_ptr<LinkWatch>> watch_links(
       Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {

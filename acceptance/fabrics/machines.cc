@@ -49,6 +49,14 @@ bool is_whole(const Json& facts) {
          has("mtu_bytes", &Json::is_number_unsigned);
 }
 
+// That a machine took to read its hardware, as by nvidia-smi: no command waits for that later.
+double reading_seconds(const Json& facts) {
+  const auto machine = facts.find("machine");
+  if (machine == facts.end() || !machine->is_object()) return 0;
+  const auto found = machine->find("seconds");
+  return found != machine->end() && found->is_number() ? std::max(0.0, found->get<double>()) : 0;
+}
+
 // Two files for each command that runs.
 void allow_many_files() {
   rlimit files{};
@@ -117,7 +125,8 @@ class Machines final : public Fabric {
   void clean_up(Commands& commands, const std::vector<uint32_t>& hosts) const override {
     static_cast<void>(run_on(hosts, commands, {"rm -rf " + folder_, params::kCleanTime, false}));
   }
-  Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const override;
+  Result<FabricFacts> read_facts(Commands& commands) const override;
+  Result<std::vector<PlaceCounts>> read_counts(Commands& commands) const override;
   Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands,
                                                  const std::vector<uint32_t>& hosts) const override;
 
@@ -187,7 +196,8 @@ Result<std::vector<Json>> Machines::ask(Commands& commands) const {
     const double latest = answered_at[i] == 0 ? wall_seconds() : answered_at[i];
     document["clock_ahead_s"] =
         wall < asked_at[i] ? wall - asked_at[i] : std::max(0.0, wall - latest);
-    login_time_ = std::max(login_time_, nanos(static_cast<int64_t>((latest - asked_at[i]) * 1e9)));
+    const double login = latest - asked_at[i] - reading_seconds(document);
+    login_time_ = std::max(login_time_, nanos(static_cast<int64_t>(login * 1e9)));
     documents.push_back(std::move(document));
   }
   return documents;
@@ -262,25 +272,53 @@ std::pair<uint32_t, bool> Machines::link_of(uint32_t host) const {
   return {0, true};  // validate() refuses a host without a link
 }
 
-Result<std::vector<PlaceFacts>> Machines::read_facts(Commands& commands) const {
+Result<FabricFacts> Machines::read_facts(Commands& commands) const {
   const Result<std::vector<Json>> documents = ask(commands);
   if (!documents) return fail(documents.error());
-  std::vector<PlaceFacts> places;
+  FabricFacts all;
   for (uint32_t i = 0; i < machines_.size(); ++i) {
     const Json& found = (*documents)[i];
     Result<std::vector<PortFacts>> ports =
         ports_of(found.value("links", ""), {machines_[i].device});
     if (!ports) return fail(std::move(ports).error());
     ports->front().link = link_of(i).first;
-    PlaceFacts facts{machines_[i].name, false, std::move(*ports), {}, {}};
+    PlaceFacts facts{machines_[i].name, false, std::move(*ports)};
+    facts.firewall = firewall_in(found.value("firewall", Json()));
     facts.clock_ahead_s = found.at("clock_ahead_s").get<double>();
     const Json named = found.value("facts", Json::object());
     for (const auto& [name, value] : named.items()) {
       facts.facts.emplace_back(name, value.get<std::string>());
     }
-    places.push_back(std::move(facts));
+    all.places.push_back(std::move(facts));
+    MachineFacts machine = machine_in(found.value("machine", Json()));
+    machine.name = machines_[i].name;
+    all.machines.push_back(std::move(machine));
   }
-  return places;
+  return all;
+}
+
+Result<std::vector<PlaceCounts>> Machines::read_counts(Commands& commands) const {
+  std::vector<Commands::Id> ids;
+  for (const Machine& each : machines_) {
+    const auto id = commands.start(each.name, {"heddle", "agent", "counts", each.device});
+    if (!id) return fail(id.error());
+    ids.push_back(*id);
+  }
+  commands.take_lines();  // no figure comes of these
+  commands.wait(ids, params::kFactsTime, [&] {
+    usleep(2'000);
+    return !asked_.interrupted();
+  });
+  std::vector<PlaceCounts> all;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const CommandEnd end = commands.result_of(ids[i]);
+    const Json document = Json::parse(last_object(end.output), nullptr, false);
+    PlaceCounts counts{.place = machines_[i].name};
+    counts.known = document.is_object() && document.contains("nics");
+    if (counts.known) counts.nics = nic_counts_in(document.at("nics"));
+    all.push_back(std::move(counts));
+  }
+  return all;
 }
 
 Result<std::unique_ptr<LinkWatch>> Machines::watch_links(Commands& commands,

@@ -76,8 +76,11 @@ class PartOfFabric final : public Fabric {
   }
 
   // As the whole has them: the stage that asks has run on the whole.
-  Result<std::vector<PlaceFacts>> read_facts(Commands& commands) const override {
+  Result<FabricFacts> read_facts(Commands& commands) const override {
     return whole_.read_facts(commands);
+  }
+  Result<std::vector<PlaceCounts>> read_counts(Commands& commands) const override {
+    return whole_.read_counts(commands);
   }
   Result<std::unique_ptr<LinkWatch>> watch_links(
       Commands& commands, const std::vector<uint32_t>& hosts) const override {

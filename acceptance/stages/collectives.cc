@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "acceptance/params.h"
+#include "acceptance/stages/nccl_tests.h"
 #include "acceptance/stages/recorded_all_reduce.h"
 #include "acceptance/stages/stages.h"
 #include "base/quantity.h"
@@ -38,6 +39,19 @@ void add_rows(const Session& session, const BenchResult& result, double bound,
   }
 }
 
+void add_wire(const Session& session, const HostRates& wire, StageReport& report) {
+  if (wire.most_bits_per_s == 0) return;
+  std::string measured =
+      fmt::format("{} to {} at the hosts' ports", rate_text(wire.least_bits_per_s),
+                  rate_text(wire.most_bits_per_s));
+  if (wire.share > 0) measured += fmt::format(", up to {:.0f}% of their rate", wire.share * 100);
+  report.rows.push_back(
+      {"wire rate", fmt::format("{} hosts", session.hosts()), std::move(measured), ""});
+  report.data["wire"] = {{"least_bits_per_s", wire.least_bits_per_s},
+                         {"most_bits_per_s", wire.most_bits_per_s},
+                         {"share", wire.share}};
+}
+
 bool is_below(const Session& session, const BenchResult& result, double bound) {
   return result.sizes.empty() ||
          result.sizes.back().bus_bits_per_s < bound * session.expectations().collective_share;
@@ -70,14 +84,19 @@ Result<void> run_collectives(Session& session, StageReport& report) {
   Json sizes = Json::array();
   for (const BenchSize& size : best->sizes) {
     sizes.push_back({{"bytes", size.bytes},
+                     {"count", size.count},
+                     {"type", size.type},
                      {"time_us", size.time_us},
+                     {"algorithm_bits_per_s", size.algorithm_bits_per_s},
                      {"bus_bits_per_s", size.bus_bits_per_s},
                      {"bound_bits_per_s", bound},
-                     {"algorithm", size.algorithm}});
+                     {"algorithm", size.algorithm},
+                     {"wrong", size.wrong}});
   }
   report.data["sizes"] = std::move(sizes);
   report.data["recording"] = best->recording;
-  return {};
+  add_wire(session, best->wire, report);
+  return run_nccl_tests(session, best->sizes, report);
 }
 
 }  // namespace heddle::acceptance

@@ -6,11 +6,12 @@
 #include <cstdlib>
 
 #include "acceptance/params.h"
+#include "lab/socket_tests.h"
 
 namespace heddle::acceptance {
 namespace {
 
-constexpr uint16_t kTcpPort = 18'702;
+constexpr uint16_t kSocketPort = 18'702;
 
 std::vector<std::string> perf_words(Session& session, const HostPair& pair, const char* test,
                                     Nanos span) {
@@ -29,18 +30,23 @@ std::optional<Json> test_of(const CommandEnd& end, std::string& complaint) {
   return std::nullopt;
 }
 
-FlowFigures tcp_figures(const HostPair& pair, const CommandEnd& receiver,
-                        const CommandEnd& sender) {
-  FlowFigures figures{.pair = pair};
-  const std::optional<Json> document = document_of(receiver);
-  const double span = document ? number_of(*document, "seconds") : 0;
-  if (sender.exit_status != 0 || span <= 0) {
-    figures.complaint = complaint_of(sender.exit_status != 0 ? sender : receiver);
-    return figures;
+SocketResult socket_result(const CommandEnd& client, const CommandEnd& server) {
+  SocketResult result;
+  const std::optional<Json> found = document_of(client);
+  if (client.exit_status != 0 || !found) {
+    result.complaint = complaint_of(server.exit_status > 0 && !server.late ? server : client);
+    return result;
   }
-  figures.bits_per_s = number_of(*document, "bytes") * 8 / span;
-  return figures;
+  result.tcp_bits_per_s = number_of(*found, "tcp_bits_per_s");
+  result.tcp_us = number_of(*found, "tcp_us");
+  result.udp_sent_bits_per_s = number_of(*found, "udp_sent_bits_per_s");
+  result.udp_received_bits_per_s = number_of(*found, "udp_received_bits_per_s");
+  result.udp_us = number_of(*found, "udp_us");
+  return result;
 }
+
+// Whole milliseconds: both ends read the same.
+std::string milliseconds(Nanos time) { return fmt::format("{}ms", time / millis(1)); }
 
 // Messages that the pair's links carry in kFlowMessage: those in flight in the end take long on
 // slow links.
@@ -60,7 +66,8 @@ std::string message_size(Session& session, const HostPair& pair) {
 Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span,
                                 Nanos start_at) {
   std::vector<std::string> words = perf_words(session, pair, "bw", span);
-  words.insert(words.end(), {"-s", message_size(session, pair)});
+  words.insert(words.end(), {"-s", message_size(session, pair), "--window",
+                             std::to_string(params::kFlowWindow)});
   return session.commands().start(session.host(pair.from), words, {start_at, {}});
 }
 
@@ -129,32 +136,36 @@ Result<std::vector<LatencyFigures>> run_latencies(Session& session,
   return figures;
 }
 
-Result<std::vector<FlowFigures>> run_tcp(Session& session, const std::vector<HostPair>& pairs,
-                                         Nanos span) {
-  std::vector<Commands::Id> ids;  // receiver, sender, receiver, …
+Result<std::vector<SocketResult>> run_sockets(Session& session,
+                                              const std::vector<HostPair>& pairs) {
+  const Nanos flow = session.flow_time();
+  const lab::SocketPlan plan{flow / 10, flow / 2, flow / 4, {}};
+  const std::vector<double> rates = fluid_rates(session.topology(), pairs);
+  std::vector<Commands::Id> ids;  // server, client, server, …
   const Nanos start_at = session.common_start();
-  for (const HostPair& pair : pairs) {
-    const std::string address = session.fabric().address(pair.to);
-    const std::string port = std::to_string(kTcpPort);
-    const auto milliseconds = [](Nanos time) { return fmt::format("{}ms", time / millis(1)); };
-    const auto receiver = session.commands().start(
-        session.host(pair.to),
-        {"heddle", "agent", "tcp-receive", address, port,
-         milliseconds(2 * span + session.fabric().login_time() * 4 + seconds(5))});
-    if (!receiver) return fail(receiver.error());
-    const auto sender = session.commands().start(
-        session.host(pair.from), {"heddle", "agent", "tcp-send", address, port, milliseconds(span)},
-        {start_at, {}});
-    if (!sender) return fail(sender.error());
-    ids.insert(ids.end(), {*receiver, *sender});
-  }
-  session.wait(ids, span);
-  std::vector<FlowFigures> figures;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    figures.push_back(tcp_figures(pairs[i], session.commands().result_of(ids[2 * i]),
-                                  session.commands().result_of(ids[2 * i + 1])));
+    const std::string address = session.fabric().address(pairs[i].to);
+    const std::string port = std::to_string(kSocketPort);
+    const auto server = session.commands().start(
+        session.host(pairs[i].to),
+        {"heddle", "agent", "socket-serve", address, port,
+         milliseconds(2 * plan.span() + session.fabric().login_time() * 4 + seconds(5))});
+    if (!server) return fail(server.error());
+    const auto client = session.commands().start(
+        session.host(pairs[i].from),
+        {"heddle", "agent", "socket-test", address, port, milliseconds(plan.latency),
+         milliseconds(plan.stream), milliseconds(plan.datagrams), fmt::format("{:.0f}", rates[i])},
+        {start_at, {}});
+    if (!client) return fail(client.error());
+    ids.insert(ids.end(), {*server, *client});
   }
-  return figures;
+  session.wait(ids, plan.span());
+  std::vector<SocketResult> results;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    results.push_back(socket_result(session.commands().result_of(ids[2 * i + 1]),
+                                    session.commands().result_of(ids[2 * i])));
+  }
+  return results;
 }
 
 }  // namespace heddle::acceptance

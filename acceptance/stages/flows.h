@@ -1,5 +1,5 @@
-// Flows: bandwidth and latency of pairs of hosts that measure at once, by `heddle perf`, and by one
-// TCP flow each. The stages pairs and stress use them.
+// Flows: bandwidth and latency of pairs of hosts that measure at once, by `heddle perf`, and by
+// plain sockets. The stages pairs and stress use them.
 #pragma once
 
 #include <optional>
@@ -27,6 +27,16 @@ struct LatencyFigures {
   std::string complaint;
 };
 
+// As lab::SocketFigures: 0 where a test has no figure.
+struct SocketResult {
+  double tcp_bits_per_s = 0;
+  double tcp_us = 0;
+  double udp_sent_bits_per_s = 0;
+  double udp_received_bits_per_s = 0;
+  double udp_us = 0;
+  std::string complaint;  // why there are no figures
+};
+
 // Starts `heddle perf … bw` for a pair, at a time as Commands::start() takes it. Errors: kSystem.
 Result<Commands::Id> start_flow(Session& session, const HostPair& pair, Nanos span, Nanos start_at);
 FlowFigures flow_figures(Session& session, const HostPair& pair, Commands::Id id);
@@ -39,8 +49,8 @@ Result<std::vector<FlowFigures>> run_flows(Session& session, const std::vector<H
                                            Nanos span);
 Result<std::vector<LatencyFigures>> run_latencies(Session& session,
                                                   const std::vector<HostPair>& pairs, Nanos span);
-// One flow of the kernel's TCP each.
-Result<std::vector<FlowFigures>> run_tcp(Session& session, const std::vector<HostPair>& pairs,
-                                         Nanos span);
+// Plain sockets of all pairs, each test at the same time (lab/socket_tests.h). A pair's UDP is
+// offered at the rate that the links carry of it beside the others.
+Result<std::vector<SocketResult>> run_sockets(Session& session, const std::vector<HostPair>& pairs);
 
 }  // namespace heddle::acceptance

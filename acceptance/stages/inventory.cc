@@ -4,6 +4,7 @@
 #include <set>
 
 #include "acceptance/host_facts.h"
+#include "acceptance/machine_rows.h"
 #include "acceptance/stages/stages.h"
 #include "topology/names.h"
 
@@ -12,8 +13,8 @@ namespace {
 
 class Inventory {
  public:
-  Inventory(Session& session, StageReport& report, const std::vector<PlaceFacts>& places)
-      : session_(session), report_(report), places_(places) {}
+  Inventory(Session& session, StageReport& report, const FabricFacts& facts)
+      : session_(session), report_(report), facts_(facts), places_(facts.places) {}
 
   void check_ports() {
     size_t ports = 0;
@@ -34,6 +35,18 @@ class Inventory {
     }
   }
 
+  void check_machines() {
+    add_all(compare_facts(places_));
+    add_all(compare_clocks(places_));
+    add_all(firewall_rows(places_));
+    if (facts_.shared) {
+      for (const MachineFacts& each : facts_.machines) add_all(shared_rows(each));
+      return;
+    }
+    add_all(pcie_rows(facts_.machines));
+    add_all(clock_rows(facts_.machines));
+  }
+
   Json data() const {
     Json places = Json::array();
     for (const PlaceFacts& place : places_) {
@@ -47,11 +60,23 @@ class Inventory {
       places.push_back(
           {{"name", place.name}, {"switch", place.is_switch}, {"ports", ports}, {"facts", facts}});
     }
-    return {{"places", places}};
+    Json machines = Json::array();
+    for (const MachineFacts& each : facts_.machines) {
+      Json facts = Json::object();
+      for (const auto& [name, value] : each.facts) facts[name] = value;
+      Json machine = json_of(each);
+      machine["name"] = each.name;
+      machine["facts"] = facts;
+      machines.push_back(std::move(machine));
+    }
+    return {{"places", places}, {"machines", machines}};
   }
 
  private:
   void add(Row row) { report_.rows.push_back(std::move(row)); }
+  void add_all(std::vector<Row> rows) {
+    for (Row& row : rows) add(std::move(row));
+  }
 
   void check_carrier(const PortFacts& facts) {
     if (facts.found && facts.carrier) return;
@@ -82,6 +107,7 @@ class Inventory {
 
   Session& session_;
   StageReport& report_;
+  const FabricFacts& facts_;
   const std::vector<PlaceFacts>& places_;
   std::set<uint32_t> seen_;  // links
   std::set<uint32_t> down_;
@@ -114,14 +140,13 @@ Result<void> add_doctor(Session& session, std::vector<PlaceFacts>& places) {
 }  // namespace
 
 Result<void> run_inventory(Session& session, StageReport& report) {
-  Result<std::vector<PlaceFacts>> places = session.fabric().read_facts(session.commands());
-  if (!places) return fail(std::move(places).error());
-  if (Result<void> asked = add_doctor(session, *places); !asked) return asked;
+  Result<FabricFacts> facts = session.fabric().read_facts(session.commands());
+  if (!facts) return fail(std::move(facts).error());
+  if (Result<void> asked = add_doctor(session, facts->places); !asked) return asked;
   if (session.interrupted()) return {};
-  Inventory inventory(session, report, *places);
+  Inventory inventory(session, report, *facts);
   inventory.check_ports();
-  for (Row& row : compare_facts(*places)) report.rows.push_back(std::move(row));
-  for (Row& row : compare_clocks(*places)) report.rows.push_back(std::move(row));
+  inventory.check_machines();
   report.data = inventory.data();
   return {};
 }

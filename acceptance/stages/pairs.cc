@@ -1,6 +1,6 @@
 // Stage pairs: rounds of disjoint pairs. Each round measures latency while the fabric is idle, then
-// the goodput of all its pairs at once, then one TCP flow a pair. Under this load every link is
-// judged by its counters.
+// the goodput of all its pairs at once, then plain sockets. Under this load every link is judged by
+// its counters.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "acceptance/params.h"
 #include "acceptance/shared_cause.h"
 #include "acceptance/stages/flows.h"
+#include "acceptance/stages/plain_sockets.h"
 #include "acceptance/stages/stages.h"
 #include "base/quantity.h"
 
@@ -19,7 +20,7 @@ namespace {
 struct Measured {
   HostPair pair;
   FlowFigures flow;
-  FlowFigures tcp;
+  SocketResult sockets;
   LatencyFigures latency;
   double allowed =
       0;  // payload that the links can carry, with the round's other pairs; 0: no limit
@@ -48,7 +49,7 @@ class Pairs {
     add_data();
     judge_goodput();
     judge_latency();
-    compare_tcp();
+    add_socket_rows();
     return session_.interrupted() ? Result<void>() : judge_all_links();
   }
 
@@ -70,11 +71,11 @@ class Pairs {
         if ((*repeated)[i].bits_per_s > (*flows)[i].bits_per_s) (*flows)[i] = (*repeated)[i];
       }
     }
-    const auto tcp = run_tcp(session_, round, session_.flow_time() / 2);
-    if (!tcp) return fail(tcp.error());
+    const auto sockets = run_sockets(session_, round);
+    if (!sockets) return fail(sockets.error());
     if (session_.interrupted()) return {};  // its commands were ended
     for (size_t i = 0; i < round.size(); ++i) {
-      measured_.push_back({round[i], (*flows)[i], (*tcp)[i], (*latencies)[i], allowed[i]});
+      measured_.push_back({round[i], (*flows)[i], (*sockets)[i], (*latencies)[i], allowed[i]});
     }
     return {};
   }
@@ -215,18 +216,12 @@ class Pairs {
                             "pairs alike"});
   }
 
-  void compare_tcp() {
-    std::vector<double> gains;
-    std::vector<double> rates;
+  void add_socket_rows() {
+    std::vector<PairSockets> pairs;
     for (const Measured& each : measured_) {
-      if (each.tcp.bits_per_s <= 0 || each.flow.bits_per_s <= 0) continue;
-      gains.push_back(each.flow.bits_per_s / each.tcp.bits_per_s);
-      rates.push_back(each.tcp.bits_per_s);
+      pairs.push_back({each.pair, each.sockets, each.flow.bits_per_s, each.latency.us_p50});
     }
-    if (gains.empty()) return;
-    report_.rows.push_back(
-        {"one TCP flow", fmt::format("{} of {} pairs", gains.size(), measured_.size()),
-         fmt::format("{} (median); heddle {:.2f}x", rate_text(median(rates)), median(gains)), ""});
+    for (Row& row : socket_rows(session_, pairs)) report_.rows.push_back(std::move(row));
   }
 
   // A link below its rate is loaded again: a busy machine can keep traffic from it, a real limit
@@ -285,7 +280,11 @@ class Pairs {
                        {"goodput_bits_per_s", each.flow.bits_per_s},
                        {"allowed_bits_per_s", each.allowed},
                        {"failed", grade_of_pair(each) == Grade::kFail},
-                       {"tcp_bits_per_s", each.tcp.bits_per_s},
+                       {"tcp_bits_per_s", each.sockets.tcp_bits_per_s},
+                       {"tcp_lat_us", each.sockets.tcp_us},
+                       {"udp_bw_sent_bits_per_s", each.sockets.udp_sent_bits_per_s},
+                       {"udp_bw_received_bits_per_s", each.sockets.udp_received_bits_per_s},
+                       {"udp_lat_us", each.sockets.udp_us},
                        {"segments", each.flow.segments},
                        {"retransmitted", each.flow.retransmitted},
                        {"half_round_trip_us_min", each.latency.us_min},

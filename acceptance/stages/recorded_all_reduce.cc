@@ -24,13 +24,38 @@ uint64_t largest_size(double bound) {
   return size;
 }
 
+// Of ports that send; a machine's or a lab's host has its first port there.
+HostRates rates_of_hosts(const topology::Topology& topology,
+                         const std::vector<CarriedLoad>& loads) {
+  HostRates rates;
+  for (size_t i = 0; i < loads.size() && i < topology.links.size(); ++i) {
+    const topology::Link& link = topology.links[i];
+    for (const bool forward : {true, false}) {
+      if ((forward ? link.a : link.b).kind != topology::NodeKind::kNic) continue;
+      const double peak = (forward ? loads[i].forward : loads[i].backward).peak_bits_per_s;
+      if (peak <= 0) continue;
+      const bool first = rates.most_bits_per_s == 0;
+      rates.least_bits_per_s = first ? peak : std::min(rates.least_bits_per_s, peak);
+      rates.most_bits_per_s = std::max(rates.most_bits_per_s, peak);
+      const auto rate = static_cast<double>(link.shape.rate.count);
+      if (rate > 0) rates.share = std::max(rates.share, peak / rate);
+    }
+  }
+  return rates;
+}
+
+}  // namespace
+
 std::vector<BenchSize> sizes_of(const Json& document) {
   std::vector<BenchSize> sizes;
   const Json own = document.value("heddle", Json::object()).value("results", Json::array());
   for (const Json& row : document.value("results", Json::array())) {
     const Json& side = row.at("out_of_place");
     BenchSize size{.bytes = row.value("size", uint64_t{0}),
+                   .count = row.value("count", uint64_t{0}),
+                   .type = row.value("type", ""),
                    .time_us = number_of(side, "time"),
+                   .algorithm_bits_per_s = number_of(side, "alg_bw") * 8e9,
                    .bus_bits_per_s = number_of(side, "bus_bw") * 8e9};
     for (const char* const each : {"out_of_place", "in_place"}) {
       size.wrong += static_cast<uint64_t>(number_of(row.at(each), "nwrong"));
@@ -40,8 +65,6 @@ std::vector<BenchSize> sizes_of(const Json& document) {
   }
   return sizes;
 }
-
-}  // namespace
 
 double bus_bound(const Session& session, const std::vector<uint32_t>& hosts) {
   std::vector<HostPair> ring;
@@ -65,11 +88,15 @@ Result<BenchResult> run_recorded_all_reduce(Session& session) {
   words.insert(words.end(),
                {"-b", std::to_string(params::kSmallest.count), "-e", std::to_string(largest), "-f",
                 full ? "2" : std::to_string(kFactor), "-n", full ? "20" : "5", "--json"});
+  if (const auto before = session.take_loads(); !before) return fail(before.error());
   Result<RecordedRun> run = run_recorded(
       session, "recording", {words, session.all_hosts(), params::kBenchTime * (full ? 20 : 1)});
   if (!run) return fail(std::move(run).error());
   result.recording = run->recording;
   if (session.interrupted()) return result;
+  const auto loads = session.take_loads();
+  if (!loads) return fail(loads.error());
+  result.wire = rates_of_hosts(session.topology(), *loads);
   const std::optional<Json> document = document_of(run->end);
   try {
     if (document) result.sizes = sizes_of(*document);

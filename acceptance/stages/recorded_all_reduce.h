@@ -13,17 +13,31 @@ namespace heddle::acceptance {
 
 struct BenchSize {
   uint64_t bytes = 0;
+  uint64_t count = 0;  // of elements
+  std::string type;    // "float"
   double time_us = 0;
+  double algorithm_bits_per_s = 0;
   double bus_bits_per_s = 0;
   uint64_t wrong = 0;  // values
   std::string algorithm;
 };
 
+// The highest rate of each host's port meanwhile, as sent, with all headers.
+struct HostRates {
+  double least_bits_per_s = 0;
+  double most_bits_per_s = 0;
+  double share = 0;  // most of a port's rate; 0: no port's rate is known
+};
+
 struct BenchResult {
   std::vector<BenchSize> sizes;  // ascending
-  std::string recording;         // its folder
-  std::string complaint;         // why there are no sizes
+  HostRates wire;
+  std::string recording;  // its folder
+  std::string complaint;  // why there are no sizes
 };
+
+// Of a document of `heddle bench --json`. Throws Json::exception.
+std::vector<BenchSize> sizes_of(const Json& document);
 
 // The bus bandwidth that the fabric allows: of a ring over these hosts, payload, in bits/s; 0:
 // no limit.

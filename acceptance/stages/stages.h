@@ -12,7 +12,7 @@ namespace heddle::acceptance {
 Result<void> run_inventory(Session& session, StageReport& report);
 // Checked payload from every host to every host, the MTU of the path, and the number of routes.
 Result<void> run_reach(Session& session, StageReport& report);
-// Rounds of disjoint pairs: goodput, one TCP flow beside it, latency; then every link's rate.
+// Rounds of disjoint pairs: goodput and latency, plain sockets beside them; then every link's rate.
 Result<void> run_pairs(Session& session, StageReport& report);
 // All-reduces over all hosts: bus bandwidth beside the fabric's bound. Records them.
 Result<void> run_collectives(Session& session, StageReport& report);

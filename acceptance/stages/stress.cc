@@ -1,21 +1,33 @@
-// Stage stress: a permutation (each host sends to another) and an incast (all send to one), and the
-// latency of two hosts beside the incast.
+// Stage stress: a permutation (each host sends to another), an incast (all send to one) and an
+// all-to-all; what links drop and mark meanwhile; and the latency of two hosts beside the incast,
+// against theirs on the idle fabric, as GPCNeT asks.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <string>
 
 #include "acceptance/params.h"
 #include "acceptance/stages/flows.h"
+#include "acceptance/stages/recorded_all_reduce.h"
 #include "acceptance/stages/stages.h"
 #include "base/quantity.h"
 
 namespace heddle::acceptance {
 namespace {
 
+// What links did to packets while something ran.
+struct LinkLosses {
+  uint64_t packets = 0;  // that a link carried, of all links
+  uint64_t dropped = 0;
+  uint64_t marked = 0;
+  std::string most;  // the direction that dropped most
+};
+
 struct Load {
   std::vector<FlowFigures> flows;
+  LinkLosses losses;
   double allowed = 0;  // of all flows together
   std::optional<LatencyFigures> victim;
 
@@ -25,6 +37,10 @@ struct Load {
         [](double sum, const FlowFigures& flow) { return sum + flow.bits_per_s; });
   }
 };
+
+constexpr const char* kUneven =
+    "single pairs passed: look for uneven hashing (heddle paths), shared buffers that are too "
+    "small, and ECN or PFC that only some ports have";
 
 class Stress {
  public:
@@ -46,7 +62,15 @@ class Stress {
     for (uint32_t i = 1; i < hosts; ++i) incast.push_back({i, 0});
     // Two senders: their ports towards each other carry nothing of it.
     const HostPair victim{hosts - 1, 1};
-    return load("incast", incast, session_.expectations().incast_share, victim);
+    const auto idle = run_latencies(session_, {victim}, session_.flow_time() / 5);
+    if (!idle) return fail(idle.error());
+    idle_ = idle->front();
+    const double incast_share = session_.expectations().incast_share;
+    if (Result<void> ran = load("incast", incast, incast_share, victim); !ran) return ran;
+    if (session_.interrupted()) return {};
+    if (Result<void> ran = all_to_all(); !ran) return ran;
+    if (!session_.interrupted()) add_marks();
+    return {};
   }
 
  private:
@@ -54,6 +78,7 @@ class Stress {
     Load load;
     const std::vector<double> rates = session_.payload_rates(pairs);
     load.allowed = std::accumulate(rates.begin(), rates.end(), 0.0);
+    if (const auto before = session_.take_loads(); !before) return fail(before.error());
     std::vector<Commands::Id> ids;
     const Nanos start_at = session_.common_start();
     for (const HostPair& pair : pairs) {
@@ -73,7 +98,40 @@ class Stress {
       load.flows.push_back(flow_figures(session_, pairs[i], ids[i]));
     }
     if (beside) load.victim = latency_figures(session_, *victim, *beside);
+    if (session_.interrupted()) return load;
+    Result<LinkLosses> losses = take_losses();
+    if (!losses) return fail(std::move(losses).error());
+    load.losses = std::move(*losses);
     return load;
+  }
+
+  Result<LinkLosses> take_losses() {
+    const Result<std::vector<CarriedLoad>> loads = session_.take_loads();
+    if (!loads) return fail(loads.error());
+    LinkLosses losses;
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < loads->size(); ++i) {
+      const CarriedLoad& link = (*loads)[i];
+      losses.packets += link.forward_packets + link.backward_packets;
+      for (const bool forward : {true, false}) {
+        const LinkLoad& load = forward ? link.forward : link.backward;
+        losses.dropped += load.dropped;
+        losses.marked += load.marked;
+        if (load.dropped <= most) continue;
+        most = load.dropped;
+        losses.most = end_names(i, forward);
+      }
+    }
+    return losses;
+  }
+
+  std::string end_names(uint32_t link, bool forward) const {
+    const topology::Link& found = session_.topology().links[link];
+    const auto name = [&](const topology::Node& node) {
+      return topology::node_name(session_.topology(), node);
+    };
+    return fmt::format("{} to {}", name(forward ? found.a : found.b),
+                       name(forward ? found.b : found.a));
   }
 
   Result<void> load(const std::string& name, const std::vector<HostPair>& pairs, double share,
@@ -105,16 +163,12 @@ class Stress {
         load.allowed == 0 ? ""
                           : fmt::format("at least {} of {}", rate_text(load.allowed * share),
                                         rate_text(load.allowed));
-    report_.rows.push_back(
-        {name, fmt::format("{} flows", load.flows.size()),
-         fmt::format("{} together, {} to {} each", rate_text(load.sum()),
-                     rate_text(least->bits_per_s), rate_text(most->bits_per_s)),
-         expected, grade,
-         grade == Grade::kOk
-             ? ""
-             : "single pairs passed: look for uneven hashing (heddle paths), shared "
-               "buffers that are too small, and ECN or PFC that only some ports have"});
+    report_.rows.push_back({name, fmt::format("{} flows", load.flows.size()),
+                            fmt::format("{} together, {} to {} each", rate_text(load.sum()),
+                                        rate_text(least->bits_per_s), rate_text(most->bits_per_s)),
+                            expected, grade, grade == Grade::kOk ? "" : kUneven});
     judge_retransmissions(name, load);
+    add_losses(name, load.losses);
     if (load.victim) judge_victim(*load.victim);
   }
 
@@ -138,6 +192,146 @@ class Stress {
                 "queues of the ports that drop"});
   }
 
+  // They inform: a sender that finds a link's rate fills its queue, and what is lost is above.
+  void add_losses(const std::string& name, const LinkLosses& losses) {
+    losses_.emplace_back(name, losses);
+    if (losses.packets == 0) return;  // no counters
+    std::string measured =
+        fmt::format("{} of {} packets", count_text(losses.dropped), count_text(losses.packets));
+    if (losses.dropped > 0) measured += fmt::format(", most at {}", losses.most);
+    report_.rows.push_back({name + ", dropped by queues",
+                            fmt::format("{} links", session_.topology().links.size()),
+                            std::move(measured), ""});
+  }
+
+  void add_marks() {
+    const topology::Topology& fabric = session_.topology();
+    const auto marks = [](const topology::Link& link) {
+      return link.shape.ecn_threshold.count != UINT64_MAX;
+    };
+    const auto marking = std::count_if(fabric.links.begin(), fabric.links.end(), marks);
+    const std::string where = fmt::format("{} links", fabric.links.size());
+    if (!session_.fabric().is_emulated()) {
+      report_.rows.push_back({"ECN marks", where, "not counted: switches set them", ""});
+    } else if (marking == 0) {
+      report_.rows.push_back({"ECN marks", where, "none: no link of the topology marks", ""});
+    } else {
+      std::string measured;
+      for (const auto& [name, losses] : losses_) {
+        measured +=
+            fmt::format("{}{} {}", measured.empty() ? "" : ", ", name, count_text(losses.marked));
+      }
+      report_.rows.push_back({"ECN marks", where, std::move(measured), ""});
+    }
+  }
+
+  // The payload of one of all ordered pairs, if all send at once and evenly.
+  double even_rate() const {
+    const topology::Topology& fabric = session_.topology();
+    std::map<LinkUse, double> shares;
+    uint32_t mtu_bytes = UINT32_MAX;
+    for (uint32_t from = 0; from < session_.hosts(); ++from) {
+      for (uint32_t to = 0; to < session_.hosts(); ++to) {
+        if (from == to) continue;
+        for (const auto& [use, share] : links_between(fabric, {from, to})) {
+          shares[use] += share;
+          mtu_bytes = std::min(mtu_bytes, fabric.links[use.link].shape.mtu_bytes);
+        }
+      }
+    }
+    double least = 0;
+    for (const auto& [use, share] : shares) {
+      const auto rate = static_cast<double>(fabric.links[use.link].shape.rate.count);
+      if (rate > 0 && (least == 0 || rate / share < least)) least = rate / share;
+    }
+    return least * payload_share(mtu_bytes, version_of(session_.fabric().address(0)));
+  }
+
+  Result<void> all_to_all() {
+    const double bound = even_rate() * (session_.hosts() - 1);
+    uint64_t bytes = params::kSmallest.count;
+    const double most = bound / 8 * to_seconds(params::kCallTime);
+    while (bound > 0 && bytes < params::kMostLargest.count &&
+           static_cast<double>(2 * bytes) <= most)
+      bytes *= 2;
+    if (bound == 0) bytes = params::kLargestUnbounded.count;
+    std::vector<std::string> words = {"heddle", "bench", "alltoall"};
+    const auto ranks = session_.fabric().options_for_ranks(session_.all_hosts());
+    words.insert(words.end(), ranks.begin(), ranks.end());
+    const std::string size = std::to_string(bytes);
+    words.insert(words.end(), {"-b", size, "-e", size, "-n", "3", "--json"});
+    const double least = bound * session_.expectations().collective_share;
+    AllToAll best;
+    for (int again = 0; again == 0 || (best.bus_bits_per_s() < least && session_.may_repeat(again));
+         ++again) {
+      Result<AllToAll> next = run_all_to_all(words);
+      if (!next) return fail(std::move(next).error());
+      if (again == 0 || next->bus_bits_per_s() > best.bus_bits_per_s()) best = std::move(*next);
+    }
+    if (!session_.interrupted()) judge_all_to_all(best, bound);
+    return {};
+  }
+
+  struct AllToAll {
+    std::vector<BenchSize> sizes;
+    std::string complaint;
+    LinkLosses losses;
+
+    double bus_bits_per_s() const { return sizes.empty() ? 0 : sizes.back().bus_bits_per_s; }
+  };
+
+  Result<AllToAll> run_all_to_all(const std::vector<std::string>& words) {
+    if (const auto before = session_.take_loads(); !before) return fail(before.error());
+    const auto id = session_.commands().start_here(words, {});
+    if (!id) return fail(id.error());
+    session_.wait({*id}, params::kBenchTime);
+    AllToAll made;
+    if (session_.interrupted()) return made;
+    const CommandEnd end = session_.commands().result_of(*id);
+    try {
+      if (const std::optional<Json> document = document_of(end)) made.sizes = sizes_of(*document);
+    } catch (const Json::exception& error) {
+      made.complaint = error.what();
+    }
+    if (made.sizes.empty() && made.complaint.empty()) made.complaint = complaint_of(end);
+    Result<LinkLosses> losses = take_losses();
+    if (!losses) return fail(std::move(losses).error());
+    made.losses = std::move(*losses);
+    return made;
+  }
+
+  void judge_all_to_all(const AllToAll& made, double bound) {
+    const std::string where = fmt::format("{} hosts", session_.hosts());
+    if (made.sizes.empty()) {
+      report_.rows.push_back({"all-to-all", where, made.complaint, "results", Grade::kFail,
+                              "repeat the command of this stage and see what it reports"});
+      return;
+    }
+    const BenchSize& size = made.sizes.back();
+    const double least = bound * session_.expectations().collective_share;
+    Row row{"all-to-all", where,
+            fmt::format("{} bus bandwidth of {}, {} a call", rate_text(size.bus_bits_per_s),
+                        size_text(size.bytes),
+                        duration_text(nanos(static_cast<int64_t>(size.time_us * 1e3)))),
+            bound == 0 ? "" : fmt::format("at least {} of {}", rate_text(least), rate_text(bound)),
+            session_.grade_of_speed(size.bus_bits_per_s, least)};
+    if (row.grade != Grade::kOk) row.todo = kUneven;
+    if (size.wrong > 0) {
+      row.grade = Grade::kFail;
+      row.expected = "right results";
+      row.measured = fmt::format("{} values are wrong", size.wrong);
+      row.todo = "data was changed on the way or in memory: test the hosts' memory";
+    }
+    report_.rows.push_back(std::move(row));
+    report_.data["all_to_all"] = {{"bytes", size.bytes},
+                                  {"time_us", size.time_us},
+                                  {"bus_bits_per_s", size.bus_bits_per_s},
+                                  {"bound_bits_per_s", bound},
+                                  {"dropped", made.losses.dropped},
+                                  {"marked", made.losses.marked}};
+    add_losses("all-to-all", made.losses);
+  }
+
   void judge_victim(const LatencyFigures& victim) {
     const std::string where = session_.pair_name(victim.pair);
     if (!victim.complaint.empty()) {
@@ -149,7 +343,14 @@ class Stress {
     const Nanos most = session_.expectations().victim_latency.value_or(queues + params::kHostTime);
     const Nanos p99 = nanos(static_cast<int64_t>(victim.us_p99 * 1e3));
     const bool fine = p99 <= most;
-    report_.rows.push_back({"latency beside it", where, duration_text(p99) + " at p99",
+    std::string measured = duration_text(p99) + " at p99";
+    const bool compared = idle_.complaint.empty() && idle_.us_p99 > 0;
+    if (compared) {
+      const Nanos idle = nanos(static_cast<int64_t>(idle_.us_p99 * 1e3));
+      measured += fmt::format(", {:.1f} times the {} of the idle fabric",
+                              victim.us_p99 / idle_.us_p99, duration_text(idle));
+    }
+    report_.rows.push_back({"latency beside it", where, std::move(measured),
                             "at most " + duration_text(most), fine ? Grade::kOk : Grade::kWarn,
                             fine ? ""
                                  : "the incast fills queues that others need: separate queues, "
@@ -157,7 +358,8 @@ class Stress {
     report_.data["victim"] = {{"from", session_.host(victim.pair.from)},
                               {"to", session_.host(victim.pair.to)},
                               {"half_round_trip_us_p50", victim.us_p50},
-                              {"half_round_trip_us_p99", victim.us_p99}};
+                              {"half_round_trip_us_p99", victim.us_p99},
+                              {"idle_half_round_trip_us_p99", compared ? idle_.us_p99 : 0}};
   }
 
   void add_data(const std::string& name, const Load& load) {
@@ -169,12 +371,17 @@ class Stress {
                        {"segments", flow.segments},
                        {"retransmitted", flow.retransmitted}});
     }
-    report_.data[name] = {
-        {"goodput_bits_per_s", load.sum()}, {"allowed_bits_per_s", load.allowed}, {"flows", flows}};
+    report_.data[name] = {{"goodput_bits_per_s", load.sum()},
+                          {"allowed_bits_per_s", load.allowed},
+                          {"dropped", load.losses.dropped},
+                          {"marked", load.losses.marked},
+                          {"flows", flows}};
   }
 
   Session& session_;
   StageReport& report_;
+  LatencyFigures idle_;  // of the pair that is beside the incast
+  std::vector<std::pair<std::string, LinkLosses>> losses_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "acceptance/params.h"
 #include "acceptance/stages/recorded_all_reduce.h"
 #include "acceptance/stages/stages.h"
+#include "acceptance/timeline_rows.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -130,6 +131,26 @@ void judge_overlap(const CommandEnd& end, const std::string& name, StageReport& 
       {{"name", name}, {"exposed_share", exposed / all}, {"hidden_share", hidden / all}});
 }
 
+// The calls of each rank and how long its caller waited, from the beginning of the first call: the
+// longest kMostMoments of them.
+void add_timeline(const CommandEnd& end, const std::string& name, const Json& parties,
+                  StageReport& report) {
+  Timeline timeline = timeline_of_csv(end.output, params::kMostMoments);
+  if (timeline.moments.empty()) return;
+  Json hosts = Json::array();
+  for (const Json& party : parties) hosts.push_back(party.value("host", ""));
+  Json moments = Json::array();
+  for (const TimelineMoment& each : timeline.moments) {
+    moments.push_back(
+        {each.process, each.is_wait ? "wait" : "call", each.name, each.begin_ns, each.end_ns});
+  }
+  report.data["timelines"].push_back({{"name", name},
+                                      {"hosts", std::move(hosts)},
+                                      {"span_ns", timeline.span_ns},
+                                      {"left_out", timeline.left_out},
+                                      {"moments", std::move(moments)}});
+}
+
 Result<void> read_recording(Session& session, const Session::Recording& recording,
                             StageReport& report) {
   const std::string& folder = recording.folder;
@@ -137,10 +158,16 @@ Result<void> read_recording(Session& session, const Session::Recording& recordin
   if (!matrix) return fail(matrix.error());
   const auto summary = run_here(session, {"heddle", "summary", folder, "--json"});
   if (!summary) return fail(summary.error());
+  const auto timeline =
+      run_here(session, {"heddle", "timeline", folder, "--format", "csv", "--only", "call,wait"});
+  if (!timeline) return fail(timeline.error());
   const auto diagnosis = run_here(session, {"heddle", "diagnose", folder, "--json"});
   if (!diagnosis) return fail(diagnosis.error());
   if (session.interrupted()) return {};
   judge_matrix(*matrix, recording.name, report);
+  if (const auto found = document_of(*matrix); found && found->contains("parties")) {
+    add_timeline(*timeline, recording.name, found->at("parties"), report);
+  }
   if (recording.overlaps) judge_overlap(*summary, recording.name, report);
   judge_diagnosis(*diagnosis, recording, report);
   return {};

@@ -46,8 +46,11 @@ class OwnFabric final : public Fabric {
     return path;
   }
   void clean_up(Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {}
-  Result<std::vector<PlaceFacts>> read_facts(Commands& /*commands*/) const override {
-    return std::vector<PlaceFacts>{};
+  Result<FabricFacts> read_facts(Commands& /*commands*/) const override {
+    return FabricFacts{};
+  }
+  Result<std::vector<PlaceCounts>> read_counts(Commands& /*commands*/) const override {
+    return std::vector<PlaceCounts>{};
   }
   Result<std::unique_ptr<LinkWatch>> watch_links(
       Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {

@@ -20,7 +20,7 @@
 #include "base/interrupt.h"
 #include "base/quantity.h"
 #include "base/write_all.h"
-#include "lab/tcp_flow.h"
+#include "lab/socket_tests.h"
 #include "launch/agent.h"
 #include "measure/probe_receiver.h"
 #include "measure/probe_sender.h"
@@ -32,10 +32,14 @@
 namespace heddle::cli {
 namespace {
 
-struct FlowOptions {
+struct SocketOptions {
   std::string address;
   uint16_t port = 0;
-  std::string time;
+  std::string time;     // of serving, at most
+  std::string latency;  // of each test of the client
+  std::string stream;
+  std::string datagrams;
+  uint64_t offered = 0;
 };
 
 int print_result(const Result<acceptance::Json>& result) {
@@ -60,15 +64,16 @@ int send_recordings(const std::string& folder) {
   return kCouldNotRun;
 }
 
-// Both ends of a TCP flow take the same words.
-std::shared_ptr<FlowOptions> add_flow(CLI::App& flow) {
-  auto options = std::make_shared<FlowOptions>();
-  flow.add_option("address", options->address, "of the receiving end")->required();
-  flow.add_option("port", options->port, "of the receiving end")->required();
-  flow.add_option("time", options->time, "to send, or to wait at most")
-      ->check(duration_value())
-      ->required();
+// Both ends take these words first.
+std::shared_ptr<SocketOptions> add_server(CLI::App& end) {
+  auto options = std::make_shared<SocketOptions>();
+  end.add_option("address", options->address, "of the serving end")->required();
+  end.add_option("port", options->port, "of the serving end")->required();
   return options;
+}
+
+void add_time(CLI::App& end, const char* name, std::string& value, const char* about) {
+  end.add_option(name, value, about)->check(duration_value())->required();
 }
 
 // Command lines are too short for it, and any user can read them.
@@ -135,21 +140,29 @@ void add_probes(CLI::App& agent, Invocation& invocation) {
   add("probe-send", "send the probes of standard input", send_probes);
 }
 
-void add_tcp_flows(CLI::App& agent, Invocation& invocation) {
-  CLI::App* const receive = agent.add_subcommand("tcp-receive", "receive one TCP flow");
-  const auto receiving = add_flow(*receive);
-  receive->callback([receiving, &invocation] {
-    invocation.run = [receiving] {
-      return print_result(acceptance::receive_tcp(receiving->address, receiving->port,
-                                                  *parse_duration(receiving->time)));
+void add_sockets(CLI::App& agent, Invocation& invocation) {
+  CLI::App* const serve = agent.add_subcommand("socket-serve", "serve one client of plain sockets");
+  const auto serving = add_server(*serve);
+  add_time(*serve, "time", serving->time, "to wait and to serve at most");
+  serve->callback([serving, &invocation] {
+    invocation.run = [serving] {
+      return print_end(
+          lab::serve_socket_tests(serving->address, serving->port, *parse_duration(serving->time)));
     };
   });
-  CLI::App* const send = agent.add_subcommand("tcp-send", "send one TCP flow");
-  const auto sending = add_flow(*send);
-  send->callback([sending, &invocation] {
-    invocation.run = [sending] {
-      return print_end(
-          lab::send_tcp(sending->address, sending->port, *parse_duration(sending->time)));
+  CLI::App* const test = agent.add_subcommand("socket-test", "test TCP and UDP of plain sockets");
+  const auto testing = add_server(*test);
+  add_time(*test, "latency", testing->latency, "of each test of latency");
+  add_time(*test, "stream", testing->stream, "of TCP's bandwidth");
+  add_time(*test, "datagrams", testing->datagrams, "of UDP's bandwidth");
+  test->add_option("offered", testing->offered, "bits/s of UDP; 0: as fast as it can")->required();
+  test->callback([testing, &invocation] {
+    invocation.run = [testing] {
+      return print_result(acceptance::socket_figures(testing->address, testing->port,
+                                                     {*parse_duration(testing->latency),
+                                                      *parse_duration(testing->stream),
+                                                      *parse_duration(testing->datagrams),
+                                                      {testing->offered}}));
     };
   });
 }
@@ -170,6 +183,11 @@ void add_agent_command(CLI::App& root, Invocation& invocation) {
   counters->callback([name, &invocation] {
     invocation.run = [name] { return print_end(acceptance::write_counters(*name)); };
   });
+  CLI::App* const counts = agent->add_subcommand("counts", "counters of NICs and RDMA ports");
+  counts->add_option("device", *name, "name of the port that is tested")->required();
+  counts->callback([name, &invocation] {
+    invocation.run = [name] { return print_result(acceptance::counts_of_machine(*name)); };
+  });
   CLI::App* const recordings =
       agent->add_subcommand("recordings", "write what is recorded in a folder, as it is recorded");
   recordings->add_option("folder", *name, "where processes record")->required();
@@ -181,7 +199,7 @@ void add_agent_command(CLI::App& root, Invocation& invocation) {
   plan->callback(
       [name, &invocation] { invocation.run = [name] { return take_plan_of_input(*name); }; });
   add_probes(*agent, invocation);
-  add_tcp_flows(*agent, invocation);
+  add_sockets(*agent, invocation);
   agent->callback([agent, &invocation] {
     if (agent->get_subcommands().empty()) invocation.run = launch::run_agent;
   });

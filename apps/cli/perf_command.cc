@@ -49,6 +49,7 @@ struct PerfOptions {
   bool check = false;
   std::string time;
   std::string size;
+  uint32_t window = 0;  // messages; 0: by their size
   std::string save;
 };
 
@@ -81,9 +82,10 @@ Result<std::vector<measure::TestOptions>> plan_tests(const PerfOptions& options)
       sizes.push_back(size->count);
     }
     for (const uint64_t bytes : sizes) {
+      const uint32_t window = options.window > 0 ? options.window : measure::window_for(bytes);
       plan.push_back({.test = name,
                       .message_bytes = bytes,
-                      .window = name == "bw" ? measure::window_for(bytes) : 1,
+                      .window = name == "bw" ? window : 1,
                       .duration = *span,
                       .bidirectional = options.bidirectional && name == "bw",
                       .check = options.check && name == "bw"});
@@ -98,6 +100,7 @@ void note_idle_options(const std::vector<measure::TestOptions>& plan, const Perf
     return;
   if (options.check) print_warning("--check concerns bw only");
   if (options.bidirectional) print_warning("--bidirectional concerns bw only");
+  if (options.window > 0) print_warning("--window concerns bw only");
 }
 
 PerfSetting setting_of(const measure::Client& client, const Config& config) {
@@ -231,6 +234,10 @@ void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
       ->type_name("SIZE")
       ->check(message_size_value("all"))
       ->default_str("bw 1M, lat 64");
+  perf.add_option("--window", options.window, "bw: messages in flight at a time, 1 to 1024")
+      ->type_name("N")
+      ->check(whole_number(1, measure::kMostWindow))
+      ->default_str("8M of them, 2 to 128");
   perf.add_flag("--bidirectional", options.bidirectional, "bw: send in both directions at once");
   perf.add_flag("--check", options.check, "bw: verify every byte received");
   add_json_option(perf, options.json);

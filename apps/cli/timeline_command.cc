@@ -44,6 +44,7 @@ struct TimelineOptions {
   std::string path;
   std::string format = "perfetto";
   std::string output;
+  std::vector<std::string> only;
   std::string from;
   std::string to;
   double from_s = -std::numeric_limits<double>::infinity();
@@ -156,6 +157,9 @@ class TimelinePrinter {
     const int64_t end = since_beginning(moment.end_ns);
     if (static_cast<double>(end) * 1e-9 < options_.from_s) return;
     if (static_cast<double>(begin) * 1e-9 > options_.to_s) return;
+    const auto& only = options_.only;
+    if (!only.empty() && std::find(only.begin(), only.end(), kind_name(moment.kind)) == only.end())
+      return;
     writer_.write(moment, begin, end);
     printed_any_ = true;
   }
@@ -268,6 +272,12 @@ void add_timeline_command(CLI::App& root, Invocation& invocation) {
       ->type_name("perfetto|csv|html")
       ->check(one_of({"perfetto", "csv", "html"}))
       ->capture_default_str();
+  command->add_option("--only", options->only, "leave out other kinds of moments; not for html")
+      ->type_name("KIND,...")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(
+          one_of({"call", "wait", "phase", "message", "recovery", "transfer", "kernel", "host"}));
   command->add_option("--from", options->from, "leave out what ended before this time")
       ->type_name("DURATION")
       ->check(duration_value(Nanos{}));

@@ -37,8 +37,9 @@ Result<std::vector<std::string>> meet_through(const DrivenEndpoint& endpoint, co
     return fail(ErrorCode::kUnavailable, "rank 0 of the group", "it has not come", "");
   };
   // The shared endpoint is driven by its thread, so another one meets.
-  const Result<engine::Options> with = configured_rank_options(endpoint.config());
+  Result<engine::Options> with = configured_rank_options(endpoint.config());
   if (!with) return fail(with.error());
+  with->engines = 1;
   Result<std::unique_ptr<engine::Endpoint>> scout =
       engine::Endpoint::open(engine::configured_network(endpoint.config()), *with);
   if (!scout) return fail(scout.error());

@@ -202,6 +202,7 @@ std::function<Result<std::unique_ptr<engine::Endpoint>>(uint16_t, uint32_t)> sto
     // A second endpoint of this process: XDP sockets take an interface for one.
     at.datapath = engine::DatapathKind::kUdp;
     engine::Options with = options;
+    with.engines = 1;
     with.transport.accept = true;
     with.transport.max_connections =
         std::max(with.transport.max_connections, size + params::kSpareConnections);

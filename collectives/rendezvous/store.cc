@@ -239,10 +239,12 @@ bool Store::all_are_here() {
 std::optional<Error> Store::not_now(const Registration& registration) const {
   const std::string what = "the store at the given place serves others";
   if (registration.version != kRendezvousVersion) {
+    const bool older = registration.version < kRendezvousVersion;
     return Error{
         ErrorCode::kVersion, "the store speaks another version",
         fmt::format("version {}, this process {}", kRendezvousVersion, registration.version),
-        "use the same version of heddle on all hosts"};
+        older ? "upgrade heddle on the host of this process"
+              : "upgrade heddle on the host of the store"};
   }
   if (registration.run != self_.run) {
     return Error{

@@ -206,7 +206,9 @@ int Socket::get(int level, int name, int fallback) const {
 
 namespace {
 
-Result<ReceiveSocket> open_receive_socket(const Attachment& attachment, const UdpOptions& options) {
+// `shares`: it joins the port of another socket of this user that allows it.
+Result<ReceiveSocket> open_receive_socket(const Attachment& attachment, const UdpOptions& options,
+                                          bool shares) {
   const uint16_t port = attachment.local.port;
   const std::string what = port == 0 && is_any(attachment.local)
                                ? std::string("cannot open a UDP port")
@@ -226,6 +228,7 @@ Result<ReceiveSocket> open_receive_socket(const Attachment& attachment, const Ud
                   "this kernel cannot", "use Linux 5.0 or newer, or set GRO to auto");
     }
   }
+  if (shares) made.socket.set(SOL_SOCKET, SO_REUSEPORT, 1);
   if (Result<void> bound = bind_to(made.socket, made.attachment, port, what); !bound) {
     return fail(std::move(bound).error());
   }
@@ -238,7 +241,7 @@ Result<std::vector<ReceiveSocket>> open_at(std::vector<Attachment> attachments,
   std::vector<ReceiveSocket> opened;
   for (Attachment& attachment : attachments) {
     if (!opened.empty()) attachment.local.port = opened.front().attachment.local.port;
-    Result<ReceiveSocket> socket = open_receive_socket(attachment, options);
+    Result<ReceiveSocket> socket = open_receive_socket(attachment, options, false);
     if (!socket) return fail(std::move(socket).error());
     opened.push_back(std::move(*socket));
   }
@@ -257,6 +260,10 @@ Result<std::vector<ReceiveSocket>> open_receive_sockets(const UdpOptions& option
     const bool retry = !opened && opened.error().code == ErrorCode::kInUse && options.port == 0;
     if (!retry || attempt == kAttempts) return opened;
   }
+}
+
+Result<ReceiveSocket> open_sharing_socket(const Attachment& attachment, const UdpOptions& options) {
+  return open_receive_socket(attachment, options, true);
 }
 
 Result<Socket> open_send_socket(const Attachment& attachment) {

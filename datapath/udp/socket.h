@@ -47,6 +47,9 @@ struct ReceiveSocket {
 // addresses.
 Result<std::vector<ReceiveSocket>> open_receive_sockets(const UdpOptions& options);
 
+// Opens a further socket on the port of one that is open and has SO_REUSEPORT (shared_port.h).
+Result<ReceiveSocket> open_sharing_socket(const Attachment& attachment, const UdpOptions& options);
+
 // Opens a socket with its own port that only sends: a filter drops received data; ICMP errors go to
 // its error queue.
 Result<Socket> open_send_socket(const Attachment& attachment);

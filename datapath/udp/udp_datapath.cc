@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "base/log.h"
+#include "datapath/engines.h"
 #include "datapath/resolve.h"
 #include "datapath/udp/clock.h"
 #include "datapath/udp/interface.h"
 #include "datapath/udp/params.h"
+#include "datapath/udp/shared_port.h"
 
 namespace heddle::datapath {
 
@@ -74,14 +76,33 @@ Result<std::unique_ptr<Datapath>> open_udp(const UdpOptions& options) {
   return std::unique_ptr<Datapath>(std::move(made).value());
 }
 
+Result<std::vector<std::unique_ptr<Datapath>>> open_udp_engines(const UdpOptions& options,
+                                                                uint8_t engines) {
+  if (Result<void> good = check(options); !good) return fail(std::move(good).error());
+  Result<std::vector<EngineSockets>> sockets = open_shared_port(options, engines);
+  if (!sockets) return fail(std::move(sockets).error());
+  std::vector<std::unique_ptr<Datapath>> made;
+  for (EngineSockets& each : *sockets) {
+    Result<std::unique_ptr<UdpDatapath>> opened = UdpDatapath::open(options, std::move(each));
+    if (!opened) return fail(std::move(opened).error());
+    made.push_back(std::move(*opened));
+  }
+  return with_engines(std::move(made));
+}
+
 Result<std::unique_ptr<UdpDatapath>> UdpDatapath::open(const UdpOptions& options) {
   if (Result<void> good = check(options); !good) return fail(std::move(good).error());
   Result<std::vector<ReceiveSocket>> receives = open_receive_sockets(options);
   if (!receives) return fail(std::move(receives).error());
+  return open(options, std::move(*receives));
+}
+
+Result<std::unique_ptr<UdpDatapath>> UdpDatapath::open(const UdpOptions& options,
+                                                       std::vector<ReceiveSocket> receives) {
   std::vector<int> receive_descriptors;
   std::vector<Socket> sends;
   std::vector<int> descriptors;
-  for (const ReceiveSocket& nic : *receives) {
+  for (const ReceiveSocket& nic : receives) {
     receive_descriptors.push_back(nic.socket.descriptor());
     for (uint16_t i = 0; i < options.paths; ++i) {
       Result<Socket> socket = open_send_socket(nic.attachment);
@@ -96,7 +117,7 @@ Result<std::unique_ptr<UdpDatapath>> UdpDatapath::open(const UdpOptions& options
                 "this kernel cannot", "use Linux 4.18 or newer, or set GSO to auto");
   }
   std::unique_ptr<UdpDatapath> made(
-      new UdpDatapath(options, std::move(*receives), std::move(sends), segments));
+      new UdpDatapath(options, std::move(receives), std::move(sends), segments));
   Result<void> watching =
       made->waiter_.open(receive_descriptors, std::move(descriptors), options.paths);
   if (!watching) return fail(std::move(watching).error());

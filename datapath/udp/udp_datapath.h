@@ -19,6 +19,9 @@ namespace heddle::datapath {
 class UdpDatapath final : public Datapath {
  public:
   static Result<std::unique_ptr<UdpDatapath>> open(const UdpOptions& options);
+  // The same with receive sockets that are open.
+  static Result<std::unique_ptr<UdpDatapath>> open(const UdpOptions& options,
+                                                   std::vector<ReceiveSocket> receives);
 
   const Capabilities& capabilities() const override { return capabilities_; }
   transport::Address local_address() const override { return nics_.front(); }

@@ -2,25 +2,28 @@
 #include "insight/load/series.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::insight {
 namespace {
-
-// The mean covers this many bins before and after.
-constexpr int64_t kAround = 50;
 
 int64_t floor_divide(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
 
 }  // namespace
 
 void Series::add(int64_t bin, uint64_t bytes) {
-  bytes_ += bytes;
   if (bin < settled_) {
-    peak_ = std::max(peak_, bytes);
-    add_to_column(floor_divide(bin, bins_a_column_), bytes, bytes);
-    return;
+    add_settled(bin, bytes);
+  } else {
+    bins_[bin] += bytes;
   }
-  bins_[bin] += bytes;
+}
+
+void Series::add_settled(int64_t bin, uint64_t bytes) {
+  bytes_ += bytes;
+  peak_ = std::max(peak_, bytes);
+  highest_ = std::max(highest_, bytes);
+  add_to_column(floor_divide(bin, bins_a_column_), bytes, bytes);
 }
 
 void Series::settle(int64_t until, int64_t bins_a_column, const Burst& told) {
@@ -28,11 +31,10 @@ void Series::settle(int64_t until, int64_t bins_a_column, const Burst& told) {
   if (until <= settled_) return;
   look_for_bursts(until, told);
   for (auto at = bins_.lower_bound(settled_); at != bins_.end() && at->first < until; ++at) {
-    peak_ = std::max(peak_, at->second);
-    add_to_column(floor_divide(at->first, bins_a_column_), at->second, at->second);
+    add_settled(at->first, at->second);
   }
   settled_ = until;
-  bins_.erase(bins_.begin(), bins_.lower_bound(until - kAround));
+  bins_.erase(bins_.begin(), bins_.lower_bound(until - kAroundBins));
 }
 
 void Series::coarsen() {
@@ -77,9 +79,10 @@ void Series::put_late() {
   for (const LoadColumn& column : all) put(columns_, column);
 }
 
-std::vector<LoadColumn> Series::take_columns() {
+Series::Settled Series::take() {
   put_late();
-  return std::move(columns_);
+  bins_a_column_ = 1;
+  return {std::exchange(columns_, {}), std::exchange(bytes_, 0), std::exchange(peak_, 0)};
 }
 
 // Over those that are about to be settled; bins around them are all there.
@@ -93,10 +96,10 @@ void Series::look_for_bursts(int64_t until, const Burst& told) {
     open_ = {};
   };
   for (auto at = bins_.lower_bound(settled_); at != bins_.end() && at->first < until; ++at) {
-    for (; last != bins_.end() && last->first <= at->first + kAround; ++last)
+    for (; last != bins_.end() && last->first <= at->first + kAroundBins; ++last)
       around += last->second;
-    for (; first->first < at->first - kAround; ++first) around -= first->second;
-    const double mean = static_cast<double>(around) / (2 * kAround + 1);
+    for (; first->first < at->first - kAroundBins; ++first) around -= first->second;
+    const double mean = static_cast<double>(around) / (2 * kAroundBins + 1);
     const double times = static_cast<double>(at->second) / std::max(mean, 1.0);
     if (at->first != end()) close();
     if (times < LoadBuilder::kTimesMean) continue;

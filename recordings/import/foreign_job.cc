@@ -53,6 +53,7 @@ std::vector<Timed> events_of(const ForeignProcess& process) {
                                              1u << 20});
     if (call.ended) put(call.ended_ns, events::CallEnded{{}, call.communicator, number, true});
   }
+  if (process.seen_ns > 0) put(process.seen_ns, events::Mark{{}, events::Text("seen"), 0});
   std::stable_sort(events.begin(), events.end(),
                    [](const Timed& a, const Timed& b) { return a.at_ns < b.at_ns; });
   return events;

@@ -33,6 +33,7 @@ struct ForeignProcess {
   insight::Identity identity;
   std::map<uint64_t, std::pair<uint32_t, uint32_t>> communicators;  // rank in it, and its size
   std::vector<ForeignCall> calls;
+  int64_t seen_ns = 0;  // the last time it was looked at, since 1970; 0: when its last call was
   // Why some are left out, and how many.
   std::map<std::string, uint64_t> left_out;
 };

@@ -36,6 +36,23 @@ def inspector_line(rank, number, verbose=True, **more):
     return json.dumps(line)
 
 
+def ras(minute, counts, missing=(), **more):
+    """A snapshot as `ncclras -f json` prints it (NVIDIA/nccl, src/ras/client_support.cc, 2.31): all-reduces by rank."""
+    def rank(number, status):
+        return {"rank": number, "host": f"10.0.0.{number // 2 + 1}", "pid": 1000 + number, "cuda_dev": number % 2,
+                "nvml_dev": number % 2, "status": status}
+    present = [{**rank(number, {"init_state": 0, "async_error": 0, "finalize_called": False, "destroy_flag": False,
+                                "abort_flag": False}),
+                "collective_counts": {"Broadcast": 1, "Reduce": 0, "AllGather": 0, "ReduceScatter": 0,
+                                      "AllReduce": count, "SendRecv": 0}} for number, count in counts.items()]
+    absent = [rank(number, {"unresponsive": True, "considered_dead": True}) for number in missing]
+    return {"nccl_version": "2.31.1", "cuda_runtime_version": 13000, "cuda_driver_version": 13000,
+            "timestamp": f"2026-05-05 06:{minute:02}:47", "communicators_count": 1, "communicators": [
+                {"hash": "0x5e1f", "secondary_hash": "0x1:0x2", "size": 4, "ranks_count": len(present),
+                 "missing_ranks_count": len(absent), "ranks": present, "missing_ranks": absent}],
+            "ras": {"collection_time_sec": 0.004, "timeouts_count": 0}, **more}
+
+
 def flight_recorder(rank, state="completed"):
     """As a dump's dictionary; of two groups, the second without rank 3."""
     def entry(number, name, sizes, out=None, group="0", **more):
@@ -190,6 +207,51 @@ class Import(unittest.TestCase):
         self.imported(self.write("nccl_trace_rank_0.json", json.dumps(flight_recorder(0, state="started"))))
         trace = self.document("timeline", self.job)["traceEvents"]
         self.assertEqual(sum(event.get("args", {}).get("under_way_at_the_end", False) for event in trace), 1)
+
+    def diagnosed(self, *snapshots):
+        """What heddle diagnose finds in snapshots of NCCL RAS, and what the import said of them."""
+        files = [self.write(f"{at}.json", json.dumps(each)) for at, each in enumerate(snapshots)]
+        errors = self.imported(*files).stderr
+        done = program.run("diagnose", self.job, "--json")
+        return json.loads(done.stdout), errors
+
+    def test_two_snapshots_of_ras_name_the_rank_that_has_not_called(self):
+        found, errors = self.diagnosed(ras(1, {0: 41_000, 1: 41_000, 2: 40_999, 3: 41_000}),
+                                       ras(3, {0: 41_000, 1: 41_000, 2: 40_999, 3: 41_000}))
+        self.assertEqual([(each["class"], each["processes"]) for each in found["verdicts"]],
+                         [("non_communication_hang", ["2"])], found)
+        self.assertEqual(errors, "")
+
+    def test_snapshots_of_ras_of_a_job_that_goes_on_have_no_verdict(self):
+        found, _ = self.diagnosed(ras(1, {0: 41_001, 1: 41_001, 2: 41_000, 3: 41_001}),
+                                  ras(3, {0: 52_000, 1: 52_001, 2: 52_001, 3: 52_001}))
+        self.assertEqual(found["verdicts"], [])
+
+    def test_one_snapshot_of_ras_shows_no_hang_and_says_so(self):
+        found, errors = self.diagnosed(ras(1, {0: 41_000, 1: 41_000, 2: 40_999, 3: 41_000}))
+        self.assertEqual(found["verdicts"], [])
+        self.assertIn("a hang shows by two that are at least a minute apart", errors)
+
+    def test_a_rank_that_ras_considers_dead_is_named(self):
+        found, errors = self.diagnosed(ras(1, {0: 7, 1: 7, 2: 7, 3: 7}), ras(3, {0: 8, 1: 8, 3: 8}, missing=[2]),
+                                       ras(5, {0: 8, 1: 8, 3: 8}, missing=[2]))
+        self.assertEqual([each["processes"] for each in found["verdicts"]], [["2"]], found)
+        self.assertIn("NCCL considers dead: rank 2 of communicator 0x5e1f, on 10.0.0.2", errors)
+        self.assertEqual(errors.count("rank 2"), 1, errors)
+
+    def test_counts_of_ras_that_cannot_be_are_read(self):
+        most = 2**64 - 1
+        found, _ = self.diagnosed(ras(1, {0: most, 1: most}), ras(3, {0: most, 1: most - 4}))
+        self.assertEqual(found["verdicts"], [])
+
+    def test_damaged_snapshots_of_ras_are_refused_with_the_reason(self):
+        whole = ras(1, {0: 1, 1: 1})
+        for change, why in (({"timestamp": "yesterday"}, "its timestamp is no date and time"),
+                            ({"communicators": [{"hash": 5}]}, "type must be string"),
+                            ({"communicators": 7}, "")):
+            with self.subTest(why=why):
+                done = self.imported(self.write("ras.json", json.dumps({**whole, **change})), status=2)
+                self.assertIn(why, done.stderr)
 
     def test_lists_as_torchs_own_pickler_writes_them(self):
         built = (b"\x80\x02}(X\x07\x00\x00\x00versionX\x04\x00\x00\x002.10"

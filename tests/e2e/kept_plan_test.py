@@ -111,11 +111,12 @@ class KeptPlan(unittest.TestCase):
         self.assertEqual(self.plan(), before)
 
     def test_each_line_that_is_no_change_has_an_answer_in_json(self):
-        lines = ("down leaf0:spine9", "fail leaf0:spine1", "down leaf0:spine1", "x" * 5000)
+        lines = ("down leaf0:spine9", "rate leaf0 - spine1", "down leaf0:spine1", "x" * 5000)
         _, *answers = self.lines("\n".join(lines) + "\nflow h0", status=1)
         self.assertEqual([each["change"] for each in answers], [*lines[:3], "x" * 4096, "flow h0"])
         self.assertEqual(["error" in each for each in answers], [True, True, False, True, True])
         self.assertIn("spine9", answers[0]["error"])
+        self.assertIn("it has no rate, like 50Gbit/s, at its end", answers[1]["error"])
 
     def test_links_are_written_with_spaces_too(self):
         _, *answers = self.lines("down leaf0 - spine1\nup leaf0 : spine1 #0\ndown leaf0 - spine2\n"

@@ -191,10 +191,11 @@ class Page(unittest.TestCase):
         self.assertEqual(shown["marked"], [0, 0, 1, 0], "the burst is in one part of one strip")
         self.assertEqual(shown["bursts"], [["h1 eth0, sent", "61.0 s", "300 \u00b5s", "23.4 KiB", "790 Mb/s", "7.4",
                                             "allreduce x2"]])
-        self.assertEqual(shown["plan"], [["h0", "has it"], ["h1", "has the one before: no route to <h1>"],
+        self.assertEqual(shown["plan"], [["h0", "has it"], ["h1", "has an older one: no route to <h1>"],
                                          ["h2", "has none yet"]])
         self.assertRegex(shown["plansaid"], r"^plan\.json, of .*: 12 flows, plan 2 since the monitor began; 1 of 3 "
-                                            r"machines have it as /there/plan\.json\. The file now .* refused: cut$")
+                                            r"machines have it as /there/plan\.json\. The file as it is now is not "
+                                            r"used: cut$")
 
 
 def figure(value):

@@ -111,6 +111,23 @@ class Perf(unittest.TestCase):
                                "--check", "--set", "drive=thread", "--set", "spin=never")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_any_numbers_of_engines_meet(self):
+        for here, there in ((1, 2), (2, 1), (3, 2)):
+            with program.server("--set", f"engines={there}") as (_, port):
+                arguments = ("perf", "127.0.0.1", "bw", "-p", port, "-t", "0.3", "--check", "--json",
+                             "--bidirectional", "--set", f"engines={here}")
+                with program.started(*arguments) as one, program.started(*arguments) as two:
+                    for client in (one, two):
+                        self.assertEqual(client.wait(), 0, client.said())
+                        test = json.loads("\n".join(client.lines))["tests"][0]
+                        self.assertGreater(test["messages"], 0)
+                        self.assertEqual(test["wrong_messages"], 0)
+
+    def test_a_datapath_with_one_engine_refuses_several(self):
+        done = program.run("perf", "127.0.0.1", "bw", "--set", "engines=2", "--set", "datapath=xdp")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("XDP sockets have one engine an endpoint", done.stderr)
+
     def test_several_clients_at_once(self):
         with program.server("--json") as (serving, port):
             arguments = ("perf", "127.0.0.1", "bw", "-p", port, "-t", "1", "--check", "--json")

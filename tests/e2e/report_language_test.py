@@ -27,9 +27,13 @@ NODE = shutil.which("node") or shutil.which("nodejs")
 FIELD = re.compile(r"\{[nqwhtf]?\}")  # of a template, see apps/cli/pages/translator.js
 SAMPLES = {"{}": "abc", "{t}": "h0 - leaf0", "{n}": "12", "{q}": "9.0 Mb/s", "{w}": "h0", "{h}": "h0, h1"}
 # Sources whose rows, notes, reasons and headlines a report shows.
-SAYING = [*sorted((ROOT / "acceptance/stages").glob("*.cc")),
+SAYING = [*sorted(path for path in (ROOT / "acceptance/stages").glob("*.cc") if not path.stem.endswith("_test")),
           *(ROOT / "acceptance" / name for name in ("acceptance.cc", "good_group.cc", "headlines.cc", "host_facts.cc",
-                                                    "link_verdicts.cc", "machine_addresses.cc", "fabrics/machines.cc"))]
+                                                    "link_verdicts.cc", "machine_addresses.cc", "machine_rows.cc",
+                                                    "run_counts.cc",
+                                                    "machine/firewall.cc", "machine/gpus.cc", "machine/pcie.cc",
+                                                    "machine/machine_facts.cc", "machine/rdma.cc",
+                                                    "fabrics/machines.cc"))]
 # Of texts that are put together of several, or with a field.
 PIECES = {"pair", "pairs", "ahead", "behind", "{} ranks", "from ", "from random weights", "stage collectives",
           "stage pairs"}

@@ -102,6 +102,11 @@ class Timeline(unittest.TestCase):
         rows = list(csv.DictReader(io.StringIO(text)))
         self.assertEqual(sum(row["kind"] == "call" for row in rows), len(self.events("call_made")))
         self.assertTrue(all(int(row["begin_ns"]) <= int(row["end_ns"]) for row in rows))
+        only = self.run_well("timeline", self.folder, "--format", "csv", "--only", "call,wait")
+        self.assertEqual({row["kind"] for row in csv.DictReader(io.StringIO(only))} - {"wait"}, {"call"})
+        self.assertEqual(sum(row["kind"] == "call" for row in csv.DictReader(io.StringIO(only))),
+                         sum(row["kind"] == "call" for row in rows))
+        self.assertEqual(program.run("timeline", self.folder, "--only", "calls").returncode, 2)
         done = program.run("timeline", self.folder, "-o", "/no/such/folder/file")
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot write /no/such/folder/file: No such file or directory", done.stderr)

@@ -40,10 +40,11 @@ class Machines(unittest.TestCase):
         return machines.at("h0", "verify", "--quick", "--json", "--via", via or machines.via, "--hosts", hosts,
                            *words, timeout=200)
 
-    def wrapper(self, machines, change):
-        """A remote shell that changes the facts which machine h1 answers with."""
+    def wrapper(self, machines, change, answer="links"):
+        """A remote shell that changes the facts, or the counters, which machine h1 answers with."""
         filtered = self.folder / "change.py"
-        filtered.write_text("import json, sys\nfor line in sys.stdin:\n    if line.startswith('{\"links\"'):\n"
+        filtered.write_text("import json, sys, time\nfor line in sys.stdin:\n"
+                            f"    if line.startswith('{{\"{answer}\"'):\n"
                             f"        document = json.loads(line)\n        {change}\n"
                             "        line = json.dumps(document) + '\\n'\n    sys.stdout.write(line)\n"
                             "    sys.stdout.flush()\n", encoding="utf-8")
@@ -161,6 +162,36 @@ class Machines(unittest.TestCase):
         rows = [row for row in report["stages"][0]["rows"] if row["check"] == "link rate"]
         self.assertTrue(rows and all("are swapped" in row["todo"] for row in rows), rows)
 
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_the_table_of_nccl_stands_beside_where_machines_have_gpus_and_nccl_tests(self):
+        machines = self.start()
+        programs = self.folder / "bin"
+        programs.mkdir()
+        for name, text in (("nvidia-smi", "echo GPU 0: one; echo GPU 1: another"), ("all_reduce_perf", "exit 1"),
+                           ("mpirun", "echo '#  size count'; echo \" 65536 16384 float sum -1 80.00 0.82 1.23 0 "
+                            "79.00 0.83 1.24 0\"; echo \"$*\" > " + str(self.folder / "asked"))):
+            (programs / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+            (programs / name).chmod(0o755)
+        shell = self.folder / "rsh"
+        shell.write_text(f'#!/bin/bash\nhost=$1; shift\nexec {machines.via.replace("{host} {command}", "")} "$host" '
+                         f'"export PATH={programs}:\\$PATH; $*"\n', encoding="utf-8")
+        shell.chmod(0o755)
+        done = self.verify(machines, "--topology", self.topology, "--stage", "collectives", "--report",
+                           self.folder / "report", via=f"{shell} {{host}} {{command}}")
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        stage = json.loads(done.stdout)["stages"][0]
+        rows = {row["check"]: row for row in stage["rows"]}
+        self.assertEqual(rows["NCCL"]["where"], "4 GPUs")
+        self.assertRegex(rows["NCCL"]["measured"],
+                         "^9.84 Gb/s bus bandwidth of 64 KiB, 80.0 us a call; heddle [\\d.]+ Mb/s$")
+        self.assertEqual(stage["data"]["nccl_sizes"][0]["count"], 16384)
+        asked = (self.folder / "asked").read_text(encoding="utf-8")
+        self.assertRegex(asked, r"^-np 4 -H 10\.0\.0\.1:2,10\.0\.\d\.1:2 all_reduce_perf -b 65536 -e \d+ -f 8 -g 1\n$")
+        text = (self.folder / "report" / "report.txt").read_text(encoding="utf-8")
+        self.assertRegex(text, r"# NCCL\n(  #.*\n)+ +65536 +16384 +float +80.00 +0.8200 +1.2300 +0\n")
+        self.assertTrue(any("mpirun" in line for line in stage["commands"]), stage["commands"])
+        self.assertFalse(any("nvidia-smi" in line for line in stage["commands"]), stage["commands"])
+
     def test_what_one_machine_has_otherwise_is_named(self):
         machines = self.start()
         via = self.wrapper(machines, 'document["wall_seconds"] += 60; document["facts"]["kernel"] = "Linux 2.4"')
@@ -171,6 +202,51 @@ class Machines(unittest.TestCase):
         self.assertIn("kernel", {check for check, _ in warned}, done.stdout)
         # A lower bound: what the login took, seconds on a busy machine, is missing.
         self.assertRegex(warned["clock", "h1"], r"^(5\d|60)\.\d s ahead$")
+
+    def test_errors_of_a_nic_while_the_test_runs_are_named_and_an_older_heddle_counts_none(self):
+        changes = ('document["nics"][0]["counts"]["rx_crc_errors"] = time.time_ns()', 'document.pop("nics")')
+        machines = self.start()
+        for change, measured in zip(changes, (r"^nic0: rx_crc_errors \d+$", "^not known$")):
+            done = self.verify(machines, "--topology", self.topology, "--stage", "inventory",
+                               via=self.wrapper(machines, change, "nics"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            rows = [row for row in json.loads(done.stdout)["stages"][0]["rows"] if row["check"] == "NIC errors"]
+            self.assertEqual([row["where"] for row in rows if row["grade"] == "warn"], ["h1"], rows)
+            self.assertRegex(next(row["measured"] for row in rows if row["grade"] == "warn"), measured)
+
+    def warnings_of(self, change):
+        """{(check, where): row} of the inventory's warnings, where machine h1 answers with changed facts."""
+        machines = self.start()
+        done = self.verify(machines, "--topology", self.topology, "--stage", "inventory",
+                           via=self.wrapper(machines, change))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        rows = json.loads(done.stdout)["stages"][0]["rows"]
+        self.assertEqual([row for row in rows if not row["measured"] or row["grade"] != "pass" and not row["todo"]], [])
+        return {(row["check"], row["where"]): row for row in rows if row["grade"] == "warn"}
+
+    def test_firmware_gpus_a_firewall_and_a_narrow_slot_of_one_machine_are_named(self):
+        warned = self.warnings_of(
+            'document["facts"].update({"NIC firmware": "mlx5_core 28.35.1", "GPUs": "7 x H200, driver 550"}); '
+            'document["firewall"].update({"dropping": ["input"]}); document["machine"].update({"pcie": [{"name": '
+            '"nic0", "gpu": False, "width": 8, "most_width": 16, "speed": 16, "most_speed": 16, "slot_width": 8, '
+            '"slot_speed": 16}], "clock": {"synchronized": True, "error_s": 0.5}})')
+        # Of two machines either may be the one that differs.
+        for check in ("NIC firmware", "GPUs"):
+            self.assertEqual(len([where for each, where in warned if each == check]), 1, warned)
+        self.assertIn("mlx5_core 28.35.1", str([row for (check, _), row in warned.items() if check == "NIC firmware"]))
+        self.assertEqual(warned["firewall", "h1"]["measured"], "drops on input by default")
+        narrow = warned["PCIe links", "h1"]
+        self.assertEqual(narrow["measured"], "x8 at 16 GT/s of nic0")
+        self.assertIn("the port above it has x8", narrow["todo"])
+        self.assertEqual(warned["clock synchronization", "h1"]["measured"], "set by a program, off by about 500 ms")
+
+    def test_an_older_heddle_without_these_facts_is_accepted_and_named(self):
+        warned = self.warnings_of(
+            'document.pop("machine"); document.pop("firewall"); document["facts"] = {key: value for key, value in '
+            'document["facts"].items() if key in ("offloads", "TCP congestion control", "heddle", "kernel", "NIC", '
+            '"largest receive buffer", "path MTU discovery", "processors")}')
+        self.assertIn("NIC firmware", warned["facts", "h1"]["measured"])
+        self.assertEqual({where for check, where in warned if check == "facts"}, {"h1"})
 
     def test_a_machine_that_does_not_answer_is_named(self):
         machines = ssh_lab.SshLab(verify_test.FABRIC, ("h0",))

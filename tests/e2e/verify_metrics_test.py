@@ -17,6 +17,7 @@ import unittest
 import urllib.error
 import urllib.request
 
+import gpus_test
 import lab_fabric
 import program
 import ssh_lab
@@ -113,9 +114,11 @@ class Served(unittest.TestCase):
     def expect_known(self, text, samples):
         """All that is served is listed, with the type and labels that it has."""
         known = listed()
-        types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
+        types = dict(re.findall(r"^# TYPE (heddle_verify_\w+) (\w+)$", text, re.MULTILINE))
         self.assertEqual({name: known.get(name, ["not listed"])[0] for name in types}, types)
         for name, pairs in samples:
+            if name.startswith("heddle_gpu_"):
+                continue  # gpus_test has these
             self.assertEqual({label for label, _ in pairs}, known[name][1], name)
             self.assertIn(("fabric", "small"), pairs)
 
@@ -123,6 +126,20 @@ class Served(unittest.TestCase):
         for before, after in zip(pages, pages[1:]):
             fallen = [key for key, number in before.items() if key[0].endswith("_total") and after[key] < number]
             self.assertEqual(fallen, [])
+
+    def test_gpus_of_this_machine_are_beside_them_where_there_is_nvidia_smi(self):
+        place = pathlib.Path(self.topology.parent, "bin")
+        place.mkdir()
+        smi = place / "nvidia-smi"
+        smi.write_text(f"#!/bin/sh\ncat <<'E'\n{gpus_test.ROWS}E\n", encoding="utf-8")
+        smi.chmod(0o755)
+        with verifying("verify", "--full", "--topology", self.topology, "--metrics", "0",
+                       settings={"PATH": f"{place}:{os.environ['PATH']}"}) as verify:
+            url = address_of(verify)
+            page = self.wait_until(url, lambda each: "heddle_gpu_utilization_ratio" in {key[0] for key in each})[-1]
+            busy = {dict(pairs)["gpu"]: number for (name, pairs), number in page.items()
+                    if name == "heddle_gpu_utilization_ratio"}
+            self.assertEqual(busy, {"0": 0.97})
 
     def test_figures_of_pairs_follow_their_stage(self):
         with verifying("verify", "--quick", "--stage", "pairs", "--stage", "collectives", "--topology",

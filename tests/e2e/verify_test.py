@@ -89,8 +89,42 @@ class Clean(unittest.TestCase):
             self.assertEqual(suites.get("failures"), "0")
             self.assertIn(report["summary"], (target / "report.txt").read_text(encoding="utf-8"))
             self.expect_training(report, target)
+            self.expect_plain_sockets(report)
+            self.expect_collectives_and_stress(report, (target / "report.txt").read_text(encoding="utf-8"))
         self.assertEqual([name for name in os.listdir("/run/heddle/labs") if name.startswith("verify-")], [])
 
+
+    def expect_plain_sockets(self, report):
+        """Two routes of 10 Mb/s each: a flow of UDP, which is offered 20 Mb/s, has one of them."""
+        stage = next(stage for stage in report["stages"] if stage["name"] == "pairs")
+        for pair in stage["data"]["pairs"]:
+            for name in ("tcp_bits_per_s", "tcp_lat_us", "udp_lat_us", "udp_bw_sent_bits_per_s"):
+                self.assertGreater(pair[name], 0, (name, pair))
+            self.assertLess(pair["udp_bw_received_bits_per_s"], 12e6, pair)
+            self.assertGreater(pair["udp_bw_sent_bits_per_s"], 12e6, pair)
+        rows = {row["check"]: row for row in stage["rows"]}
+        for name in ("tcp_bw", "tcp_lat", "udp_bw sent", "udp_lat"):
+            self.assertEqual((rows[name]["where"], rows[name]["grade"]), ("2 of 2 pairs", "pass"), rows[name])
+        self.assertIn("UDP retransmits nothing", rows["udp_bw received"]["todo"])
+        self.assertEqual(rows["udp_bw received"]["grade"], "pass")
+
+    def expect_collectives_and_stress(self, report, text):
+        stage = next(stage for stage in report["stages"] if stage["name"] == "collectives")
+        for size in stage["data"]["sizes"]:
+            self.assertEqual(size["count"] * 4, size["bytes"])
+            self.assertRegex(text, rf"(?m)^ +{size['bytes']} +{size['count']} +float +[\d.]+ +[\d.]+ +[\d.]+ +0$")
+        rows = {row["check"]: row["measured"] for row in stage["rows"]}
+        self.assertRegex(rows["wire rate"],
+                         r"^[\d.]+ Mb/s to [\d.]+ Mb/s at the hosts' ports, up to \d+% of their rate$")
+        self.assertRegex(rows["NCCL"], "^not tried: ")
+        stage = next(stage for stage in report["stages"] if stage["name"] == "stress")
+        rows = {row["check"]: row["measured"] for row in stage["rows"]}
+        self.assertRegex(rows["permutation, dropped by queues"], r"^[\d,]+ of [\d,]+ packets")
+        timelines = next(stage for stage in report["stages"] if stage["name"] == "traffic")["data"]["timelines"]
+        self.assertEqual([each["name"] for each in timelines], ["all-reduces", "training"])
+        for each in timelines:
+            self.assertEqual({moment[0] for moment in each["moments"]}, {0, 1})
+            self.assertTrue(all(0 <= moment[3] <= moment[4] <= each["span_ns"] for moment in each["moments"]))
 
     def expect_training(self, report, target):
         trained = next(stage for stage in report["stages"] if stage["name"] == "training")["data"]["built_in"]
@@ -101,6 +135,45 @@ class Clean(unittest.TestCase):
         self.assertEqual([each["name"] for each in read["matrices"]], ["all-reduces", "training"])
         self.assertEqual([each["name"] for each in read["overlaps"]], ["training"])
         self.assertEqual(len(list((target / "training").glob("*.heddle"))), 2)
+
+
+# Marks where more than a quarter of a queue waits.
+MARKING = """version = 1
+[fabric]
+kind = "leaf_spine"
+leaves = 2
+spines = 1
+hosts_per_leaf = 2
+[host_link]
+rate = "20Mbit/s"
+queue = "50KB"
+ecn = true
+mtu = 1500
+[switch_link]
+rate = "40Mbit/s"
+queue = "50KB"
+ecn = true
+mtu = 1500
+"""
+
+
+class Stress(unittest.TestCase):
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_four_hosts_have_an_incast_an_all_to_all_and_marks_where_links_mark(self):
+        with tempfile.TemporaryDirectory() as folder:
+            topology = pathlib.Path(folder, "marking.toml")
+            topology.write_text(MARKING, encoding="utf-8")
+            done = verify("--topology", topology, "--stage", "stress", "--json",
+                          settings={"HEDDLE_CONGESTION": "dctcp"})
+        report = json.loads(done.stdout)
+        rows = {row["check"]: row["measured"] for row in report["stages"][0]["rows"]}
+        self.assertRegex(rows["latency beside it"], r"at p99, [\d.]+ times the [\d.]+ [mu]?s of the idle fabric$")
+        self.assertRegex(rows["all-to-all"], r"^[\d.]+ Mb/s bus bandwidth of \d+ KiB, [\d.]+ [mu]?s a call$")
+        self.assertRegex(rows["ECN marks"], r"^permutation [\d,]+, incast [1-9][\d,]*, all-to-all [\d,]+$")
+        all_to_all = report["stages"][0]["data"]["all_to_all"]
+        # Each host sends at 20 Mb/s; two of its three flows leave the leaf, whose 40 Mb/s carry four of them.
+        self.assertAlmostEqual(all_to_all["bound_bits_per_s"], 20e6 * 1432 / 1514, delta=2e5)
+        self.assertLess(all_to_all["bus_bits_per_s"], all_to_all["bound_bits_per_s"] * 1.2)
 
 
 # In place of a Python that has PyTorch: prints what heddle_torch.train does.
@@ -160,6 +233,20 @@ class Faults(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         return json.loads(done.stdout)
 
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_an_incast_of_slow_links_has_figures_of_each_flow(self):
+        """Each flow had 8 MiB of messages in flight, which arrive in 10 s there: long after the test's time."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        fabric = FABRIC.replace("hosts_per_leaf = 1", "hosts_per_leaf = 2").replace("40Mbit/s", "20Mbit/s")
+        lab = Lab(folder.name, fabric, "incast")
+        self.addCleanup(lab.close)
+        report = json.loads(verify("--lab", lab.name, "--json", "--stage", "stress").stdout)
+        incast = report["stages"][0]["data"]["incast"]
+        self.assertEqual(len(incast["flows"]), 3)
+        self.assertTrue(all(each["goodput_bits_per_s"] > 0 for each in incast["flows"]), incast)
+        self.assertGreater(incast["goodput_bits_per_s"], 0.5 * incast["allowed_bits_per_s"])
+
     def test_an_mtu_and_a_link_are_named_and_later_stages_do_not_run(self):
         heddle("lab", "exec", "--lab", self.lab.name, "h1", "--", "ip", "link", "set", "nic0", "mtu", "1400")
         heddle("lab", "fault", "--lab", self.lab.name, "down", "leaf0", "spine1")
@@ -169,6 +256,25 @@ class Faults(unittest.TestCase):
         self.assertEqual(outcomes[:-1], ["failed"] + ["not run"] * 6)
         self.assertEqual((report["stages"][-1]["name"], outcomes[-1]), ("rest", "not run"))
         self.assertIn("fewer than two hosts are left", report["stages"][-1]["reason"])
+
+    def test_a_link_that_is_down_for_a_moment_while_the_test_runs_is_a_flap_of_the_inventory(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = pathlib.Path(folder, "report")
+            with program.started("verify", "--quick", "--lab", self.lab.name, "--stage", "inventory", "--stage",
+                                 "pairs", "--report", report) as test:
+                end = time.monotonic() + program.PATIENCE_S
+                while not (report / "report.json").exists():  # after the stage inventory
+                    self.assertLess(time.monotonic(), end)
+                    time.sleep(0.02)
+                heddle("lab", "fault", "--lab", self.lab.name, "down", "leaf0", "spine1")
+                heddle("lab", "fault", "--lab", self.lab.name, "clear")
+                self.assertEqual(test.wait(), 1)
+            inventory = json.loads((report / "report.json").read_text(encoding="utf-8"))["stages"][0]
+        flaps = {row["where"]: row for row in inventory["rows"] if row["check"] == "link flaps"}
+        self.assertEqual(inventory["outcome"], "failed")
+        self.assertEqual({where for where, row in flaps.items() if row["grade"] == "fail"},
+                         {"leaf0 port spine1", "spine1 port leaf0"}, flaps)
+        self.assertEqual(flaps["10 of 12 NICs"]["measured"], "0")
 
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_a_slow_link_is_named_with_its_direction(self):
@@ -266,7 +372,13 @@ class Resumed(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         after = self.document()
         self.assertEqual((after["complete"], self.outcomes()), (True, ["passed"] * 3))
-        self.assertEqual(after["stages"][:2], before["stages"][:2])
+        # NICs count to the end of the test, which the earlier one has not reached.
+        inventory = self.document()["stages"][0]
+        self.assertEqual([row["where"] for row in inventory["rows"] if row["check"] == "link flaps"], ["12 of 12 NICs"])
+        counted = ("link flaps", "NIC errors", "NIC drops", "RDMA errors")
+        inventory["rows"] = [row for row in inventory["rows"] if row["check"] not in counted]
+        inventory["data"].pop("counted")
+        self.assertEqual([inventory, after["stages"][1]], before["stages"][:2])
         self.assertAlmostEqual(before["seconds"] + after["stages"][2]["seconds"], after["seconds"], delta=15)
         for link, loads in zip(after["links"], zip(*(stage["loads"] for stage in after["stages"]))):
             self.assertEqual(link["forward"]["bytes"], sum(load["forward"]["bytes"] for load in loads))

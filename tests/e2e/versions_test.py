@@ -155,8 +155,10 @@ class Wire(unittest.TestCase):
                 foreign.sendto(answer, (sender[0], reply_port))
                 self.assertEqual(client.wait(), 2)
                 [line] = client.errors
-                self.assertIn("the peer speaks another version of the wire protocol "
-                              "(install the same version of heddle on both sides)", line)
+                self.assertIn("the peer speaks an older version of the wire protocol "
+                              "(upgrade heddle on the peer's machine)" if other < WIRE else
+                              "the peer speaks a newer version of the wire protocol (upgrade heddle on this machine)",
+                              line)
 
     def test_a_server_answers_an_older_and_a_newer_client_with_its_versions(self):
         with program.server("--bind", "127.0.0.1") as (_, port):

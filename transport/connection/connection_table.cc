@@ -12,7 +12,10 @@ constexpr size_t kNamedBytes = 48;
 }  // namespace
 
 ConnectionTable::ConnectionTable(Shared& shared, uint32_t limit)
-    : shared_(shared), limit_(std::min(limit, (1u << kSlotBits) - 1)) {}
+    : shared_(shared),
+      engine_(shared.options.engine),
+      engine_bits_(engine_.bits()),
+      limit_(std::min(limit, (1u << (kSlotBits - engine_bits_)) - 1)) {}
 
 Connection* ConnectionTable::add(const Address& peer) {
   uint32_t slot = 0;
@@ -27,14 +30,23 @@ Connection* ConnectionTable::add(const Address& peer) {
   }
   uint16_t& generation = generations_[slot];
   generation = static_cast<uint16_t>(generation == UINT16_MAX ? 1 : generation + 1);
-  const ConnectionId id = uint32_t{generation} << kSlotBits | slot;
+  const ConnectionId id = uint32_t{generation} << kSlotBits | slot << engine_bits_ | engine_.index;
   WireId wire_id = 0;
   do {
-    wire_id = shared_.secrets.draw_nonzero(SecretUse::kConnectionId);
+    wire_id = draw_wire_id();
   } while (!named_.emplace(wire_id, slot).second);
   slots_[slot] = std::make_unique<Connection>(shared_, id, wire_id, peer);
   ++size_;
   return slots_[slot].get();
+}
+
+WireId ConnectionTable::draw_wire_id() {
+  WireId id = 0;
+  while (id == 0) {
+    id = shared_.secrets.draw_nonzero(SecretUse::kConnectionId);
+    id = (id & ~WireId{engine_.mask()}) | engine_.index;
+  }
+  return id;
 }
 
 Connection* ConnectionTable::find(ConnectionId id) {

@@ -1,6 +1,7 @@
 // ConnectionTable: finds an endpoint's connections by local id, by the peer's handshake, and by
-// pending output or an expired timeout. An id consists of a slot and a generation, so the id of a
-// closed connection never names a new one.
+// pending output or an expired timeout. An id consists of a
+// generation, a slot and the engine (engine_share.h), so the id of a closed connection never names
+// a new one.
 #pragma once
 
 #include <map>
@@ -65,10 +66,13 @@ class ConnectionTable {
   size_t bytes_held() const;
 
  private:
-  static constexpr uint32_t kSlotBits = 16;
-  static uint32_t slot_of(ConnectionId id) { return id & ((1u << kSlotBits) - 1); }
+  static constexpr uint32_t kSlotBits = 16;  // those of the engine included
+  uint32_t slot_of(ConnectionId id) const { return (id & ((1u << kSlotBits) - 1)) >> engine_bits_; }
+  WireId draw_wire_id();
 
   Shared& shared_;
+  const EngineShare engine_;
+  const uint32_t engine_bits_;
   uint32_t limit_;
   uint32_t size_ = 0;
   std::vector<std::unique_ptr<Connection>> slots_;

@@ -208,10 +208,16 @@ void Endpoint::Body::handle_version(Nanos now, Connection& connection,
     drop(now, DropReason::kBadField);
     return;
   }
+  const bool older = version.highest < kWireVersion;
+  const bool newer = version.lowest > kWireVersion;
   connection.handle_refusal(now,
                             {ErrorCode::kVersion, CloseCause::kVersionMismatch,
-                             "the peer speaks another version of the wire protocol",
-                             "install the same version of heddle on both sides"},
+                             older   ? "the peer speaks an older version of the wire protocol"
+                             : newer ? "the peer speaks a newer version of the wire protocol"
+                                     : "the peer speaks another version of the wire protocol",
+                             older   ? "upgrade heddle on the peer's machine"
+                             : newer ? "upgrade heddle on this machine"
+                                     : "install the same version of heddle on both sides"},
                             version.nonce);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <sstream>
 
@@ -78,6 +79,9 @@ Result<planner::Replanned> KeptChanges::apply(const std::string& line) {
 
 Result<planner::Replanned> KeptChanges::change_link(const std::vector<std::string>& words) {
   const bool of_rate = words[0] == "rate";
+  if (of_rate && std::isdigit(static_cast<unsigned char>(words.back().front())) == 0) {
+    return refuse(joined(words), "it has no rate, like 50Gbit/s, at its end");
+  }
   const Result<uint32_t> link =
       link_named(joined({words.begin() + 1, words.end() - (of_rate ? 1 : 0)}), read_.topology);
   if (!link) return fail(link.error());

@@ -20,10 +20,14 @@ constexpr const char* kExample = R"(Example:
   heddle record import -o job nccl-inspector-1234/      # times: NCCL_INSPECTOR_DUMP_VERBOSE=1
   heddle record import -o job nccl_trace_rank_*           # PyTorch's Flight Recorder
   heddle matrix job --expected
+  ncclras -f json > 1.json; sleep 60; ncclras -f json > 2.json
+  heddle record import -o hang 1.json 2.json; heddle diagnose hang
 
 Reads NCCL Inspector's JSON, and dumps of PyTorch's Flight Recorder as JSON or pickle. Of a pickle
 only data are read: no code in it is run. These files have the calls and their durations; they
-have no measured traffic, so the matrix shows the traffic expected by the algorithms' formulas.)";
+have no measured traffic, so the matrix shows the traffic expected by the algorithms' formulas.
+Snapshots of NCCL's RAS have how many calls each rank has made: two of them show a rank that has
+not made a call in which others wait.)";
 
 struct ImportOptions {
   std::string folder;

@@ -154,6 +154,8 @@ class CsvWriter final : public TimelineWriter {
 
 }  // namespace
 
+const char* kind_name(MomentKind kind) { return kKinds.at(static_cast<size_t>(kind)); }
+
 std::unique_ptr<TimelineWriter> make_trace_writer(TimelineWriter::Out out) {
   return std::make_unique<TraceWriter>(std::move(out));
 }

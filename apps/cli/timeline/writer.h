@@ -13,6 +13,9 @@
 
 namespace heddle::cli {
 
+// "call", "message", as CSV has it.
+const char* kind_name(insight::MomentKind kind);
+
 class TimelineWriter {
  public:
   // Takes text in pieces.

@@ -1,11 +1,28 @@
 // See live_metrics.h.
 #include "apps/cli/verify/live_metrics.h"
 
+#include <unistd.h>
+
+#include <array>
 #include <utility>
 
 #include "acceptance/live_families.h"
+#include "base/clocks.h"
 
 namespace heddle::cli {
+
+namespace {
+
+// As `heddle monitor --gpus` has it by default.
+constexpr Nanos kGpuInterval = seconds(5);
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
 
 Result<std::unique_ptr<LiveMetrics>> LiveMetrics::open(const std::string& at) {
   const Result<metrics::ListenAddress> address = metrics::parse_listen_address(at);
@@ -19,7 +36,18 @@ Result<std::unique_ptr<LiveMetrics>> LiveMetrics::open(const std::string& at) {
 
 Result<void> LiveMetrics::serve(const std::string& fabric) {
   figures_.emplace(fabric);
-  return server_->serve([this] { return acceptance::families_of(figures_->snapshot()); });
+  auto gpus = GpuWatch::make(own_host_name(), kGpuInterval, [](const std::string& /*text*/) {});
+  if (gpus) gpus_ = std::move(*gpus);
+  return server_->serve([this] { return families(); });
+}
+
+// By the thread of the server, at each scrape: what nvidia-smi said after the one before.
+std::vector<metrics::Family> LiveMetrics::families() {
+  std::vector<metrics::Family> all = acceptance::families_of(figures_->snapshot());
+  if (gpus_ == nullptr) return all;
+  gpus_->poll(steady_now());
+  for (metrics::Family& each : gpus_->families()) all.push_back(std::move(each));
+  return all;
 }
 
 }  // namespace heddle::cli

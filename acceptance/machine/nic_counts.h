@@ -1,0 +1,40 @@
+// NIC counts: counters of errors, drops and carrier changes of NICs, and of RDMA ports, and by how
+// much they grew while a test ran.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "acceptance/report.h"
+
+namespace heddle::acceptance {
+
+struct NicCounts {
+  std::string device;  // "eth0", "mlx5_0 port 1"
+  bool is_rdma = false;
+  // By the kernel's names: "rx_crc_errors", "tx_dropped", "carrier_changes", "out_of_sequence".
+  std::map<std::string, uint64_t> counts;
+
+  bool operator==(const NicCounts&) const = default;
+};
+
+// Of these devices, from what `ip -j -s -s link` prints; those that it does not list are left out.
+std::vector<NicCounts> nic_counts_of(const std::string& links,
+                                     const std::vector<std::string>& devices);
+// Of the network that this process is in: of `device`, and of all that have hardware.
+std::vector<NicCounts> own_nic_counts(const std::string& device);
+std::vector<NicCounts> rdma_counts(const std::filesystem::path& sys);
+
+// What of `after` was counted since `before`; a NIC that is new, and counters that did not grow,
+// are left out.
+std::vector<NicCounts> grown(const std::vector<NicCounts>& before,
+                             const std::vector<NicCounts>& after);
+
+Json json_of(const std::vector<NicCounts>& nics);
+// What has another shape is left out.
+std::vector<NicCounts> nic_counts_in(const Json& document);
+
+}  // namespace heddle::acceptance

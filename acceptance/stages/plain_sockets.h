@@ -1,0 +1,22 @@
+// Plain sockets: rows of what TCP and UDP of the kernel reach between pairs, under the names that
+// qperf has for these tests, beside heddle's figures. They inform: a fabric is judged by heddle's.
+#pragma once
+
+#include <vector>
+
+#include "acceptance/report.h"
+#include "acceptance/session.h"
+#include "acceptance/stages/flows.h"
+
+namespace heddle::acceptance {
+
+struct PairSockets {
+  HostPair pair;
+  SocketResult sockets;
+  double heddle_bits_per_s = 0;
+  double heddle_us = 0;  // one-way latency (RTT/2), median
+};
+
+std::vector<Row> socket_rows(const Session& session, const std::vector<PairSockets>& pairs);
+
+}  // namespace heddle::acceptance
