@@ -76,13 +76,9 @@ double mean_in(const std::vector<double>& values, const Episode& episode, double
 }
 
 // The highest of n candidates' noise is higher than one's, in standard errors if it is Gaussian.
-// And an episode is the highest of all that there are: of short ones there are many.
-double least_errors(const OutlierRule& rule, size_t candidates, size_t blocks, size_t length) {
-  const double of_many = std::sqrt(rule.least_errors * rule.least_errors +
-                                   2 * std::log(static_cast<double>(candidates)));
-  if (!rule.by_length) return of_many;
-  return of_many +
-         std::sqrt(2 * std::log(static_cast<double>(blocks) / static_cast<double>(length)));
+double least_errors(size_t candidates) {
+  return std::sqrt(params::kLeastErrors * params::kLeastErrors +
+                   2 * std::log(static_cast<double>(candidates)));
 }
 
 // How the candidates' levels differ where none is an outlier: of the lower half, since more than
@@ -115,7 +111,7 @@ double share_above(const std::vector<double>& own, double threshold) {
 
 bool is_steady(double share, double errors, const OutlierRule& rule) {
   if (share >= params::kLeastFirst) return true;
-  return rule.sporadic && share >= params::kLeastSporadic && errors >= 2 * rule.least_errors;
+  return rule.sporadic && share >= params::kLeastSporadic && errors >= 2 * params::kLeastErrors;
 }
 
 }  // namespace
@@ -128,10 +124,7 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
     const Episode episode = highest_episode(values[i], rule.threshold);
     if (!is_long_enough(episode, blocks, rule.least_ns)) continue;
     const std::vector<double> own = values_in(values[i], episode);
-    Outlier outlier{.candidate = i,
-                    .episode = episode,
-                    .level = median(own),
-                    .least_errors = rule.least_errors};
+    Outlier outlier{.candidate = i, .episode = episode, .level = median(own)};
     const double share = share_above(own, rule.threshold);
     if (share < params::kLeastSporadic) continue;
     std::vector<double> levels;
@@ -145,10 +138,7 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
     for (const std::vector<double>& row : values) means.push_back(mean_in(row, episode, most));
     const double above = means[i] - std::max(0.0, quantile(means, rule.usual));
     outlier.errors = above * std::sqrt(static_cast<double>(own.size())) / block_error;
-    if (outlier.errors <
-        least_errors(rule, values.size(), blocks.size(), outlier.episode.length())) {
-      continue;
-    }
+    if (outlier.errors < least_errors(values.size())) continue;
     if (!is_steady(share, outlier.errors, rule)) continue;
     if (!stands_out(std::move(levels), outlier, rule.threshold)) continue;
     outlier.from_beginning = episode.begin <= std::max<size_t>(1, blocks.size() / 20);
@@ -161,7 +151,7 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
 }
 
 double confidence_of(const Outlier& outlier) {
-  const double by_errors = 1 - std::exp(-outlier.errors / outlier.least_errors);
+  const double by_errors = 1 - std::exp(-outlier.errors / params::kLeastErrors);
   return 0.5 + (params::kMostOutlierConfidence - 0.5) * std::clamp(by_errors, 0.0, 1.0);
 }
 

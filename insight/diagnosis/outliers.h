@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "insight/diagnosis/params.h"
 #include "insight/diagnosis/robust.h"
 
 namespace heddle::insight {
@@ -19,7 +18,6 @@ struct Outlier {
   double level = 0;   // median in the episode
   double others = 0;  // usual one of all candidates' medians there
   double errors = 0;  // how many standard errors its mean lies above the others'
-  double least_errors = params::kLeastErrors;  // the rule's
   bool from_beginning = false;
   bool lasts = false;  // until the last block
 };
@@ -29,8 +27,6 @@ struct OutlierRule {
   double usual = 0.5;     // quantile of the candidates that is the measure of all
   int64_t least_ns = 0;   // of an episode
   bool sporadic = false;  // surely high in half of the blocks is enough
-  double least_errors = params::kLeastErrors;
-  bool by_length = false;  // more errors are needed of a short episode
 };
 
 // Each row of `values` is a candidate's, by block.

@@ -92,21 +92,5 @@ TEST_F(OutliersTest, AnEpisodeIsNotShorterThanTheRuleSays) {
   EXPECT_TRUE(find_outliers(values_, blocks_, rule).empty());
 }
 
-// Of many short stretches of noise one is high by chance.
-TEST_F(OutliersTest, AShortEpisodeNeedsMoreErrorsThanALongOneByLength) {
-  values_.resize(3);
-  for (std::vector<double>& row : values_) {
-    for (double& value : row) value = 0.12 * noise();
-  }
-  for (size_t i = kOnset; i < kOnset + 12; ++i) values_[1][i] += 0.33;
-  OutlierRule rule = kRule;
-  rule.least_errors = 6.5;
-  EXPECT_EQ(find_outliers(values_, blocks_, rule).size(), 1u);
-  rule.by_length = true;
-  EXPECT_TRUE(find_outliers(values_, blocks_, rule).empty());
-  for (size_t i = kOnset; i < params::kBlocks; ++i) values_[1][i] = 0.2 + 0.12 * noise();
-  EXPECT_EQ(find_outliers(values_, blocks_, rule).size(), 1u);
-}
-
 }  // namespace
 }  // namespace heddle::insight

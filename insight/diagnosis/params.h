@@ -76,10 +76,6 @@ inline constexpr double kMostNoise = 4;
 // A candidate's mean must lie this many standard errors of the noise above the others', and more
 // where candidates are many. Range 4 to 10.
 inline constexpr double kLeastErrors = 8.5;
-// Of a rank, beside what its episode's length asks for (sqrt(2 ln(blocks / length)), as where the
-// highest of all stretches of noise is looked for). Measured: of 2,000 healthy jobs the highest has
-// 5.2. Range 5.5 to 8.5.
-inline constexpr double kLeastRankErrors = 6.5;
 // And its owner must be the latest of all in this share of the episode's blocks. Range 0.6 to 0.9.
 inline constexpr double kLeastFirst = 0.7;
 // Of a link it is enough to be late in this share where that is twice as sure: repairs of losses

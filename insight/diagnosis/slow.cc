@@ -135,9 +135,7 @@ void take_times(const BlockSeries& series, const Outlier& outlier, Verdict& verd
 
 void find_slow_ranks(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis) {
   constexpr OutlierRule kRule = {.threshold = params::kLeastLate,
-                                 .least_ns = params::kLeastRankEpisodeNs,
-                                 .least_errors = params::kLeastRankErrors,
-                                 .by_length = true};
+                                 .least_ns = params::kLeastRankEpisodeNs};
   const std::vector<Outlier> slow = find_outliers(without_load(series), series.blocks, kRule);
   const auto ranks = static_cast<double>(series.late.size());
   const bool many =
