@@ -150,7 +150,7 @@ MUTANTS = [
            "  if (parts_.acks.too_far(header.path, last)) {\n", "  if (false) {\n", 1200),
     Mutant("ids_in_order", CONNECTION + "connection_table.cc",
            "packets name a connection by its slot",
-           "shared_.secrets.draw_nonzero(SecretUse::kConnectionId)", "slot + 1", 1200),
+           "    wire_id = draw_wire_id();\n", "    wire_id = slot + 1;\n", 1200),
     Mutant("secrets_in_order", "transport/security/secrets.cc",
            "ids, nonces and tokens are a count instead of a cryptographic generator's output",
            "  return Reader(bytes).get<uint64_t>();\n",
