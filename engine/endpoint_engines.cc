@@ -94,7 +94,9 @@ std::optional<Connection> Endpoint::Engines::accept(Nanos timeout) {
     const uint64_t before = noted_.load();
     if (std::optional<Connection> taken = take_accepted()) return taken;
     const Nanos passed = bodies_.front()->datapath_->now() - began;
-    if (passed >= timeout || !wait_for_change(before, timeout - passed)) return take_accepted();
+    const bool forever = timeout == Nanos::never();
+    if (!forever && passed >= timeout) return take_accepted();
+    wait_for_change(before, forever ? timeout : timeout - passed);
   }
 }
 

@@ -35,7 +35,10 @@ class HandedRuns {
   // The next run, valid until clear(); false: there is none.
   bool next(transport::RxRun& run);
   bool all_taken() const { return taken_ == runs_.size(); }
-  size_t bytes() const { return bytes_.size(); }
+  // With what is kept of each run: tiny datagrams, which any stranger may send, count as well.
+  size_t bytes() const {
+    return bytes_.size() + runs_.size() * (sizeof(transport::RxRun) + sizeof(size_t));
+  }
   void clear();
 
  private:

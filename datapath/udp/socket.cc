@@ -63,7 +63,7 @@ Unexpected refuse(const std::string& what, int error, const Address& local) {
     case EMFILE:
     case ENFILE:
       return fail(ErrorCode::kExhausted, what, why_of(error),
-                  "use fewer paths, or raise the limit (`ulimit -n`)");
+                  "use fewer paths or engines, or raise the limit (`ulimit -n`)");
     default:
       return fail(ErrorCode::kSystem, what, why_of(error));
   }

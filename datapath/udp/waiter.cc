@@ -55,7 +55,7 @@ Result<void> Waiter::open(const std::vector<int>& receive_descriptors,
     const bool too_many = errno == EMFILE || errno == ENFILE;
     return fail(too_many ? ErrorCode::kExhausted : ErrorCode::kSystem,
                 "cannot watch the UDP sockets", std::strerror(errno),
-                too_many ? "use fewer paths, or raise the limit (`ulimit -n`)" : "");
+                too_many ? "use fewer paths or engines, or raise the limit (`ulimit -n`)" : "");
   }
   send_descriptors_ = std::move(send_descriptors);
   room_watched_.assign(send_descriptors_.size(), false);
