@@ -15,7 +15,8 @@ namespace {
 
 // An idle GPU lowers the speed of its link, but not the width.
 bool is_below(const PcieLink& link) {
-  return link.width < link.most_width || (!link.is_gpu && link.speed < link.most_speed);
+  const bool slow = link.speed > 0 && link.speed < link.most_speed;  // 0: not known
+  return link.width < link.most_width || (!link.is_gpu && slow);
 }
 
 std::string link_text(int width, double speed, bool with_speed) {

@@ -14,7 +14,7 @@ namespace heddle::lab {
 namespace {
 
 constexpr uint16_t kPort = 18'733;
-constexpr SocketPlan kPlan{millis(20), millis(30), millis(50), megabits_per_s(100)};
+constexpr SocketPlan kPlan{millis(200), millis(30), millis(50), megabits_per_s(100)};
 
 void expect_figures(const std::string& address, uint16_t port) {
   Workers server(1);

@@ -100,8 +100,6 @@ std::string firewall_text(const std::optional<Firewall>& firewall) {
       firewall->dropping.empty()
           ? "drops nothing by default"
           : fmt::format("drops on {} by default", fmt::join(firewall->dropping, " and "));
-  if (firewall->drop_rules > 0)
-    measured += fmt::format(", {} rules that drop", firewall->drop_rules);
   if (firewall->accepts_port) measured += ", accepts UDP 18700";
   if (firewall->drops_port) measured += ", drops UDP 18700";
   if (firewall->legacy) measured += ", rules of iptables-legacy that are not read";

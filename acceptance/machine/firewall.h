@@ -25,7 +25,8 @@ struct Firewall {
 // for what is no ruleset.
 std::optional<Firewall> firewall_of(const std::string& ruleset, const std::string& legacy_tables);
 
-// "drops on input by default, 3 rules that drop"; "not known" of none.
+// "drops on input by default"; "not known" of none. The number of rules is left out: programs such
+// as container engines change it, and it differs among healthy hosts.
 std::string firewall_text(const std::optional<Firewall>& firewall);
 // Whether the test's packets may be dropped.
 bool may_drop(const Firewall& firewall);

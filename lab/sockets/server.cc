@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -40,11 +41,11 @@ class Server {
 
   void run(Nanos end) {
     std::string line;
-    for (;;) {
+    while (steady_now() < end) {  // datagrams that never pause are no reason to go on
       std::array<pollfd, 3> sockets{{{client_.number(), POLLIN, 0},
                                      {datagrams_.number(), POLLIN, 0},
                                      {stream_.number(), POLLIN, 0}}};
-      const auto left_ms = static_cast<int>((end - steady_now()) / millis(1));
+      const auto left_ms = static_cast<int>(std::max((end - steady_now()) / millis(1), int64_t{0}));
       const int ready = poll(sockets.data(), stream_.valid() ? 3 : 2, left_ms);
       if (ready < 0 && errno == EINTR) continue;
       if (ready <= 0) return;  // it took too long
@@ -66,9 +67,9 @@ class Server {
       return stream_.valid();
     }
     if (line != "count") return false;
-    while (take_datagrams()) {
+    while (steady_now() < end && take_datagrams()) {
     }
-    while (stream_.valid() && take_stream()) {
+    while (steady_now() < end && stream_.valid() && take_stream()) {
     }
     const Arrived arrived = std::exchange(arrived_, {});
     stream_ = Descriptor();
