@@ -65,7 +65,10 @@ class KindRows {
     const std::string where =
         place.is_switch ? fmt::format("{} port {}", place.place, nic.device) : place.place;
     Row row{check(), where, fmt::format("{}: {}", nic.device, counts), "0"};
-    if (kind_ == Kind::kFlap) {
+    if (kind_ == Kind::kFlap && !place.tested.empty() && nic.device != place.tested) {
+      row.grade = Grade::kWarn;
+      row.todo = "its link was lost while the test ran, which did not use this NIC";
+    } else if (kind_ == Kind::kFlap) {
       row.grade = Grade::kFail;
       row.todo =
           "its link was lost while the test ran: check cable and optics at both ends, and the "
@@ -123,7 +126,7 @@ std::vector<PlaceCounts> counted_between(const std::vector<PlaceCounts>& before,
   std::vector<PlaceCounts> counted;
   for (size_t i = 0; i < before.size() && i < after.size(); ++i) {
     counted.push_back({after[i].place, after[i].is_switch, before[i].known && after[i].known,
-                       grown(before[i].nics, after[i].nics)});
+                       grown(before[i].nics, after[i].nics), after[i].tested});
   }
   return counted;
 }

@@ -15,6 +15,7 @@ struct PlaceCounts {
   bool is_switch = false;
   bool known = true;  // false: an older heddle, or a machine that does not answer
   std::vector<NicCounts> nics;
+  std::string tested;  // the NIC that is tested; empty: all are
 };
 
 // What was counted between two readings of the same places, by place.

@@ -73,6 +73,19 @@ TEST(RunCounts, ACarrierThatChangedFailsAndNamesHostAndNic) {
   EXPECT_FALSE(flap.todo.empty());
 }
 
+// A management NIC that was plugged in again failed the fabric.
+TEST(RunCounts, ACarrierOfANicThatIsNotTestedWarns) {
+  const NicCounts before{.device = "usb0", .counts = {{"carrier_changes", 2}}};
+  const NicCounts after{.device = "usb0", .counts = {{"carrier_changes", 4}}};
+  for (const auto& [tested, grade] :
+       {std::pair("eth0", Grade::kWarn), {"usb0", Grade::kFail}, {"", Grade::kFail}}) {
+    const auto rows =
+        run_count_rows(counted_between({{.place = "h0", .nics = {before}, .tested = tested}},
+                                       {{.place = "h0", .nics = {after}, .tested = tested}}));
+    EXPECT_EQ(row_of(rows, "link flaps").grade, grade) << tested;
+  }
+}
+
 TEST(RunCounts, ErrorsBeforeTheTestAreNotItsOwn) {
   const std::vector<Row> rows = rows_between({{"rx_crc_errors", 7}, {"carrier_changes", 9}},
                                              {{"rx_crc_errors", 7}, {"carrier_changes", 9}});

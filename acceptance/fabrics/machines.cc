@@ -54,7 +54,8 @@ double reading_seconds(const Json& facts) {
   const auto machine = facts.find("machine");
   if (machine == facts.end() || !machine->is_object()) return 0;
   const auto found = machine->find("seconds");
-  return found != machine->end() && found->is_number() ? std::max(0.0, found->get<double>()) : 0;
+  const bool is_time = found != machine->end() && found->is_number();
+  return is_time ? std::clamp(found->get<double>(), 0.0, to_seconds(params::kFactsTime)) : 0;
 }
 
 // Two files for each command that runs.
@@ -313,7 +314,7 @@ Result<std::vector<PlaceCounts>> Machines::read_counts(Commands& commands) const
   for (size_t i = 0; i < ids.size(); ++i) {
     const CommandEnd end = commands.result_of(ids[i]);
     const Json document = Json::parse(last_object(end.output), nullptr, false);
-    PlaceCounts counts{.place = machines_[i].name};
+    PlaceCounts counts{.place = machines_[i].name, .nics = {}, .tested = machines_[i].device};
     counts.known = document.is_object() && document.contains("nics");
     if (counts.known) counts.nics = nic_counts_in(document.at("nics"));
     all.push_back(std::move(counts));

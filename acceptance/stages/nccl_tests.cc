@@ -64,6 +64,9 @@ std::string why_not(const Session& session, const std::vector<HostGpus>& hosts) 
     if (!hosts[i].has_program) return fmt::format("{} has no all_reduce_perf", session.host(i));
   }
   if (!hosts.front().has_launcher) return fmt::format("{} has no mpirun", session.host(0));
+  // Of -H ADDRESS:SLOTS.
+  if (session.fabric().address(0).find(':') != std::string::npos)
+    return "mpirun takes no IPv6 addresses of hosts";
   return "";
 }
 
