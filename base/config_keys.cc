@@ -108,8 +108,8 @@ constexpr std::array kKeys = {
     ConfigKey{.name = "engines",
               .type = ConfigType::kInteger,
               .fallback = "1",
-              .doc = "engines that an endpoint's connections are split over, each with a thread "
-                     "and a share of all limits; above 1: whatever `drive` says, over UDP only",
+              .doc = "engines that an endpoint's connections are split over, each with a thread; "
+                     "above 1: whatever `drive` says",
               .min = 1,
               .max = 16},
     ConfigKey{.name = "spin",
@@ -182,6 +182,11 @@ constexpr std::array kKeys = {
         .doc = "interval at which recordings are written to the disk; 0: when the kernel does",
         .min = 0,
         .max = 86'400},
+    ConfigKey{.name = "record_node",
+              .type = ConfigType::kBoolean,
+              .fallback = "true",
+              .doc = "a process that records samples its machine too, one process a machine: "
+                     "interfaces, RDMA ports, pressure and messages of the kernel"},
     ConfigKey{.name = "nccl.profile",
               .fallback = "proxy",
               .doc =

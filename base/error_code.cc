@@ -17,9 +17,9 @@ struct Text {
 
 constexpr std::array kTexts = {
     Text{ErrorCode::kInvalid, "invalid", "what was asked makes no sense"},
-    Text{ErrorCode::kUnavailable, "unavailable", "nobody listens"},
+    Text{ErrorCode::kUnavailable, "unavailable", "no program listens there"},
     Text{ErrorCode::kPermission, "permission", "it is not permitted"},
-    Text{ErrorCode::kInUse, "in_use", "somebody else has it"},
+    Text{ErrorCode::kInUse, "in_use", "another program has it"},
     Text{ErrorCode::kTimeout, "timeout", "no answer in time"},
     Text{ErrorCode::kPeerDead, "peer_dead", "the peer stopped answering"},
     Text{ErrorCode::kCancelled, "cancelled", "it was withdrawn"},

@@ -8,10 +8,12 @@
 
 #include <algorithm>
 
+#include "base/params.h"
+
 namespace heddle {
 namespace {
 
-constexpr rlim_t kMostFiles = 1 << 20;
+constexpr rlim_t kMostFiles = base_params::kMostFiles;
 constexpr unsigned kCloseOnExec = 1U << 2;  // CLOSE_RANGE_CLOEXEC
 
 bool close_range_call(int first, unsigned flags) {

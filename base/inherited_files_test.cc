@@ -3,15 +3,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
+
+#include "base/testing/refused_call.h"
 
 namespace heddle {
 namespace {
@@ -49,14 +47,7 @@ TEST(InheritedFiles, ThoseFromTheFirstOnAreMarkedAndStayOpen) {
 
 // As a kernel before Linux 5.9 does: from then on close_range(2) fails in this process.
 bool refuse_close_range() {
-  sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_close_range, 0, 1),
-                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
-  const sock_fprog filter{.len = 4, .filter = steps};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0 &&
-         syscall(__NR_close_range, kHigh, kHigh, 0) != 0;
+  return refuse_call(__NR_close_range, ENOSYS) && syscall(__NR_close_range, kHigh, kHigh, 0) != 0;
 }
 
 TEST(InheritedFiles, OnOlderKernelsTooTheyAreClosedOrMarked) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/params.h"
 
 namespace heddle {
 
@@ -73,7 +74,7 @@ class Pool {
 template <typename T, uint32_t kSlab = 64>
 class PoolShare {
  public:
-  static constexpr uint64_t kShare = 2;
+  static constexpr uint64_t kShare = base_params::kPoolShare;
 
   // The pool must outlive it; every object must be returned before it is destroyed.
   explicit PoolShare(Pool<T, kSlab>& pool) : pool_(pool) {}

@@ -32,9 +32,11 @@ Result<void> check_version(const DocumentValue& document, const std::string& fil
   const bool number = version->kind == DocumentKind::kInteger;
   if (number && version->integer == static_cast<int64_t>(known)) return {};
   const std::string found = number ? std::to_string(version->integer) : "no number";
+  const bool newer = number && version->integer > static_cast<int64_t>(known);
   return fail(ErrorCode::kVersion, "cannot use " + file + ":" + std::to_string(version->line),
               "the version of its schema is " + found + ", this heddle reads version " + wanted,
-              "write it for version " + wanted + ", or use a heddle that reads it");
+              newer ? "upgrade this heddle"
+                    : "write it anew for version " + wanted + ", or use the older heddle");
 }
 
 TableReader::TableReader(const DocumentValue& table, FileErrors& errors)

@@ -36,10 +36,15 @@ class TemporaryFolder {
   // Of mode 0700, in place(); its name begins with `prefix`.
   // Errors: kSystem.
   static Result<TemporaryFolder> make(const std::string& prefix) {
-    std::string name = place() + "/" + prefix + "-XXXXXX";
+    return make_in(place(), prefix, "set TMPDIR to a folder where you may write");
+  }
+  // The same in another folder, for files that are renamed to a place on its file system.
+  static Result<TemporaryFolder> make_in(const std::string& folder, const std::string& prefix,
+                                         const std::string& todo = "") {
+    std::string name = folder + "/" + prefix + "-XXXXXX";
     if (mkdtemp(name.data()) == nullptr) {
       return fail(ErrorCode::kSystem, fmt::format("cannot make a folder '{}'", name),
-                  std::strerror(errno), "set TMPDIR to a folder where you may write");
+                  std::strerror(errno), todo);
     }
     TemporaryFolder made;
     made.path_ = name;

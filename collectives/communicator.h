@@ -39,9 +39,10 @@ struct CommunicatorOptions {
   SharedMemory shared_memory = SharedMemory::kNever;
   // Where tables of measured costs are kept (table_file.h); empty: nowhere. Rank 0's counts.
   std::string table_folder;
-  // Memory for payload before a reduction or a send. All uses overlap: for simulations, in which
-  // contents do not matter and a thousand ranks share a process. Payload that does not fit uses
-  // separate memory, as all payload does if this is empty. Must outlive the communicator.
+  // Memory for payload before a reduction or a send. Every call uses the same bytes, so contents
+  // are garbage: for simulations only, where a thousand ranks share a process. Payload that does
+  // not fit uses separate memory, as all payload does if this is empty. Must outlive the
+  // communicator.
   std::span<std::byte> staging;
   // For simulations: what carries messages in place of connections (message_carrier.h); null:
   // nothing does. Must outlive the communicator.

@@ -1,6 +1,6 @@
 // DrivenEndpoint: what a process needs once to be a rank of any number of communicators: an
-// endpoint as the configuration says, its progress thread, and the options of communicators. For
-// faces that other programs load; it lives as long as the last of those who share it.
+// endpoint as the configuration says, its progress thread, and the options of communicators. Used
+// by the C library and the plugins. It lives as long as the last of those who share it.
 #pragma once
 
 #include <memory>

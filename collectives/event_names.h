@@ -1,5 +1,5 @@
-// Under which number events have an algorithm: those of collectives, but for what came after NCCL's
-// had been numbered behind them.
+// The number of an algorithm in events. Collectives and events number algorithms alike, except the
+// two-level ring: in events its number follows those of NCCL's algorithms.
 #pragma once
 
 #include "collectives/collective.h"

@@ -5,11 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "collectives/params.h"
 #include "engine/endpoint.h"
 
 namespace heddle::collectives {
 
-inline constexpr uint32_t kMostRanks = 65'536;
+using params::kMostRanks;
 
 struct Group {
   uint32_t rank = 0;

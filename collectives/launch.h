@@ -30,6 +30,9 @@ struct Launch {
 // WORLD_SIZE, then Open MPI's, then Slurm's. Errors: kInvalid, naming the variable to set.
 Result<Launch> read_launch(std::span<const std::string> environment, const std::string& store);
 
+// Whether a launcher has set the variables of a rank, or the user has.
+bool is_launched(std::span<const std::string> environment);
+
 // Lets a launcher that asks for it (HEDDLE_MEMBER_FILE) know which communicator of all ranks this
 // process is in now. Where the file cannot be written nothing happens: the run has ended, or the
 // launcher waits for a time instead.

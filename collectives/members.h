@@ -1,4 +1,5 @@
-// Members: who takes part in a communicator.
+// Members: the ranks of a communicator: its number, this process's rank, and the addresses of all
+// ranks.
 #pragma once
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -49,6 +50,9 @@ inline constexpr uint32_t kMostExchanging = 16;
 // Trials of groups for two-level all-reduces: sizes of groups, column of CostTable::kSizes (64 KiB,
 // where bytes count) and calls of each. Chosen: 1 to 16; 3 to 5; 2 to 4.
 inline constexpr size_t kMostGroupings = 8;
+// Calls of each row in the first group, which opens connections and lets ranks begin to spin;
+// another of its size follows, whose times count. 1 to 4; chosen.
+inline constexpr uint32_t kWarmUpRounds = 2;
 inline constexpr size_t kTrialColumn = 4;
 inline constexpr uint32_t kTrialRounds = 2;
 // From this time of the smallest all-reduce on a network is slow: a link over land or sea. There a
@@ -58,7 +62,8 @@ inline constexpr Nanos kSlowTime = seconds(10);
 // Two levels are taken to move bytes faster than a ring if they take at most this part of its time;
 // above it the difference is chance. 0.5 to 0.95; chosen.
 inline constexpr double kTwoLevelPart = 0.85;
-// `heddle tune`: calls of a row at a size are as many as move this, within these bounds. Chosen.
+// `heddle tune`: calls of a row at a size are as many as move this, bytes, within these bounds. 1
+// to 256 MiB; 3 to 5; 10 to 100; chosen.
 inline constexpr uint64_t kFullBytes = 16 << 20;
 inline constexpr uint64_t kFullRoundsMin = 3;
 inline constexpr uint64_t kFullRoundsMax = 20;
@@ -69,7 +74,9 @@ inline constexpr double kSoundPart = 0.05;
 // with more than this fraction of disturbed calls is discarded. 1.5 to 5; 0.1 to 0.5; chosen.
 inline constexpr double kDisturbedTimes = 2;
 inline constexpr double kDisturbedPart = 0.25;
-// What no network is beyond, ns and ps.
+// What no network is beyond, ns and ps: less or more is a wrong measurement. Chosen: a cable of 20
+// m takes 100 ns and a satellite 0.6 s; 10 ps are 800 Gbit/s, 1 us is 8 Mbit/s. 1 to 1,000; 0.1 to
+// 10 s; 1 to 20; 10^5 to 10^8.
 inline constexpr uint64_t kLatencyNsMin = 100;
 inline constexpr uint64_t kLatencyNsMax = 1'000'000'000;
 inline constexpr double kSendPsPerByteMin = 10;
@@ -103,7 +110,8 @@ inline constexpr Nanos kAgreeWithin = seconds(10);
 // taken in. Above the interval at which a newcomer looks, and the time until a rank makes its call:
 // 1 to 60 s; chosen.
 inline constexpr Nanos kFindNewcomersWithin = seconds(5);
-// A newcomer that waits changes a key of its own this often.
+// A newcomer that waits changes a key of its own this often. A tenth of kNewcomerGoneAfter; 10 to
+// 500 ms; chosen.
 inline constexpr Nanos kNewcomerBeats = millis(100);
 // A newcomer whose key does not change within this, or a fifth of kFindNewcomersWithin, is gone and
 // gets no seat. Several beats, since a store may be slow: 200 ms to 5 s; chosen.
@@ -131,11 +139,21 @@ inline constexpr size_t kUnacknowledgedControl = 256;
 inline constexpr size_t kUnseenReports = 4096;
 // Communicators that have ended and whose late connections are refused. 64 to 65,536; chosen.
 inline constexpr size_t kEndedCommunicators = 1024;
+// Bytes of an object of another library in which a thread sleeps (pending_call.h): a future is
+// smaller. 256 to 4,096, a multiple of 8; chosen.
+inline constexpr size_t kMostAwaitedBytes = 1024;
+// Operations by which two sides of a kept connection can be apart; a peer that claims more is
+// refused. Above kStepWindow and kUnacknowledgedControl: 512 to 65,536; chosen.
+inline constexpr int32_t kMostFillers = 4096;
+// Rounds of an agreement on members that are believed of a message: the pauses between them take
+// longer than a job. 2^10 to 2^30; chosen.
+inline constexpr uint32_t kMostAgreementRounds = 1U << 20;
 // Stragglers that are remembered, and ranks that asked about this one. 64 to 65,536; chosen.
 inline constexpr size_t kStragglers = 1024;
-// Number of calls before the oldest running one for which stragglers are kept. At least kLanes.
+// Number of calls before the oldest running one for which stragglers are kept. At least kLanes;
+// chosen.
 inline constexpr uint64_t kStragglerCallsBack = 64;
-// The largest call, bytes: sums of offsets stay far below 2^64.
+// The largest call, bytes: sums of offsets stay far below 2^64. 2^40 to 2^56; chosen.
 inline constexpr uint64_t kMostCallBytes = uint64_t{1} << 48;
 
 // --- execution ---
@@ -163,14 +181,15 @@ inline constexpr size_t kCachedRegions = 64;
 // Slots that are registered at once. 1 to 256; chosen.
 inline constexpr uint32_t kSlabSlots = 16;
 // A rank that should connect is probed after this, and is dead when its host has not answered the
-// probe within the other: 4.5 s together, of 5 s that docs/reference/collectives.md promises.
+// probe within the other: 4.5 s together, of 5 s that docs/reference/collectives.md promises. 100
+// ms to 1 s; 1 to 4 s; chosen.
 inline constexpr Nanos kProbeUnconnectedAfter = millis(500);
 inline constexpr Nanos kProbeAnswerWithin = seconds(4);
 
 // --- schedules ---
 
-// A message that is neither forwarded nor reduced is cut into pieces of this, bytes. At most the
-// largest message of the transport, 1 GiB.
+// A message that is neither forwarded nor reduced is cut into pieces of this, bytes. 1 MiB to the
+// largest message of the transport, 1 GiB; chosen.
 inline constexpr uint64_t kMessageBytes = uint64_t{256} << 20;
 // Chunks of one segment that go round a ring together: while one is reduced, others travel. 2 to
 // 16; chosen.
@@ -198,7 +217,8 @@ inline constexpr uint64_t kPullBytes = 128 << 10;
 
 // Pause between two attempts to reach the store. 10 ms to 1 s; chosen.
 inline constexpr Nanos kRetryPause = millis(100);
-// Paths of a connection to the store, so that a dead one does not matter. At least 2.
+// Paths of a connection to the store, so that a dead one does not matter. 2 to 16;
+// chosen.
 inline constexpr uint16_t kRendezvousPaths = 2;
 // For this long the first of the store's addresses is preferred to others that answer sooner. As
 // the connection attempt delay of RFC 8305, section 5: 250 ms; 100 ms to 2 s.
@@ -219,7 +239,13 @@ inline constexpr Nanos kProbeRankAfter = seconds(1);
 // they limit what unknown peers can occupy of a store. 1 to 60 s; 16 to 1,024; chosen.
 inline constexpr Nanos kRegisterWithin = seconds(5);
 inline constexpr size_t kUnregisteredConnections = 128;
+// Connections of a store beyond its ranks': those that have not registered, and ranks that come
+// again. At least kUnregisteredConnections, to 4,096; chosen.
 inline constexpr uint32_t kSpareConnections = 256;
+// Bytes of a registration and of its answer that are received: addresses, and texts of up to 1,024
+// bytes; more is another program's. 2,048 to 65,536; 4,096 to 65,536; chosen.
+inline constexpr size_t kMaxRegistrationBytes = 4'096;
+inline constexpr size_t kMaxAnswerBytes = 8'192;
 // What a stranger can put into an error, bytes. 80 to 1,024; chosen.
 inline constexpr size_t kRefusalTextBytes = 300;
 // Ranges of ranks that an error names before it says how many more there are. 1 to 32; chosen.
@@ -229,7 +255,34 @@ inline constexpr Nanos kRendezvousTurn = millis(100);
 // Rank 0 serves this long after the group is complete, until its answers are acknowledged. 0.5 to
 // 10 s; chosen.
 inline constexpr Nanos kAnswerDrainTime = seconds(2);
-// An earlier run may hold the store's port for this long. Above kAnswerDrainTime.
+// An earlier run may hold the store's port for this long. Above kAnswerDrainTime, to 10 s; chosen.
 inline constexpr Nanos kStorePortWait = seconds(3);
+// Ranks of a run: bounds what a damaged or forged message allocates. 1,024 to 2^20; chosen.
+inline constexpr uint32_t kMostRanks = 65'536;
+// A rank's timeout, which a stranger may claim, at most: more is a damaged message. 1 to 365 days;
+// chosen.
+inline constexpr Nanos kLongestPatience = seconds(30LL * 86'400);
+// Between two looks at a store of files; the first are closer, and each pause doubles. 1 to 10 ms;
+// 10 to 500 ms; chosen.
+inline constexpr std::chrono::milliseconds kFirstStorePause{1};
+inline constexpr std::chrono::milliseconds kLongestStorePause{50};
+// Between two looks at whether a newcomer's key has counted up. 1 to 50 ms; chosen.
+inline constexpr std::chrono::milliseconds kNewcomerLook{10};
+// Bytes of the file that names a store, and of one with costs: some kilobytes; more is another
+// file. 8 KiB to 1 MiB; chosen.
+inline constexpr size_t kMostStoreFileBytes = 65'536;
+inline constexpr size_t kMostCostsFileBytes = 65'536;
+// Bytes of a handle that are read, and that an error quotes: it comes from another process. 256 to
+// 8,192; 80 to 1,024; chosen.
+inline constexpr size_t kMostHandleBytes = 1024;
+inline constexpr size_t kMostQuotedBytes = 200;
+// Tries to write the store's file where an earlier run removes its folder meanwhile. 2 to 64;
+// chosen.
+inline constexpr int kStoreTries = 8;
+// Ports of Slurm jobs' stores: below 32,768, the first that Linux gives to those who ask for any;
+// 625 jobs of 16 steps each are 10,000. 10,000 to 22,768; 64 to 768; 4 to 64; chosen.
+inline constexpr uint32_t kFirstSlurmPort = 20'000;
+inline constexpr uint32_t kSlurmJobs = 625;
+inline constexpr uint32_t kSlurmSteps = 16;
 
 }  // namespace heddle::collectives::params

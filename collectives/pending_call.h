@@ -9,6 +9,7 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
+#include "collectives/params.h"
 
 namespace heddle::collectives {
 
@@ -17,7 +18,7 @@ class CallState;
 // A thread that waits for a call by another library's means sleeps on such an object, which has the
 // lock and condition variable: a future, say.
 struct AwaitedObject {
-  static constexpr size_t kMostBytes = 1024;
+  static constexpr size_t kMostBytes = params::kMostAwaitedBytes;
   size_t bytes = 0;
   // It begins with one of these, where they are not 0: as an object of a class with virtual
   // functions begins with the address of a table of them, of which libraries may have one each.

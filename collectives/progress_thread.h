@@ -1,6 +1,6 @@
 // ProgressThread: a thread that drives an endpoint and the communicators on it, so that data moves
-// whatever the program's own threads do, and any of them may call. It sleeps while nothing is under
-// way. SharedCommunicator is what programs use; see shared_communicator.h.
+// whatever the program's own threads do, and any of them may call. It sleeps while no call is in
+// flight. SharedCommunicator is what programs use; see shared_communicator.h.
 #pragma once
 
 #include <cstdint>

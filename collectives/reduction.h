@@ -12,10 +12,14 @@
 
 namespace heddle::collectives {
 
+struct Operands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+};
+
 // destination[i] = a[i] op b[i]. `destination` is `a`, `b`, or overlaps neither; no alignment is
 // asked for. kAverage sums: scale() divides in the end.
-void reduce(DataType type, ReduceOp op, void* destination, const void* a, const void* b,
-            size_t elements);
+void reduce(DataType type, ReduceOp op, void* destination, Operands from, size_t elements);
 
 inline constexpr uint32_t kMostDivisor = 1U << 24;
 

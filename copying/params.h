@@ -38,4 +38,11 @@ inline constexpr Nanos kIntroduceWithin = seconds(10);
 inline constexpr Nanos kSlice = millis(100);  // how soon a signal is seen
 inline constexpr Nanos kGoodbye = seconds(2);
 
+// Bytes of a text in a record: a path and a reason. Chosen: twice PATH_MAX of Linux. Range: 4,096
+// to 65,536.
+inline constexpr size_t kLongestText = 8192;
+// Characters of a long name that a hidden name keeps before its checksum. Chosen: with a dot, 17
+// and an ending below kLongestName. Range: 16 to 220.
+inline constexpr size_t kKeptName = 200;
+
 }  // namespace heddle::copying::params

@@ -1,17 +1,19 @@
 // Records: see records.h.
 #include "copying/records.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "base/error_code.h"
+#include "base/version.h"
 #include "copying/params.h"
 
 namespace heddle::copying {
 namespace {
 
 constexpr size_t kHeadBytes = 5;  // kind and length
-constexpr size_t kLongestText = 8192;
 
 // One list of fields serves writing and reading: `Codec` is Writer or Reader.
 template <typename Codec, typename Fields>
@@ -82,7 +84,7 @@ class Writer {
     put(&value, sizeof value);
   }
   void text(const std::string& value) {
-    const auto length = static_cast<uint32_t>(std::min(value.size(), kLongestText));
+    const auto length = static_cast<uint32_t>(std::min(value.size(), params::kLongestText));
     number(length);
     put(value.data(), length);
   }
@@ -128,7 +130,7 @@ class Reader {
   void text(std::string& value) {
     uint32_t length = 0;
     number(length);
-    good_ = good_ && length <= kLongestText && length <= body_.size();
+    good_ = good_ && length <= params::kLongestText && length <= body_.size();
     if (!good_) return;
     value.assign(reinterpret_cast<const char*>(body_.data()), length);
     body_ = body_.subspan(length);
@@ -158,6 +160,16 @@ bool is_kind(uint8_t kind) {
           kind <= static_cast<uint8_t>(RecordKind::kDone)) ||
          (kind >= static_cast<uint8_t>(RecordKind::kWelcome) &&
           kind <= static_cast<uint8_t>(RecordKind::kTaken));
+}
+
+// The sender prints it, too: "this machine" would be either.
+Unexpected other_version(uint32_t version) {
+  return fail(ErrorCode::kVersion, "cannot receive this copy",
+              fmt::format("the receiver is heddle {} and speaks version {} of a copy's messages, "
+                          "the sender version {}",
+                          kVersion, params::kVersion, version),
+              version < params::kVersion ? "upgrade heddle on the sender's machine"
+                                         : "upgrade heddle on the receiver's machine");
 }
 
 void put_head(std::byte* to, RecordKind kind, size_t length) {
@@ -204,6 +216,11 @@ Result<std::optional<Record>> RecordReader::next() {
   Record record{.kind = static_cast<RecordKind>(kind)};
   Reader reader(rest_.subspan(kHeadBytes, length));
   visit_fields(reader, record);
+  // Behind its version, the hello of another one may have other fields.
+  if (record.kind == RecordKind::kHello && length >= sizeof record.version &&
+      record.version != params::kVersion) {
+    return other_version(record.version);
+  }
   if (!reader.good()) return wrong();
   rest_ = rest_.subspan(kHeadBytes + length);
   return std::optional<Record>(std::move(record));

@@ -83,7 +83,8 @@ class RecordReader {
  public:
   explicit RecordReader(std::span<const std::byte> message) : rest_(message) {}
 
-  // The next one; empty at the end. Errors: kInvalid (not such a message).
+  // The next one; empty at the end. Errors: kInvalid (not such a message), kVersion (a hello of
+  // another version, with the side to upgrade).
   Result<std::optional<Record>> next();
 
  private:

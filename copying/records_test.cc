@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "copying/params.h"
+
 namespace heddle::copying {
 namespace {
 
@@ -27,6 +29,27 @@ TEST(Records, AnEntryIsReadAsItWasWrittenWithAnyBytesInItsName) {
   EXPECT_EQ((*record)->mode, 0751u);
   EXPECT_EQ((*record)->mtime_ns, -5);
   EXPECT_FALSE(reader.next()->has_value());
+}
+
+TEST(Records, AHelloOfAnotherVersionNamesTheSideToUpgradeWhateverItsFields) {
+  for (const uint32_t other : {params::kVersion - 1, params::kVersion + 1}) {
+    std::vector<std::byte> message(1000);
+    RecordWriter writer(message);
+    ASSERT_TRUE(writer.add({.kind = RecordKind::kHello, .path = "a", .version = other}));
+    const size_t version_end = 9;
+    // As it is, with a field that ends too early, and with none behind the version.
+    for (const size_t bytes : {writer.bytes(), writer.bytes() - 1, version_end}) {
+      message[1] = static_cast<std::byte>(bytes - 5);  // its length, behind the kind
+      const std::span<const std::byte> part(message.data(), bytes);
+      RecordReader reader(part);
+      const auto record = reader.next();
+      ASSERT_FALSE(record) << bytes;
+      EXPECT_EQ(record.error().code, ErrorCode::kVersion);
+      EXPECT_EQ(record.error().todo, other < params::kVersion
+                                         ? "upgrade heddle on the sender's machine"
+                                         : "upgrade heddle on the receiver's machine");
+    }
+  }
 }
 
 TEST(Records, WhatDoesNotFitIsNotWritten) {

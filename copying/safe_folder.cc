@@ -27,8 +27,7 @@ constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 // With `end`; of a name that would be too long the beginning and a checksum.
 std::string hidden_name(const std::string& name, std::string_view end) {
   if (name.size() + end.size() + 1 <= params::kLongestName) return fmt::format(".{}{}", name, end);
-  constexpr size_t kKept = 200;
-  return fmt::format(".{}.{:016x}{}", name.substr(0, kKept), hash_text(name), end);
+  return fmt::format(".{}.{:016x}{}", name.substr(0, params::kKeptName), hash_text(name), end);
 }
 
 Unexpected bad_path(std::string_view path, const char* why) {

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/version.h"
 #include "base/write_error.h"
 #include "copying/params.h"
 
@@ -72,14 +71,6 @@ Result<void> Store::take(const Record& record) {
 }
 
 Result<void> Store::greet(const Record& hello) {
-  if (hello.version != params::kVersion) {
-    return fail(ErrorCode::kVersion, "cannot receive this copy",
-                fmt::format("the receiver is heddle {} and speaks version {} of a copy's messages, "
-                            "the sender version {}",
-                            kVersion, params::kVersion, hello.version),
-                hello.version < params::kVersion ? "upgrade heddle on the sender's machine"
-                                                 : "upgrade heddle on the receiver's machine");
-  }
   if (greeted()) return {};
   dry_ = hello.dry;
   Result<SafeFolder> folder = SafeFolder::open(root_.folder, root_.make && !dry_);

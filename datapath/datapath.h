@@ -1,5 +1,5 @@
 // Datapath: the contract between the transport and a network: move batches, lend frames, wait,
-// register memory. Implementations: udp/, xdp/ and verbs/ here, SimDatapath in simulator/. All
+// register memory. Implementations: udp/, xdp/, verbs/ and ud/ here, SimDatapath in simulator/. All
 // pass one contract suite (datapath/contract/). One thread drives a datapath; other threads may
 // call only wake() and now().
 #pragma once
@@ -14,6 +14,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "datapath/params.h"
 #include "transport/address.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
@@ -41,13 +42,13 @@ struct Capabilities {
 
 // Runs lent by receive(); the datapath owns their memory and reuses it after release().
 struct RxBatch {
-  static constexpr size_t kMaxRuns = 64;
+  static constexpr size_t kMaxRuns = params::kMaxRuns;
   std::array<transport::RxRun, kMaxRuns> runs;
   size_t count = 0;
   // The batch is small and ends with the predicted place: a new prediction saves the copy of the
   // data that follows.
   bool place_filled = false;
-  std::array<transport::PlacedEvent, kMaxRuns> events;  // in order of arrival
+  std::array<transport::NicEvent, kMaxRuns> events;  // in order of arrival
   size_t event_count = 0;
 };
 
@@ -55,6 +56,14 @@ struct RxBatch {
 struct NicFacts {
   std::string device;  // its name on this host; empty: unknown
   BitsPerSec rate;     // of its link, as the driver reports it; zero: unknown
+};
+
+// Memory of a device, such as a GPU's, that the system shares as a dmabuf. The processor reaches it
+// through a mapping: what cannot be written by a NIC takes that way.
+struct DeviceMemory {
+  int dmabuf = -1;          // a descriptor, which the caller keeps open as long as the region
+  uint64_t offset = 0;      // of the region in it
+  void* mapping = nullptr;  // of the region's first byte
 };
 
 // Counters that the transport cannot observe itself.
@@ -140,6 +149,12 @@ class Datapath {
 
   // Registers memory for sending and placement. The memory must outlive the region.
   virtual Result<transport::RegionId> register_memory(void* start, size_t bytes) = 0;
+  // The same for memory of a device, which the NIC then reads and writes itself. Errors:
+  // kUnavailable (this datapath moves payload by the processor, or the NIC's driver cannot reach
+  // other devices), kExhausted (locked memory), kInvalid (no such dmabuf). Its mapping can be
+  // registered instead.
+  virtual Result<transport::RegionId> register_device_memory(const DeviceMemory& memory,
+                                                             size_t bytes);
   virtual void unregister_memory(transport::RegionId region) = 0;
 
   // The placed-chunk shape; a datagram network keeps these defaults. token() names a region for a

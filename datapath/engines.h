@@ -12,8 +12,9 @@
 namespace heddle::datapath {
 
 // Takes over `inner`, one per engine in the order of their indices, at most
-// transport::kMostEngines, of the datagram shape only. Returns as many datapaths, each around one
-// of them. Each may be driven by a thread of its own; the others may be gone before it.
+// transport::kMostEngines. What NICs write must reach the engine that admitted the writer. Returns
+// as many datapaths, each around one of them. Each may be driven by a thread of its own; the others
+// may be gone before it.
 std::vector<std::unique_ptr<Datapath>> with_engines(std::vector<std::unique_ptr<Datapath>> inner);
 
 }  // namespace heddle::datapath

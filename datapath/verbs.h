@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -40,5 +41,12 @@ struct VerbsOptions {
 // kUnavailable (libibverbs is missing, no port can be used), kPermission (the device's node),
 // kExhausted (locked memory).
 Result<std::unique_ptr<Datapath>> open_verbs(const VerbsOptions& options);
+
+// Opens `engines` (at least 2) datapaths at one port (datapath/engines.h). Each opens the device
+// for itself, so it has its own queue pairs, completion queue and registrations; memory is
+// registered where a connection of that engine uses it. Errors: likewise, and those of
+// open_udp_engines().
+Result<std::vector<std::unique_ptr<Datapath>>> open_verbs_engines(const VerbsOptions& options,
+                                                                  uint8_t engines);
 
 }  // namespace heddle::datapath

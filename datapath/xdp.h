@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -42,5 +43,11 @@ struct XdpOptions {
 // such interface; the kernel or driver lacks the mode), kExhausted (locked memory, descriptors),
 // kSystem.
 Result<std::unique_ptr<Datapath>> open_xdp(const XdpOptions& options);
+
+// Opens `engines` (at least 2) datapaths at one port (datapath/engines.h). Each has sockets of its
+// own at every receive queue, and the program chooses among them, so several engines need only one
+// queue. Errors: likewise, and those of open_udp_engines().
+Result<std::vector<std::unique_ptr<Datapath>>> open_xdp_engines(const XdpOptions& options,
+                                                                uint8_t engines);
 
 }  // namespace heddle::datapath

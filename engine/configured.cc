@@ -44,7 +44,6 @@ Bytes stranger_share(const Config& config, uint64_t parts) {
 }
 
 Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32_t peers) {
-  // All peers may meet one engine, which has its share of the limit.
   const Options engine = engine_options(options, {.count = options.engines});
   transport::EndpointOptions with = engine.transport;
   with.eager_bytes = engine.eager_bytes;
@@ -52,11 +51,10 @@ Result<void> check_stranger_bytes(const Options& options, uint64_t parts, uint32
   if (!with.keys.empty() || with.stranger_bytes.count == 0) return {};
   const uint64_t needed = transport::stranger_budget(with).bytes(peers);
   if (needed <= with.stranger_bytes.count) return {};
-  const uint64_t together = needed * options.engines;
   return fail(ErrorCode::kExhausted, "cannot accept connections",
               "stranger_bytes is too small for " + std::to_string(peers) +
                   (peers == 1 ? " peer" : " peers") + " without a cluster key",
-              "set it to " + std::to_string((together / parts + 1) * kStrangerParts) +
+              "set it to " + std::to_string((needed / parts + 1) * kStrangerParts) +
                   " or more, or use cluster keys (key_file, or `heddle run --protect`)");
 }
 
@@ -125,6 +123,7 @@ Result<Options> configured_options(const Config& config) {
   options.recording.most = mebibytes(static_cast<uint64_t>(config.integer("record_mebibytes")));
   options.recording.durable = seconds(config.integer("record_durable_seconds"));
   options.recording.level = events::record_level(config.text("record_level"));
+  options.recording.node = config.boolean("record_node");
   options.engines = static_cast<uint8_t>(config.integer("engines"));
   options.drive = config.text("drive") == "thread" ? Drive::kThread : Drive::kInline;
   const std::string& spin = config.text("spin");

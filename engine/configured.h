@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/result.h"
 #include "engine/options.h"
+#include "engine/params.h"
 
 namespace heddle::engine {
 
@@ -14,13 +15,12 @@ NetworkOptions configured_network(const Config& config);
 // Errors: kInvalid for an unknown congestion control or path selector; those of read_key_file().
 Result<Options> configured_options(const Config& config);
 
-// Shares of `stranger_bytes`, in sixteenths. Memory that a test server keeps for its clients, or a
-// store for its clients, is separate from its endpoint's.
+// Shares of `stranger_bytes`, in sixteenths.
 inline constexpr uint64_t kStrangerParts = 16;
-inline constexpr uint64_t kEndpointParts = 8;  // a program's endpoint
-inline constexpr uint64_t kStoreParts = 4;  // a rendezvous endpoint, in addition to the program's
-inline constexpr uint64_t kServerEndpointParts = 6;  // the endpoint of `perf` or `ping --listen`
-inline constexpr uint64_t kServerTestParts = 10;     // all tests of that server's clients
+using params::kEndpointParts;
+using params::kServerEndpointParts;
+using params::kServerTestParts;
+using params::kStoreParts;
 Bytes stranger_share(const Config& config, uint64_t parts);
 // Checks that an endpoint with `parts` sixteenths can accept `peers` connections without a key.
 // Errors: kExhausted; the message names the smallest `stranger_bytes` that suffices.

@@ -96,7 +96,7 @@ void Driver::handle_input() {
     }
   }
   for (size_t i = 0; i < input_->event_count; ++i) {
-    endpoint_.handle_placed(now_, input_->events[i]);
+    endpoint_.handle_nic_event(now_, input_->events[i]);
   }
   // Outgoing packets must carry their send time. After large copies the clock is read again;
   // without them, the receive time is accurate enough and saves a clock read.

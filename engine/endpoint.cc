@@ -53,23 +53,22 @@ void record_nics(const datapath::Datapath& datapath, Nanos now, events::Recorder
 // --- Body ---
 
 Endpoint::Body::Body(std::shared_ptr<datapath::Datapath> datapath, EagerMemory eager,
-                     const Options& options, std::unique_ptr<events::Recorder> recorder,
-                     Engines* engines)
+                     const Options& options, const BodyShares& shares, Engines* engines)
     : options_(options),
-      sink_(options, std::move(recorder)),
+      sink_(shares.sink),
       datapath_(std::move(datapath)),
       eager_(std::move(eager)),
       operations_(options.transport.engine.index),
       state_lock_(*datapath_),
       transport_(fitted(options, *datapath_, eager_),
-                 options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_.sink()),
+                 options.seed != 0 ? Seed(options.seed) : system_secret_seed(), sink_->sink()),
       driver_(transport_, *datapath_),
-      plan_follower_(options.transport.selector, dynamic_cast<KnownRoutes*>(datapath_.get())),
+      plan_follower_(shares.plan, dynamic_cast<KnownRoutes*>(datapath_.get())),
       engines_(engines),
       takeover_(datapath_->now(), options.takeover_after),
       idle_spin_(options.spin, options.spin_limit, *datapath_) {
-  if (!sink_.observed().has(events::EventKind::kWireBin)) return;
-  driver_.count_wire(*sink_.sink(), events::wire_span(options.recording.level));
+  if (!sink_->observed().has(events::EventKind::kWireBin)) return;
+  driver_.count_wire(*sink_->sink(), events::wire_span(options.recording.level));
 }
 
 Result<Connection> Endpoint::Body::connect(const transport::Address& peer,
@@ -129,15 +128,15 @@ Result<Operation> Endpoint::Body::post(const OperationPlace& place,
                                        const transport::Payload& payload, const Manner& manner) {
   const Operation operation = operations_.open(place);
   if (!operation) {
-    return fail(ErrorCode::kExhausted, "cannot post a message", "too many operations are under way",
-                "test() or wait() for some first");
+    return fail(ErrorCode::kExhausted, "cannot post a message",
+                "too many operations are in progress", "test() or wait() for some first");
   }
   EndpointLock::Lock lock = state_lock_.lock();
   const Nanos now = stamp();
   const Result<void> posted = place.direction == Direction::kSend
-                                  ? transport_.post_send(now, place.connection, place.channel,
+                                  ? transport_.post_send(now, {place.connection, place.channel},
                                                          payload, operation.id, manner.ack_policy)
-                                  : transport_.post_receive(now, place.connection, place.channel,
+                                  : transport_.post_receive(now, {place.connection, place.channel},
                                                             payload, operation.id, manner.fill);
   if (!posted) {
     operations_.abandon(operation);
@@ -163,9 +162,12 @@ void Endpoint::Body::fill_at_once(Operation receive) {
   transport_.fill_at_once(place.connection, place.channel, receive.id);
 }
 
-Result<transport::RegionId> Endpoint::Body::register_region(void* start, size_t bytes) {
+Result<transport::RegionId> Endpoint::Body::register_region(const Registered& range) {
   const EndpointLock::Lock lock = state_lock_.lock_all();
-  Result<transport::RegionId> region = datapath_->register_memory(start, bytes);
+  const datapath::DeviceMemory& memory = range.memory;
+  Result<transport::RegionId> region = memory.dmabuf < 0
+                                           ? datapath_->register_memory(memory.mapping, range.bytes)
+                                           : datapath_->register_device_memory(memory, range.bytes);
   if (!region) return region;
   const transport::MemoryToken token = datapath_->token(*region);
   if (token.length > 0) transport_.set_token(*region, token);
@@ -192,7 +194,7 @@ void Endpoint::Body::unregister(transport::RegionId region) {
 Endpoint::Endpoint(std::shared_ptr<Body> body, std::shared_ptr<datapath::Datapath> network)
     : body_(std::move(body)),
       network_(std::move(network)),
-      observed_(body_.here()->sink_.observed()),
+      observed_(body_.here()->sink_->observed()),
       burst_payload_bytes_(engine::burst_payload_bytes(
           network_->capabilities(), body_.here()->options_.transport.longest_burst,
           body_.here()->transport_.keyed())) {}
@@ -209,9 +211,13 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(
       open_recorder(options.recording, datapath->now(), datapath->local_address());
   if (!recorder) return fail(recorder.error());
   if (*recorder) record_nics(*datapath, datapath->now(), **recorder);
-  if (datapaths.size() > 1) {
-    auto engines = std::make_shared<Engines>(options, std::move(*recorder));
-    if (Result<void> started = engines->start(datapaths, options); !started) {
+  const bool several = datapaths.size() > 1;
+  const BodyShares shares{
+      .sink = std::make_shared<EndpointSink>(options, std::move(*recorder), several),
+      .plan = PlanFollower::plan_of(options.transport.selector)};
+  if (several) {
+    auto engines = std::make_shared<Engines>();
+    if (Result<void> started = engines->start(datapaths, options, shares); !started) {
       return fail(started.error());
     }
     std::shared_ptr<Body> first(engines, engines->all().front().get());
@@ -219,7 +225,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(
   }
   Result<EagerMemory> eager = EagerMemory::create(datapath, options.eager_bytes);
   if (!eager) return fail(eager.error());
-  auto body = std::make_shared<Body>(datapath, std::move(*eager), options, std::move(*recorder));
+  auto body = std::make_shared<Body>(datapath, std::move(*eager), options, shares);
   if (Result<void> started = body->start(); !started) return fail(started.error());
   return std::unique_ptr<Endpoint>(new Endpoint(std::move(body), datapath));
 }
@@ -319,13 +325,13 @@ void Endpoint::abort(Connection connection) {
   if (Body* const body = body_.here()) body->of(connection).abort(connection);
 }
 
-Result<Memory> Endpoint::register_memory(void* start, size_t bytes) {
+Result<Memory> Endpoint::register_memory(const datapath::DeviceMemory& memory, size_t bytes) {
   Body* const body = body_.here();
   if (body == nullptr) return forked("cannot register memory");
-  if (Engines* const engines = body->engines()) return engines->register_memory(start, bytes);
-  Result<transport::RegionId> region = body->register_region(start, bytes);
+  if (Engines* const engines = body->engines()) return engines->register_memory({memory, bytes});
+  Result<transport::RegionId> region = body->register_region({memory, bytes});
   if (!region) return fail(region.error());
-  return Memory(body->weak_from_this(), *region, static_cast<std::byte*>(start), bytes);
+  return Memory(body->weak_from_this(), *region, static_cast<std::byte*>(memory.mapping), bytes);
 }
 
 Result<Operation> Endpoint::send(Connection connection, Channel channel,
@@ -352,7 +358,7 @@ Result<Operation> Endpoint::post_unregistered(OperationPlace place, void* start,
   if (first == nullptr) return forked("cannot post a message");
   Body* const body = &first->of(place.connection);
   if (bytes == 0) return body->post(place, {}, {});
-  Result<transport::RegionId> region = body->register_region(start, bytes);
+  Result<transport::RegionId> region = body->register_region({{.mapping = start}, bytes});
   if (!region) return fail(region.error());
   place.temporary = *region;
   Result<Operation> operation =

@@ -100,7 +100,12 @@ class Endpoint {
   // --- memory ---
 
   // Registers [start, start + bytes), which must outlive the handle. Errors: those of the datapath.
-  Result<Memory> register_memory(void* start, size_t bytes);
+  Result<Memory> register_memory(void* start, size_t bytes) {
+    return register_memory(datapath::DeviceMemory{.mapping = start}, bytes);
+  }
+  // The same for memory of a device, which the NIC reads and writes itself. Errors: likewise;
+  // kUnavailable where the datapath, the NIC or the kernel cannot.
+  Result<Memory> register_memory(const datapath::DeviceMemory& memory, size_t bytes);
 
   // --- messages: 0 bytes to 1 GiB; the n-th send of a channel meets its n-th receive ---
 

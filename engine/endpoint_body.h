@@ -26,13 +26,19 @@
 
 namespace heddle::engine {
 
+// What the engines of an endpoint have in common.
+struct BodyShares {
+  std::shared_ptr<EndpointSink> sink;
+  std::shared_ptr<SharedPlan> plan;  // null: there is none to follow
+};
+
 class Endpoint::Body final : public Registrar,
                              public HelperClient,
                              public std::enable_shared_from_this<Endpoint::Body> {
  public:
   // `engines`: of which it is one; null: it is the only one.
   Body(std::shared_ptr<datapath::Datapath> datapath, EagerMemory eager, const Options& options,
-       std::unique_ptr<events::Recorder> recorder, Engines* engines = nullptr);
+       const BodyShares& shares, Engines* engines = nullptr);
 
   // --- its fellow engines, which endpoint_engines.h joins ---
   Engines* engines() const { return engines_; }
@@ -70,7 +76,12 @@ class Endpoint::Body final : public Registrar,
   void end_batch();
   void cancel(Operation operation);
   void fill_at_once(Operation receive);
-  Result<transport::RegionId> register_region(void* start, size_t bytes);
+  // Memory of the host, or of a device.
+  struct Registered {
+    datapath::DeviceMemory memory;  // without a dmabuf: of the host, at its mapping
+    size_t bytes = 0;
+  };
+  Result<transport::RegionId> register_region(const Registered& range);
   void unregister(transport::RegionId region) override;
 
   // --- endpoint_observed.cc ---
@@ -95,7 +106,7 @@ class Endpoint::Body final : public Registrar,
   Nanos stamp();
 
   const Options options_;
-  EndpointSink sink_;
+  const std::shared_ptr<EndpointSink> sink_;
   const std::shared_ptr<datapath::Datapath> datapath_;
   const EagerMemory eager_;
   OperationTable operations_;

@@ -52,7 +52,7 @@ void Endpoint::Body::shut_down() {
     transport_.post_abort(stamp(), connection);
   }
   turn();
-  sink_.report_stamp_error(driver_.last_turn_at());
+  sink_->report_stamp_error(driver_.last_turn_at());
   driver_.end_count();
 }
 

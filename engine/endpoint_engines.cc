@@ -6,24 +6,22 @@
 #include <utility>
 
 #include "engine/engine_options.h"
+#include "transport/engine_budget.h"
 
 namespace heddle::engine {
 
-Endpoint::Engines::Engines(const Options& options, std::unique_ptr<events::Recorder> recorder)
-    : sink_(options, std::move(recorder)) {
-  if (sink_.sink() != nullptr) locked_sink_.emplace(*sink_.sink());
-}
-
 Result<void> Endpoint::Engines::start(
-    const std::vector<std::shared_ptr<datapath::Datapath>>& datapaths, const Options& options) {
+    const std::vector<std::shared_ptr<datapath::Datapath>>& datapaths, const Options& options,
+    const BodyShares& shares) {
   const auto count = static_cast<uint8_t>(datapaths.size());
+  const auto budget = std::make_shared<transport::EngineBudget>();
   for (uint8_t index = 0; index < count; ++index) {
     Options own = engine_options(options, {.index = index, .count = count});
-    own.sink = locked_sink_ ? &*locked_sink_ : nullptr;
+    own.transport.budget = budget;
     Result<EagerMemory> eager = EagerMemory::create(datapaths[index], own.eager_bytes);
     if (!eager) return fail(eager.error());
     bodies_.push_back(
-        std::make_shared<Body>(datapaths[index], std::move(*eager), own, nullptr, this));
+        std::make_shared<Body>(datapaths[index], std::move(*eager), own, shares, this));
   }
   // An engine may accept connections as soon as it has started, so all are there before.
   for (size_t started = 0; started < bodies_.size(); ++started) {
@@ -107,7 +105,7 @@ void Endpoint::Engines::note_accepted(uint8_t index) {
 
 // --- memory ---
 
-Result<Memory> Endpoint::Engines::register_memory(void* start, size_t bytes) {
+Result<Memory> Endpoint::Engines::register_memory(const Body::Registered& range) {
   SharedRegions::Locals locals;
   locals.fill(transport::kNoRegion);
   Unexpected error = fail(ErrorCode::kExhausted, "cannot register memory",
@@ -115,7 +113,7 @@ Result<Memory> Endpoint::Engines::register_memory(void* start, size_t bytes) {
   transport::RegionId region = transport::kNoRegion;
   size_t registered = 0;
   for (; registered < bodies_.size(); ++registered) {
-    Result<transport::RegionId> local = bodies_[registered]->register_region(start, bytes);
+    Result<transport::RegionId> local = bodies_[registered]->register_region(range);
     if (!local) {
       error = fail(local.error());
       break;
@@ -124,7 +122,8 @@ Result<Memory> Endpoint::Engines::register_memory(void* start, size_t bytes) {
   }
   if (registered == bodies_.size()) region = regions_.add(locals);
   if (region != transport::kNoRegion) {
-    return Memory(weak_from_this(), region, static_cast<std::byte*>(start), bytes);
+    return Memory(weak_from_this(), region, static_cast<std::byte*>(range.memory.mapping),
+                  range.bytes);
   }
   while (registered-- > 0) bodies_[registered]->unregister(locals[registered]);
   return error;

@@ -1,8 +1,8 @@
 // Endpoint::Engines: an endpoint with several engines. Each engine is a Body with a datapath, a
 // transport and a thread of its own, and has the connections whose ids name it
 // (transport/engine_share.h). They share the accept queue, the changes that end progress(), the
-// sink, and registered memory. Only endpoint*.cc include it. Its locks are taken while an engine's
-// lock is held, never before one.
+// sink, the plan, the budget of limits, and registered memory. Only endpoint*.cc include it. Its
+// locks are taken while an engine's lock is held, never before one.
 #pragma once
 
 #include <atomic>
@@ -16,21 +16,16 @@
 #include "base/own_mutex.h"
 #include "base/ring.h"
 #include "engine/endpoint_body.h"
-#include "engine/endpoint_sink.h"
 #include "engine/shared_regions.h"
-#include "events/locked_sink.h"
 
 namespace heddle::engine {
 
 class Endpoint::Engines final : public Registrar,
                                 public std::enable_shared_from_this<Endpoint::Engines> {
  public:
-  // `recorder` may be null.
-  Engines(const Options& options, std::unique_ptr<events::Recorder> recorder);
-
   // Makes and starts an engine for each datapath. Errors: those of Endpoint::create().
   Result<void> start(const std::vector<std::shared_ptr<datapath::Datapath>>& datapaths,
-                     const Options& options);
+                     const Options& options, const BodyShares& shares);
   void shut_down();
 
   std::span<const std::shared_ptr<Body>> all() const { return bodies_; }
@@ -43,7 +38,7 @@ class Endpoint::Engines final : public Registrar,
   std::optional<Connection> accept(Nanos timeout);
   std::optional<Connection> take_accepted();
 
-  Result<Memory> register_memory(void* start, size_t bytes);
+  Result<Memory> register_memory(const Body::Registered& range);
   void unregister(transport::RegionId region) override;
   // The payload as the datapath of engine `index` calls it.
   transport::Payload local(const transport::Payload& payload, uint8_t index) const;
@@ -59,8 +54,6 @@ class Endpoint::Engines final : public Registrar,
   // Waits until more than `before` changes were noted or `timeout` has passed.
   bool wait_for_change(uint64_t before, Nanos timeout);
 
-  EndpointSink sink_;
-  std::optional<events::LockedSink> locked_sink_;  // none: nothing is observed
   SharedRegions regions_;
   std::vector<std::shared_ptr<Body>> bodies_;
   OwnMutex connecting_;

@@ -8,9 +8,9 @@ namespace heddle::engine {
 
 Endpoint::SinkAccess Endpoint::Body::lock_sink() {
   EndpointLock::Lock lock = state_lock_.lock();
-  const std::optional<Nanos> recorded = sink_.stamp(driver_.last_turn_at());
+  const std::optional<Nanos> recorded = sink_->stamp(driver_.last_turn_at());
   const Nanos now = recorded ? *recorded : stamp();
-  return {std::move(lock), sink_.sink(), now};
+  return {std::move(lock), sink_->sink(), now};
 }
 
 // --- Endpoint ---

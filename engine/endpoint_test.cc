@@ -18,12 +18,19 @@ namespace {
 
 class EndpointByDrive : public testing::TestWithParam<Drive> {
  protected:
-  void SetUp() override {
-    Options options;
+  void SetUp() override { make({}); }
+
+  void make(Options options) {
     options.drive = GetParam();
-    options.transport.peer_dead_after = millis(300);
-    options.transport.handshake_timeout = millis(500);
     pair_ = make_endpoints(options);
+  }
+
+  // As `make`, with a peer that is found missing soon: also one that waits for a core for as long.
+  void make_impatient() {
+    Options options;
+    options.transport.peer_dead_after = seconds(1);
+    options.transport.handshake_timeout = seconds(1);
+    make(options);
   }
 
   // Both sides post and wait; checks the bytes.
@@ -233,6 +240,7 @@ TEST_P(EndpointByDrive, AbortEndsThePeersReceives) {
 }
 
 TEST_P(EndpointByDrive, SilentPeerIsDeclaredDead) {
+  make_impatient();
   join(pair_);
   std::vector<std::byte> buffer(100'000);
   pair_.client_end->set_cut(true);
@@ -245,6 +253,7 @@ TEST_P(EndpointByDrive, SilentPeerIsDeclaredDead) {
 }
 
 TEST_P(EndpointByDrive, ConnectToAnAbsentPeerTimesOut) {
+  make_impatient();
   pair_.client_end->set_cut(true);
   const Connection connection = pair_.client->connect(pair_.client_end->peer_address()).value();
   const Result<void> opened = pair_.client->wait_open(connection, kTestPatience);

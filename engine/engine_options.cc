@@ -9,10 +9,7 @@ Options engine_options(const Options& options, const transport::EngineShare& sha
   const uint64_t count = share.count;
   transport::EndpointOptions& transport = own.transport;
   transport.engine = share;
-  transport.max_connections = (transport.max_connections + share.count - 1) / share.count;
   transport.max_sent_runs /= share.count;
-  transport.stranger_bytes = {transport.stranger_bytes.count / count};
-  transport.receive_rate = {transport.receive_rate.count / count};
   own.eager_bytes = {own.eager_bytes.count / count};
   own.drive = Drive::kThread;
   if (own.seed != 0) own.seed ^= share.index * uint64_t{0x9e3779b97f4a7c15};

@@ -7,7 +7,9 @@
 namespace heddle::engine {
 
 // Of a single engine: `options`. Of several: each is driven by a thread, whatever `drive` says, and
-// has an equal share of all limits on memory and of receive_rate.
+// has an equal share of the memory that is laid out when it starts: records of bursts in flight,
+// and places for eager messages. All other limits are of all engines together
+// (options.transport.budget).
 Options engine_options(const Options& options, const transport::EngineShare& share);
 
 }  // namespace heddle::engine

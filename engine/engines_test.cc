@@ -1,28 +1,35 @@
-// An endpoint with several engines: order, fairness, and every call that finds its engine. Also run
-// under TSan.
+// An endpoint with several engines, over UDP, AF_XDP (which needs root) and RDMA (in the virtual
+// machine): order, fairness, and every call that finds its engine. Also run under TSan.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <set>
+#include <string>
 #include <thread>
+#include <utility>
 
+#include "datapath/xdp/testing/wired_hosts.h"
 #include "engine/endpoint.h"
 #include "engine/testing/endpoint_pair.h"
 
 namespace heddle::engine {
 namespace {
 
+enum class Over : uint8_t { kUdp, kXdp, kRc, kUc, kUd };
+
 struct Numbers {
   uint8_t client = 1;
   uint8_t server = 1;
+  Over over = Over::kUdp;
 };
 
-std::unique_ptr<Endpoint> open(uint8_t engines, bool accept, Options options = {}) {
+std::unique_ptr<Endpoint> open(uint8_t engines, bool accept, Options options = {},
+                               const NetworkOptions& network = {.bind = "127.0.0.1"}) {
   options.engines = engines;
   options.transport.accept = accept;
-  auto opened = Endpoint::open({.bind = "127.0.0.1"}, options);
+  auto opened = Endpoint::open(network, options);
   EXPECT_TRUE(opened) << opened.error().message();
   return opened ? std::move(*opened) : nullptr;
 }
@@ -50,19 +57,92 @@ struct Joined {
   }
 };
 
-Joined joined(const Numbers& numbers, size_t count, const Options& options = {}) {
-  Joined made{open(numbers.client, false, options), open(numbers.server, true, options)};
-  made.join(count);
-  return made;
+class Engines : public testing::TestWithParam<Numbers> {
+ protected:
+  void SetUp() override {
+    if (GetParam().over == Over::kUdp) return;
+    if (GetParam().over == Over::kXdp) {
+      auto made = datapath::WiredHosts::create({});
+      if (!made) GTEST_SKIP() << made.error().message();
+      hosts_ = std::move(*made);
+    }
+    const Result<void> probed = probe();
+    if (!probed) GTEST_SKIP() << probed.error().message();
+  }
+
+  Joined joined(size_t count, const Options& options = {}) {
+    return joined(count, options, options);
+  }
+  Joined joined(size_t count, const Options& at_client, const Options& at_server) {
+    Joined made;
+    on_host(true, [&] { made.client = open(GetParam().client, false, at_client, network(true)); });
+    on_host(false, [&] { made.server = open(GetParam().server, true, at_server, network(false)); });
+    made.join(count);
+    return made;
+  }
+
+ private:
+  static NetworkOptions network(bool client) {
+    switch (GetParam().over) {
+      case Over::kUdp:
+        return {.bind = "127.0.0.1"};
+      case Over::kXdp:
+        return {.datapath = DatapathKind::kXdp,
+                .xdp_mode = datapath::XdpMode::kCopy,
+                .bind = client ? "10.8.0.1" : "10.8.0.2"};
+      default:
+        break;
+    }
+    const datapath::RdmaMode mode = GetParam().over == Over::kRc   ? datapath::RdmaMode::kReliable
+                                    : GetParam().over == Over::kUc ? datapath::RdmaMode::kUnreliable
+                                                                   : datapath::RdmaMode::kDatagrams;
+    return {.datapath = DatapathKind::kVerbs,
+            .rdma_mode = mode,
+            .bind = client ? "10.9.0.1" : "10.9.0.2"};
+  }
+  template <typename Work>
+  void on_host(bool client, Work work) {
+    if (!hosts_) return work();
+    (client ? hosts_->a() : hosts_->b()).run(work);
+  }
+  // Whether this network is here, and the rights that it needs.
+  Result<void> probe() {
+    Result<void> done;
+    on_host(true, [&] {
+      const auto opened = Endpoint::open(network(true), {});
+      if (!opened) done = fail(opened.error());
+    });
+    return done;
+  }
+
+  std::unique_ptr<datapath::WiredHosts> hosts_;
+};
+
+const char* name_of(Over over) {
+  switch (over) {
+    case Over::kUdp:
+      return "";
+    case Over::kXdp:
+      return "xdp_";
+    case Over::kRc:
+      return "rc_";
+    case Over::kUc:
+      return "uc_";
+    case Over::kUd:
+      return "ud_";
+  }
+  return "";
 }
 
-class Engines : public testing::TestWithParam<Numbers> {};
-
+// Over AF_XDP one receive queue serves all engines of an interface.
 INSTANTIATE_TEST_SUITE_P(Numbers, Engines,
                          testing::Values(Numbers{1, 1}, Numbers{1, 2}, Numbers{2, 1}, Numbers{2, 3},
-                                         Numbers{4, 2}),
+                                         Numbers{4, 2}, Numbers{1, 2, Over::kXdp},
+                                         Numbers{3, 2, Over::kXdp}, Numbers{2, 2, Over::kRc},
+                                         Numbers{1, 2, Over::kUc}, Numbers{2, 3, Over::kUd}),
                          [](const auto& numbers) {
-                           return std::to_string(numbers.param.client) + "_to_" +
+                           return name_of(numbers.param.over) +
+                                  std::to_string(numbers.param.client) + "_to_" +
                                   std::to_string(numbers.param.server);
                          });
 
@@ -90,7 +170,7 @@ void receive_all(Endpoint& endpoint, Connection connection, uint32_t seed) {
 }
 
 TEST_P(Engines, MessagesOfEachConnectionArriveInOrderInBothDirections) {
-  Joined pair = joined(GetParam(), 4);
+  Joined pair = joined(4);
   std::vector<std::thread> threads;
   for (uint32_t i = 0; i < 4; ++i) {
     threads.emplace_back([&, i] { send_all(*pair.client, pair.to_server[i], 1000 * i); });
@@ -102,9 +182,9 @@ TEST_P(Engines, MessagesOfEachConnectionArriveInOrderInBothDirections) {
 }
 
 TEST_P(Engines, ConnectionsAreSplitEvenlyOnBothSides) {
-  const auto [client, server] = GetParam();
+  const auto [client, server, over] = GetParam();
   const size_t count = size_t{client} * server * 2;
-  const Joined pair = joined(GetParam(), count);
+  const Joined pair = joined(count);
   std::vector<size_t> at_client(client);
   std::vector<size_t> at_server(server);
   for (const Connection each : pair.to_server) ++at_client.at(engine_of(each, client));
@@ -115,7 +195,7 @@ TEST_P(Engines, ConnectionsAreSplitEvenlyOnBothSides) {
 }
 
 TEST_P(Engines, RegisteredMemoryServesConnectionsOfEveryEngine) {
-  Joined pair = joined(GetParam(), 4);
+  Joined pair = joined(4);
   std::vector<std::byte> source = pattern(300'000, 5);
   std::vector<std::byte> target(source.size() * 4);
   // Other regions come and go, so that the engines' own numbers differ.
@@ -139,7 +219,7 @@ TEST_P(Engines, RegisteredMemoryServesConnectionsOfEveryEngine) {
 }
 
 TEST_P(Engines, HandlesAreDistinctAndNameTheirConnection) {
-  Joined pair = joined(GetParam(), 4);
+  Joined pair = joined(4);
   EXPECT_EQ(std::set<Connection>(pair.to_server.begin(), pair.to_server.end()).size(), 4U);
   std::set<uint64_t> operations;
   std::array<char, 1> byte{};
@@ -164,7 +244,7 @@ TEST_P(Engines, HandlesAreDistinctAndNameTheirConnection) {
 }
 
 TEST_P(Engines, CloseAndAbortEndTheConnectionOnBothSides) {
-  Joined pair = joined(GetParam(), 4);
+  Joined pair = joined(4);
   std::array<char, 1> byte{};
   std::vector<Operation> receives;
   for (const Connection each : pair.to_client) {
@@ -185,7 +265,7 @@ TEST_P(Engines, CloseAndAbortEndTheConnectionOnBothSides) {
 }
 
 TEST_P(Engines, ProgressReturnsForEventsOfEveryEngineAndAfterAnInterrupt) {
-  Joined pair = joined(GetParam(), 4);
+  Joined pair = joined(4);
   std::array<char, 1> byte{};
   std::array<char, 1> sent{};
   for (size_t i = 0; i < 4; ++i) {
@@ -209,7 +289,7 @@ TEST_P(Engines, OfTwiceAsManyConnectionsAsEnginesNoneStarves) {
   const size_t count = 2 * size_t{std::max(GetParam().client, GetParam().server)};
   Options options;
   options.drive = Drive::kThread;
-  Joined pair = joined(GetParam(), count, options);
+  Joined pair = joined(count, options);
   constexpr size_t kBytes = 64 << 10;
   constexpr size_t kAhead = 4;
   constexpr uint64_t kEach = 200;
@@ -262,7 +342,7 @@ TEST_P(Engines, AClientWithKeysMeetsAServerWithKeysAndNewKeysReachEveryEngine) {
   };
   Options options;
   options.transport.keys = {key(1)};
-  Joined pair = joined(GetParam(), 2, options);
+  Joined pair = joined(2, options);
   const std::array<transport::ClusterKey, 1> later = {key(2)};
   ASSERT_TRUE(pair.client->set_keys(later));
   ASSERT_TRUE(pair.server->set_keys(later));
@@ -295,8 +375,7 @@ TEST_P(Engines, EventsOfAllEnginesReachTheSinkOneAtATime) {
   {
     Options options;
     options.sink = &sink;
-    Joined pair{open(GetParam().client, false, options), open(GetParam().server, true)};
-    pair.join(4);
+    Joined pair = joined(4, options, {});
     std::vector<std::thread> threads;
     for (uint32_t i = 0; i < 4; ++i) {
       threads.emplace_back([&, i] { send_all(*pair.client, pair.to_server[i], i); });
@@ -322,17 +401,15 @@ TEST(EnginesOpen, APortOfSeveralEnginesIsInUseForAnyOther) {
   }
 }
 
-TEST(EnginesOpen, ADatapathWithOneEngineSaysSo) {
+TEST(EnginesOpen, MoreThanTheMostAreRefused) {
   Options options;
-  options.engines = 2;
-  for (const DatapathKind kind : {DatapathKind::kXdp, DatapathKind::kVerbs}) {
-    const auto opened = Endpoint::open({.datapath = kind, .bind = "127.0.0.1"}, options);
+  for (const uint8_t engines : {uint8_t{0}, uint8_t{17}}) {
+    options.engines = engines;
+    const auto opened = Endpoint::open({.bind = "127.0.0.1"}, options);
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().code, ErrorCode::kInvalid);
-    EXPECT_NE(opened.error().message().find("one engine"), std::string::npos);
+    EXPECT_NE(opened.error().message().find("1 to 16"), std::string::npos);
   }
-  options.engines = 17;
-  EXPECT_FALSE(Endpoint::open({.bind = "127.0.0.1"}, options));
 }
 
 TEST(EnginesOpen, TheSumOfMemoryLimitsIsThatOfOneEngine) {

@@ -4,17 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/params.h"
+
 namespace heddle::engine {
-namespace {
 
-// Chosen: routing protocols settle, and `heddle plan` answers, within it. Range: 2 to 60 s.
-constexpr Nanos kSettles = seconds(5);
-// Where paths fail again within kRecent of that, it grows to at most this. Range: 2 to 10; 30 to
-// 600 s.
-constexpr int64_t kGrows = 4;
-constexpr Nanos kRecent = seconds(60);
-
-}  // namespace
+using namespace params::failure_looks;
 
 bool FailureLooks::begin(Nanos now, uint64_t failures) {
   if (settling(now) || std::exchange(seen_, failures) == failures) return false;

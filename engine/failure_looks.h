@@ -1,4 +1,4 @@
-// FailureLooks: when failed paths are a reason to look at a plan's file and at the routes: at once,
+// FailureLooks: when failed paths make PlanFollower check a plan's file and the routes: at once,
 // and again while the switches agree on routes and another plan may come. A path that fails again
 // and again is followed less closely. PlanFollower drives it.
 #pragma once
@@ -11,10 +11,10 @@ namespace heddle::engine {
 
 class FailureLooks {
  public:
-  // Of all failures until now. Whether some are new, and the time of those before has passed; those
-  // meanwhile count at its end.
+  // `failures`: the total until now. True if some are new and the settling time of those before has
+  // passed; failures meanwhile count when it ends.
   bool begin(Nanos now, uint64_t failures);
-  // Whether that was a short time ago.
+  // True until the settling time of the latest failures has passed.
   bool settling(Nanos now) const { return now < settled_at_; }
 
  private:

@@ -9,12 +9,12 @@
 #include <cstring>
 #include <utility>
 
+#include "engine/params.h"
+
 namespace heddle::engine {
 namespace {
 
 constexpr size_t kEventsBytes = 4096;
-// Of one look, since the caller may drive payload: more are left for the next one. Range: 1 to 64.
-constexpr int kMostReads = 8;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ bool FileWatch::take_change() {
   bool changed = false;
   bool lost = false;
   alignas(inotify_event) std::array<char, kEventsBytes> events;
-  for (int reads = 0; reads < kMostReads; ++reads) {
+  for (int reads = 0; reads < params::kMostWatchReads; ++reads) {
     const ssize_t bytes = ::read(opened_.number(), events.data(), events.size());
     if (bytes <= 0) break;
     for (size_t at = 0; at < static_cast<size_t>(bytes);) {

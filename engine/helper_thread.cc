@@ -32,7 +32,8 @@ Nanos monotonic_now() {
   return seconds(time.tv_sec) + nanos(time.tv_nsec);
 }
 
-// Waits at most `span`; rounds up to whole milliseconds where the kernel lacks epoll_pwait2.
+// Waits at most `span`; rounds up to whole milliseconds where the kernel lacks epoll_pwait2
+// (ENOSYS) or a sandbox refuses it (EPERM).
 int epoll_wait_span(int epoll, epoll_event* events, int most, Nanos span) {
   timespec time{};
   const int64_t count = std::max<int64_t>(0, span.count);
@@ -42,9 +43,10 @@ int epoll_wait_span(int epoll, epoll_event* events, int most, Nanos span) {
   // By its number: glibc has it only since 2.35.
   const auto ready = static_cast<int>(syscall(__NR_epoll_pwait2, epoll, events, most,
                                               endless ? nullptr : &time, nullptr, size_t{0}));
-  if (ready >= 0 || errno != ENOSYS) return ready;
-  const int64_t whole_ms = std::min<int64_t>((count + 999'999) / 1'000'000, 60'000);
-  return epoll_wait(epoll, events, most, endless ? -1 : static_cast<int>(whole_ms));
+  if (ready >= 0 || (errno != ENOSYS && errno != EPERM)) return ready;
+  if (endless) return epoll_wait(epoll, events, most, -1);
+  const int64_t whole_ms = (std::min(count, seconds(60).count) + 999'999) / 1'000'000;
+  return epoll_wait(epoll, events, most, static_cast<int>(whole_ms));
 }
 
 }  // namespace

@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
+
+#include "base/testing/refused_call.h"
 
 namespace heddle::engine {
 namespace {
@@ -88,6 +93,36 @@ TEST(HelperThread, InputWakesItOncePerCheck) {
   helper.remove(other);
   helper.remove(deaf);
   close(descriptor);
+}
+
+// With EPERM its thread once looped without sleeping, and never saw input.
+TEST(HelperThread, WhereEpollPwait2IsRefusedTimeAndInputWakeIt) {
+#if defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the thread sanitizer does not allow threads in the child of a threaded process";
+#endif
+  constexpr int kNoFilters = 77;
+  for (const int error : {EPERM, ENOSYS}) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      if (!refuse_call(__NR_epoll_pwait2, static_cast<uint32_t>(error))) _exit(kNoFilters);
+      const int descriptor = eventfd(1, EFD_CLOEXEC);  // readable from the start
+      Client reader({.after = Nanos::never(), .on_input = true}, descriptor);
+      Client timer({.after = millis(1)});
+      HelperThread helper;
+      const bool works =
+          helper.add(reader) && reader.reaches(20) && helper.add(timer) && timer.reaches(5);
+      helper.remove(reader);
+      helper.remove(timer);
+      _exit(works ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kNoFilters) {
+      GTEST_SKIP() << "seccomp filters do not work here";
+    }
+    EXPECT_EQ(status, 0) << strerror(error);
+  }
 }
 
 TEST(HelperThread, NudgeMakesACheckDue) {

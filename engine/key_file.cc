@@ -17,7 +17,6 @@
 namespace heddle::engine {
 namespace {
 
-constexpr size_t kMostBytes = 64 * 1024;
 constexpr std::string_view kDigits = "0123456789abcdef";
 
 class File {
@@ -78,7 +77,7 @@ Result<std::string> read_all(const std::string& path, int descriptor) {
     if (got < 0) return cannot_read(path, ErrorCode::kSystem, std::strerror(errno), "");
     if (got == 0) return text;
     text.append(part.data(), static_cast<size_t>(got));
-    if (text.size() > kMostBytes) {
+    if (text.size() > params::kMostKeyFileBytes) {
       return cannot_read(path, ErrorCode::kInvalid, "it is larger than 64 KiB",
                          "one key a line, at most 16 of them");
     }

@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/params.h"
 #include "transport/cluster_key.h"
 
 namespace heddle::engine {
 
 // Maximum number of keys in a file.
-inline constexpr size_t kMostKeys = 16;
+using params::kMostKeys;
 
 // The keys of a file in file order; at least one. Errors: kUnavailable (no such file), kPermission
 // (not a regular file, not owned by this user or root, or accessible by others), kInvalid

@@ -1,6 +1,6 @@
-// KnownRoutes: what a datapath may be, too: one whose network's routes are known without discovery,
-// as the simulator's are. PlanFollower asks it for the plan's shares of a connection's paths, and
-// again after routes have changed.
+// KnownRoutes: an optional interface of a datapath whose network's routes are known without
+// discovery, as in the simulator. PlanFollower asks it for the plan's shares of a connection's
+// paths, and again after routes have changed.
 #pragma once
 
 #include <cstdint>

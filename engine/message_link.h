@@ -1,6 +1,6 @@
 // MessageLink: messages to and from one peer, over a connection of the transport (DirectLink) or
-// through relays (relaying/relayed_link.h). Programs that work over either are written against this
-// face. One thread uses a link.
+// through relays (relaying/relayed_link.h). Programs that work over either use this interface.
+// One thread uses a link.
 #pragma once
 
 #include <cstddef>

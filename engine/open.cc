@@ -36,10 +36,26 @@ DatapathOptions attachment(const NetworkOptions& network, const Options& options
   return to;
 }
 
-using Opened = Result<std::unique_ptr<datapath::Datapath>>;
+// The datapaths of an endpoint, one per engine.
+using Datapaths = std::vector<std::unique_ptr<datapath::Datapath>>;
+using Opened = Result<Datapaths>;
+
+// By `open_one` or, for several engines, `open_several`.
+template <typename DatapathOptions>
+Opened open_with(Result<std::unique_ptr<datapath::Datapath>> (*open_one)(const DatapathOptions&),
+                 Opened (*open_several)(const DatapathOptions&, uint8_t),
+                 const DatapathOptions& options, uint8_t engines) {
+  if (engines > 1) return open_several(options, engines);
+  Result<std::unique_ptr<datapath::Datapath>> opened = open_one(options);
+  if (!opened) return fail(std::move(opened).error());
+  Datapaths one;
+  one.push_back(std::move(*opened));
+  return one;
+}
 
 Opened open_udp(const NetworkOptions& network, const Options& options) {
-  return datapath::open_udp(attachment<datapath::UdpOptions>(network, options));
+  const auto udp = attachment<datapath::UdpOptions>(network, options);
+  return open_with(&datapath::open_udp, &datapath::open_udp_engines, udp, options.engines);
 }
 
 Opened open_verbs(const NetworkOptions& network, const Options& options, bool hardware_only) {
@@ -59,56 +75,26 @@ Opened open_verbs(const NetworkOptions& network, const Options& options, bool ha
   verbs.mode = network.rdma_mode;
   verbs.hardware_only = hardware_only;
   verbs.chunk_paths = std::min<uint16_t>(options.transport.default_paths, kMostQueuePairs);
-  return datapath::open_verbs(verbs);
+  return open_with(&datapath::open_verbs, &datapath::open_verbs_engines, verbs, options.engines);
 }
 
 Opened open_xdp(const NetworkOptions& network, const Options& options) {
   auto xdp = attachment<datapath::XdpOptions>(network, options);
   xdp.mode = network.xdp_mode;
-  return datapath::open_xdp(xdp);
+  return open_with(&datapath::open_xdp, &datapath::open_xdp_engines, xdp, options.engines);
 }
 
 Opened open_best(const NetworkOptions& network, const Options& options) {
   Opened verbs = open_verbs(network, options, true);
-  if (verbs) return verbs;
+  if (verbs) {
+    log_info("datapath auto takes RDMA verbs");
+    return verbs;
+  }
   log_info("datapath auto takes UDP: {}", verbs.error().message());
   return open_udp(network, options);
 }
 
-using SeveralOpened = Result<std::vector<std::shared_ptr<datapath::Datapath>>>;
-
-// The datapaths of several engines.
-SeveralOpened open_engines(const NetworkOptions& network, const Options& options) {
-  const std::string what = "cannot use " + std::to_string(options.engines) + " engines";
-  if (options.engines == 0 || options.engines > transport::kMostEngines) {
-    return fail(ErrorCode::kInvalid, what, "an endpoint has 1 to 16",
-                "set engines to one of these");
-  }
-  const bool xdp = network.datapath == DatapathKind::kXdp;
-  if (xdp || network.datapath == DatapathKind::kVerbs) {
-    return fail(ErrorCode::kInvalid, what,
-                std::string(xdp ? "XDP sockets" : "RDMA verbs") + " have one engine an endpoint",
-                "set engines to 1 or datapath to udp");
-  }
-  if (network.datapath == DatapathKind::kAuto) {
-    log_info("datapath auto takes UDP: RDMA verbs have one engine an endpoint");
-  }
-  Result<std::vector<std::unique_ptr<datapath::Datapath>>> opened = datapath::open_udp_engines(
-      attachment<datapath::UdpOptions>(network, options), options.engines);
-  if (!opened) return fail(opened.error());
-  std::vector<std::shared_ptr<datapath::Datapath>> made;
-  for (std::unique_ptr<datapath::Datapath>& each : *opened) {
-    if (options.fec.on()) {
-      Opened corrected = datapath::with_fec(std::move(each), options.fec);
-      if (!corrected) return fail(corrected.error());
-      each = std::move(*corrected);
-    }
-    made.push_back(std::move(each));
-  }
-  return made;
-}
-
-Opened open_datapath(const NetworkOptions& network, const Options& options) {
+Opened open_plain(const NetworkOptions& network, const Options& options) {
   switch (network.datapath) {
     case DatapathKind::kXdp:
       return open_xdp(network, options);
@@ -122,24 +108,33 @@ Opened open_datapath(const NetworkOptions& network, const Options& options) {
   return open_udp(network, options);
 }
 
+Opened open_datapaths(const NetworkOptions& network, const Options& options) {
+  if (options.engines == 0 || options.engines > transport::kMostEngines) {
+    return fail(ErrorCode::kInvalid, "cannot use " + std::to_string(options.engines) + " engines",
+                "an endpoint has 1 to 16", "set engines to one of these");
+  }
+  Opened opened = open_plain(network, options);
+  if (!opened || !options.fec.on()) return opened;
+  for (std::unique_ptr<datapath::Datapath>& each : *opened) {
+    auto corrected = datapath::with_fec(std::move(each), options.fec);
+    if (!corrected) return fail(corrected.error());
+    each = std::move(*corrected);
+  }
+  return opened;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Endpoint>> Endpoint::open(const NetworkOptions& network,
                                                  const Options& options) {
   Options timed = options;
   timed.recording.clock = &recording_clock;
-  if (options.engines != 1) {
-    SeveralOpened engines = open_engines(network, options);
-    if (!engines) return fail(engines.error());
-    return create(*engines, timed);
-  }
-  Result<std::unique_ptr<datapath::Datapath>> opened = open_datapath(network, options);
+  Opened opened = open_datapaths(network, options);
   if (!opened) return fail(opened.error());
-  if (options.fec.on()) {
-    opened = datapath::with_fec(std::move(*opened), options.fec);
-    if (!opened) return fail(opened.error());
-  }
-  return create(std::shared_ptr<datapath::Datapath>(std::move(*opened)), timed);
+  std::vector<std::shared_ptr<datapath::Datapath>> datapaths;
+  for (std::unique_ptr<datapath::Datapath>& each : *opened) datapaths.push_back(std::move(each));
+  if (datapaths.size() == 1) return create(datapaths.front(), timed);
+  return create(datapaths, timed);
 }
 
 Result<Connection> Endpoint::connect(const std::string& name, uint16_t default_port,

@@ -10,6 +10,7 @@
 
 #include "base/own_mutex.h"
 #include "base/result.h"
+#include "engine/params.h"
 #include "transport/endpoint.h"
 #include "transport/payload.h"
 
@@ -38,7 +39,7 @@ struct OperationPlace {
 
 class OperationTable {
  public:
-  static constexpr uint32_t kMaxOperations = 1U << 20;
+  static constexpr uint32_t kMaxOperations = params::kMaxOperations;
 
   // `engine` becomes part of every id (transport/engine_share.h).
   explicit OperationTable(uint8_t engine = 0) : engine_(uint32_t{engine} << kEngineShift) {}
@@ -68,7 +69,7 @@ class OperationTable {
 
  private:
   enum State : uint64_t { kFree, kPending, kForgotten, kDone };
-  static constexpr uint32_t kSlab = 1024;
+  static constexpr uint32_t kSlab = params::kOperationsSlab;
   static constexpr uint32_t kEngineShift = 24;
 
   struct Slot {

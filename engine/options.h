@@ -35,7 +35,7 @@ struct Options {
   datapath::FecOptions fec;  // of Endpoint::open(); with verbs an error
   Drive drive = Drive::kInline;
   // Of Endpoint::open(): engines that its connections are split over, each with a thread and a
-  // share of all limits on memory; 1 to transport::kMostEngines. Above 1: over UDP only.
+  // share of all limits on memory; 1 to transport::kMostEngines.
   uint8_t engines = 1;
   Spin spin = Spin::kAuto;
   Nanos spin_limit = micros(200);  // kAuto: spins at most this long (spin_budget.h)

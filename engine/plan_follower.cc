@@ -6,46 +6,28 @@
 
 #include "base/log.h"
 #include "engine/addresses.h"
+#include "engine/params.h"
 
 namespace heddle::engine {
 namespace {
 
+using namespace params::plan_follower;
+
 constexpr std::string_view kPrefix = "plan:";
-// Switches may hash anew, and links fail: routes are discovered again after this time. Source: that
-// of automatic discovery. Range: 5 to 600 s.
-constexpr Nanos kLookInterval = seconds(60);
-// A look at routes that are being discovered copies all that was found. Chosen: a discovery takes
-// tens of milliseconds at least. Range: 1 to 100 ms.
-constexpr Nanos kFoundInterval = millis(10);
-// Between two looks at what the watch of the file's folder has noticed, each of about a
-// microsecond; at most by this a replaced plan is read later. Range: 1 to 100 ms.
-constexpr Nanos kWatchInterval = millis(10);
-// After a path failed, switches hash anew once they agree on routes: routes are discovered at once,
-// and again after this time and its multiples. Chosen: routing protocols settle within a few
-// seconds. Range: 200 ms to 5 s; 2 to 10.
-constexpr Nanos kFirstInterval = seconds(1);
-constexpr int64_t kIntervalGrows = 4;
-// A new plan may replace the file then, perhaps on a file server, where no watch notices it: it is
-// looked at this often. Range: 100 ms to 5 s.
-constexpr Nanos kFailedLook = millis(500);
 
 }  // namespace
 
-PlanFollower::PlanFollower(const std::string& selector, const KnownRoutes* known)
-    : known_(known), discovery_interval_(kLookInterval) {
+PlanFollower::PlanFollower(std::shared_ptr<SharedPlan> plan, const KnownRoutes* known)
+    : known_(known), shared_(std::move(plan)), discovery_interval_(kLookInterval) {
   if (known_ != nullptr) changes_seen_ = known_->changes();
-  if (!selector.starts_with(kPrefix)) return;
-  file_ = selector.substr(kPrefix.size());
-  reader_ = std::make_unique<PlanReader>(file_);
-  Result<RoutePlan> plan = reader_->read();
-  if (plan) {
-    plan_ = std::move(*plan);
-  } else {
-    log_warn("{}; paths are chosen adaptively", plan.error().message());
-  }
-  if (!reader_->watches()) {
-    log_info("plan {}: its folder cannot be watched; it is looked at once a minute", file_);
-  }
+  if (!shared_) return;
+  plan_number_ = shared_->number();
+  plan_ = shared_->plan();
+}
+
+std::shared_ptr<SharedPlan> PlanFollower::plan_of(const std::string& selector) {
+  if (!selector.starts_with(kPrefix)) return nullptr;
+  return std::make_shared<SharedPlan>(selector.substr(kPrefix.size()));
 }
 
 std::string PlanFollower::selector_of(const std::string& selector) {
@@ -54,7 +36,7 @@ std::string PlanFollower::selector_of(const std::string& selector) {
 
 void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
                              transport::Endpoint& endpoint) {
-  if (!reader_) return follow_known(now, notice, endpoint);
+  if (!shared_) return follow_known(now, notice, endpoint);
   if (notice.kind == transport::NoticeKind::kClosed) {
     const auto found = connections_.find(notice.connection);
     if (found == connections_.end()) return;
@@ -73,7 +55,8 @@ void PlanFollower::on_notice(Nanos now, const transport::Notice& notice,
   followed.peer = address_text(notice.peer);
   if (followed.routes != nullptr) return discover(now, notice.connection, followed, endpoint);
   if (!plan_) return;
-  log_info("plan {}: no flow to {}; its paths are chosen adaptively", file_, followed.peer);
+  log_info("plan {}: no flow to {}; its paths are chosen adaptively", shared_->file(),
+           followed.peer);
 }
 
 void PlanFollower::follow_known(Nanos now, const transport::Notice& notice,
@@ -111,7 +94,7 @@ void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
     changes_seen_ = known_->changes();
     for (auto& [id, followed] : connections_) fit_known(now, id, followed, endpoint);
   }
-  if (!reader_) return;
+  if (!shared_) return;
   if (next_watch_ <= now) watch(now, endpoint);
   if (next_look_ <= now) look(now, endpoint);
   take_replaced(now, endpoint);
@@ -120,11 +103,7 @@ void PlanFollower::turn(Nanos now, transport::Endpoint& endpoint) {
 
 void PlanFollower::watch(Nanos now, transport::Endpoint& endpoint) {
   next_watch_ = connections_.empty() ? Nanos::never() : now + kWatchInterval;
-  replaced_ |= reader_->take_change();
-  if (replaced_ && !reader_->reading()) {
-    reader_->start();
-    replaced_ = !reader_->reading();
-  }
+  shared_->watch();
   constexpr auto kFailed = static_cast<size_t>(events::RecoveryStep::kPathSetAside);
   if (!failures_.begin(now, endpoint.statistics().recovery_by_step[kFailed])) return;
   next_look_ = next_discovery_ = now;
@@ -136,7 +115,7 @@ void PlanFollower::look(Nanos now, transport::Endpoint& endpoint) {
     next_look_ = Nanos::never();
     return;
   }
-  reader_->start();
+  shared_->look();
   if (next_discovery_ <= now) {
     next_discovery_ = now + discovery_interval_;
     discovery_interval_ = std::min(kIntervalGrows * discovery_interval_, kLookInterval);
@@ -167,15 +146,11 @@ void PlanFollower::take_found(Nanos now, transport::Endpoint& endpoint) {
 }
 
 void PlanFollower::take_replaced(Nanos now, transport::Endpoint& endpoint) {
-  std::optional<Result<RoutePlan>> read = reader_->take();
-  if (!read) return;
-  if (!*read) {
-    log_warn("{}; {}", read->error().message(),
-             plan_ ? "the plan from before is followed" : "paths are chosen adaptively");
-    return;
-  }
-  log_info("plan {}: it was replaced, and is read again", file_);
-  plan_ = std::move(**read);
+  if (shared_->reading()) shared_->take();
+  if (!plan_changed()) return;
+  plan_number_ = shared_->number();
+  // Until the end, since connections still name its routes.
+  const std::shared_ptr<const RoutePlan> before = std::exchange(plan_, shared_->plan());
   for (auto& [id, followed] : connections_) {
     const bool had = std::exchange(followed.routes, plan_->find(followed.address)) != nullptr;
     followed.following = false;
@@ -184,7 +159,7 @@ void PlanFollower::take_replaced(Nanos now, transport::Endpoint& endpoint) {
       if (followed.found) fit(now, id, followed, endpoint);
       discover(now, id, followed, endpoint);
     } else if (had) {
-      log_info("plan {}: no flow to {} any more; its paths are chosen adaptively", file_,
+      log_info("plan {}: no flow to {} any more; its paths are chosen adaptively", shared_->file(),
                followed.peer);
       static_cast<void>(endpoint.post_plan(now, id, {}));
     }
@@ -202,7 +177,7 @@ bool PlanFollower::fit(Nanos now, transport::ConnectionId id, Followed& followed
         return a.path == b.path && a.share_per_million == b.share_per_million;
       });
   if (!followed.following || !same) {
-    log_info("plan {}: followed to {} on {} of {} paths, {} of {} planned routes", file_,
+    log_info("plan {}: followed to {} on {} of {} paths, {} of {} planned routes", shared_->file(),
              followed.peer, fitted.shares.size(), paths, fitted.routes, followed.routes->size());
   }
   followed.following = true;
@@ -216,7 +191,7 @@ void PlanFollower::report_misfit(Followed& followed) const {
   log_warn(
       "plan {}: {} to {}: none of {} paths takes the route {}; paths are chosen adaptively. "
       "Plan again, or give connections more paths",
-      file_, followed.following ? "is stale" : "does not fit", followed.peer, paths,
+      shared_->file(), followed.following ? "is stale" : "does not fit", followed.peer, paths,
       fitted.missing);
   followed.following = false;
 }

@@ -17,18 +17,19 @@
 #include "base/nanos.h"
 #include "engine/failure_looks.h"
 #include "engine/known_routes.h"
-#include "engine/plan_reader.h"
 #include "engine/route_plan.h"
+#include "engine/shared_plan.h"
 #include "transport/endpoint.h"
 
 namespace heddle::engine {
 
 class PlanFollower {
  public:
-  // Reads the plan of a selector "plan:FILE". Any other selector: there is nothing to follow but
-  // `known`, which may be null and must outlive it.
-  explicit PlanFollower(const std::string& selector, const KnownRoutes* known = nullptr);
+  // Both may be null: then there is nothing to follow. `known` must outlive it.
+  explicit PlanFollower(std::shared_ptr<SharedPlan> plan, const KnownRoutes* known = nullptr);
 
+  // The plan of a selector "plan:FILE", which this reads; null for any other selector.
+  static std::shared_ptr<SharedPlan> plan_of(const std::string& selector);
   // The selector without the file.
   static std::string selector_of(const std::string& selector);
   // The selector that names the file.
@@ -39,11 +40,11 @@ class PlanFollower {
   // Whether turn() is worth calling.
   bool due(Nanos now) const {
     return next_watch_ <= now || next_found_ <= now || next_look_ <= now || reading() ||
-           routes_changed();
+           plan_changed() || routes_changed();
   }
   void turn(Nanos now, transport::Endpoint& endpoint);
   // Whether the file is being read again, on a thread of its own.
-  bool reading() const { return reader_ && reader_->reading(); }
+  bool reading() const { return shared_ && shared_->reading(); }
 
  private:
   struct Followed {
@@ -57,8 +58,9 @@ class PlanFollower {
     std::optional<transport::FabricRoutes> found;  // the latest routes
   };
 
+  bool plan_changed() const { return shared_ && shared_->number() != plan_number_; }
   bool routes_changed() const {
-    return known_ != nullptr && !reader_ && known_->changes() != changes_seen_;
+    return known_ != nullptr && !shared_ && known_->changes() != changes_seen_;
   }
   void follow_known(Nanos now, const transport::Notice& notice, transport::Endpoint& endpoint);
   void fit_known(Nanos now, transport::ConnectionId id, Followed& followed,
@@ -67,7 +69,7 @@ class PlanFollower {
   void watch(Nanos now, transport::Endpoint& endpoint);
   // Looks at the file, and at the routes if that is due.
   void look(Nanos now, transport::Endpoint& endpoint);
-  // Follows what was read of a replaced file; what cannot be read leaves the plan as it is.
+  // Follows the plan of a replaced file.
   void take_replaced(Nanos now, transport::Endpoint& endpoint);
   void discover(Nanos now, transport::ConnectionId id, Followed& followed,
                 transport::Endpoint& endpoint);
@@ -78,19 +80,18 @@ class PlanFollower {
   void report_misfit(Followed& followed) const;
 
   const KnownRoutes* known_;
-  std::string file_;
-  bool replaced_ = false;               // and not read since
-  std::unique_ptr<PlanReader> reader_;  // none: there is nothing to follow
-  std::optional<RoutePlan> plan_;
+  const std::shared_ptr<SharedPlan> shared_;  // null: there is no plan to follow
+  uint32_t plan_number_ = 0;
+  std::shared_ptr<const RoutePlan> plan_;  // null: it could not be read
   std::map<transport::ConnectionId, Followed> connections_;
   uint32_t discovering_ = 0;
   uint32_t changes_seen_ = 0;          // of known_
   Nanos next_found_ = Nanos::never();  // while anything is being discovered
   Nanos next_watch_ = Nanos::never();
   Nanos next_look_ = Nanos::never();
-  Nanos next_discovery_;        // of all routes
-  Nanos discovery_interval_;    // until the one behind it
-  FailureLooks failures_;       // of paths, of all connections
+  Nanos next_discovery_;      // of all routes
+  Nanos discovery_interval_;  // until the one behind it
+  FailureLooks failures_;     // of paths, of all connections
 };
 
 }  // namespace heddle::engine

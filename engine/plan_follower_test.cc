@@ -64,7 +64,7 @@ class PlanFollowerTest : public testing::Test {
 
 TEST_F(PlanFollowerTest, AReplacedFileIsReadWithinTenMilliseconds) {
   write(plan_to("h1"));
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
   EXPECT_THAT(look(follower, seconds(0)), Not(HasSubstr("read again")));
   EXPECT_FALSE(follower.due(micros(9'999)));
@@ -75,10 +75,40 @@ TEST_F(PlanFollowerTest, AReplacedFileIsReadWithinTenMilliseconds) {
   EXPECT_THAT(look(follower, millis(30)), Not(HasSubstr("read again")));
 }
 
+TEST_F(PlanFollowerTest, ASelectorNamesTheFile) {
+  write(plan_to("h1"));
+  EXPECT_EQ(PlanFollower::plan_of("reps"), nullptr);
+  EXPECT_EQ(PlanFollower::plan_of("plan"), nullptr);
+  EXPECT_NE(PlanFollower::plan_of(PlanFollower::selector_with(file()))->plan(), nullptr);
+}
+
+// Of an endpoint's engines.
+TEST_F(PlanFollowerTest, SeveralFollowersReadAReplacedFileOnce) {
+  write(plan_to("h1"));
+  const auto shared = std::make_shared<SharedPlan>(file());
+  PlanFollower first(shared);
+  PlanFollower second(shared);
+  for (PlanFollower* each : {&first, &second}) {
+    each->on_notice(seconds(0), opened(), endpoint_);
+    look(*each, seconds(0));
+  }
+  write(plan_to("h2"));
+  const std::string log = look(first, millis(10)) + look(second, millis(10));
+  const std::string read = "read again";
+  const size_t at = log.find(read);
+  ASSERT_NE(at, std::string::npos) << log;
+  EXPECT_EQ(log.find(read, at + 1), std::string::npos) << log;
+  const std::string dropped = "no flow to 192.0.2.1:4791 any more";
+  const size_t by_first = log.find(dropped);
+  ASSERT_NE(by_first, std::string::npos) << log;
+  EXPECT_NE(log.find(dropped, by_first + 1), std::string::npos) << "by the second too: " << log;
+  EXPECT_EQ(shared->number(), 1U);
+}
+
 // The one that is read may be the one before.
 TEST_F(PlanFollowerTest, AFileReplacedWhileItIsReadIsReadOnceMore) {
   write(plan_to("h1"));
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
   look(follower, seconds(0));
   write(plan_to("h1"));
@@ -98,7 +128,7 @@ TEST_F(PlanFollowerTest, AFolderThatIsMadeAnewIsWatchedAgain) {
     ASSERT_TRUE(replace_text_file(plan, plan_to(peer)).has_value());
   };
   put("h1");
-  PlanFollower follower(PlanFollower::selector_with(plan));
+  PlanFollower follower(std::make_shared<SharedPlan>(plan));
   follower.on_notice(seconds(0), opened(), endpoint_);
   look(follower, seconds(0));
   ASSERT_EQ(unlink(plan.c_str()), 0);
@@ -116,7 +146,7 @@ TEST_F(PlanFollowerTest, AFileReplacedElsewhereIsReadWithinAMinute) {
   ASSERT_TRUE(links.has_value());
   const std::string link = links->path() + "/link.json";
   ASSERT_EQ(symlink(file().c_str(), link.c_str()), 0);
-  PlanFollower follower(PlanFollower::selector_with(link));
+  PlanFollower follower(std::make_shared<SharedPlan>(link));
   follower.on_notice(seconds(0), opened(), endpoint_);
   look(follower, seconds(0));
   write(plan_to("h2"));
@@ -126,7 +156,7 @@ TEST_F(PlanFollowerTest, AFileReplacedElsewhereIsReadWithinAMinute) {
 
 TEST_F(PlanFollowerTest, TheFileIsLookedAtOnceAMinute) {
   write(plan_to("h1"));
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
   EXPECT_THAT(look(follower, seconds(0)), Not(HasSubstr("read again")));
   EXPECT_THAT(look(follower, seconds(60)), Not(HasSubstr("read again")));
@@ -141,7 +171,7 @@ TEST_F(PlanFollowerTest, TheFileIsLookedAtOnceAMinute) {
 
 TEST_F(PlanFollowerTest, AFileThatCannotBeReadLeavesThePlan) {
   write(plan_to("h1"));
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
   write("{\"version\": 2, \"addr");
   EXPECT_THAT(look(follower, seconds(60)), HasSubstr("the plan from before is followed"));
@@ -150,9 +180,9 @@ TEST_F(PlanFollowerTest, AFileThatCannotBeReadLeavesThePlan) {
   EXPECT_THAT(look(follower, seconds(180)), Not(HasSubstr("followed")));
 }
 
-TEST_F(PlanFollowerTest, WhatCannotBeReadIsReadAgainOnceItCan) {
+TEST_F(PlanFollowerTest, AnUnreadablePlanIsReadAgainOnceItIsMended) {
   write(plan_to("h1"));
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
   write("half");
   EXPECT_THAT(look(follower, seconds(60)), HasSubstr("the plan from before is followed"));
@@ -161,7 +191,7 @@ TEST_F(PlanFollowerTest, WhatCannotBeReadIsReadAgainOnceItCan) {
 }
 
 TEST_F(PlanFollowerTest, APlanThatIsMissingAtTheStartIsReadLater) {
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
   EXPECT_EQ(look(follower, seconds(0)), "");
   write(plan_to("h1"));
@@ -173,7 +203,7 @@ TEST_F(PlanFollowerTest, APlanThatIsMissingAtTheStartIsReadLater) {
 // The plan gets a flow to its peer while it is open.
 TEST_F(PlanFollowerTest, AConnectionWithoutAFlowIsFollowedOnceThePlanHasOne) {
   write(plan_to("h2"));
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   follower.on_notice(seconds(0), opened(), endpoint_);
   look(follower, seconds(0));
   write(plan_to("h1"));
@@ -184,7 +214,7 @@ TEST_F(PlanFollowerTest, AConnectionWithoutAFlowIsFollowedOnceThePlanHasOne) {
 
 TEST_F(PlanFollowerTest, AFileReplacedWhileNoConnectionIsOpenIsReadWithTheFirst) {
   write(plan_to("h1"));
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   write(plan_to("h2"));
   follower.on_notice(seconds(500), opened(), endpoint_);
   EXPECT_THAT(look(follower, seconds(500)), HasSubstr("no flow to 192.0.2.1"));
@@ -194,7 +224,7 @@ TEST_F(PlanFollowerTest, AFileReplacedWhileNoConnectionIsOpenIsReadWithTheFirst)
 TEST_F(PlanFollowerTest, APipeDoesNotBlock) {
   ASSERT_EQ(mkfifo(file().c_str(), 0600), 0);
   testing::internal::CaptureStderr();
-  PlanFollower follower(PlanFollower::selector_with(file()));
+  PlanFollower follower(std::make_shared<SharedPlan>(file()));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no regular file"));
   follower.on_notice(seconds(0), opened(), endpoint_);
   EXPECT_EQ(look(follower, seconds(0)), "");
@@ -217,14 +247,14 @@ class Known final : public KnownRoutes {
 
 TEST_F(PlanFollowerTest, ANetworkThatKnowsItsRoutesIsAskedOnceForEachOpenConnection) {
   const Known known;
-  PlanFollower follower("plan", &known);
+  PlanFollower follower(nullptr, &known);
   transport::Notice notice = opened();
   follower.on_notice(seconds(1), notice, endpoint_);
   EXPECT_FALSE(follower.due(seconds(600)));
   notice.kind = transport::NoticeKind::kClosed;
   follower.on_notice(seconds(2), notice, endpoint_);
   EXPECT_THAT(known.asked_, testing::ElementsAre(notice.peer));
-  PlanFollower(PlanFollower::selector_with(file()), &known)
+  PlanFollower(std::make_shared<SharedPlan>(file()), &known)
       .on_notice(seconds(3), opened(), endpoint_);
   EXPECT_EQ(known.asked_.size(), 1U) << "a file comes first";
 }
@@ -233,7 +263,7 @@ TEST_F(PlanFollowerTest, ANetworkThatKnowsItsRoutesIsAskedOnceForEachOpenConnect
 TEST_F(PlanFollowerTest, ANetworkThatKnowsItsRoutesIsAskedAgainOnceTheyHaveChanged) {
   Known known;
   known.changes_ = 3;
-  PlanFollower follower("plan", &known);
+  PlanFollower follower(nullptr, &known);
   transport::Notice notice = opened();
   follower.on_notice(seconds(1), notice, endpoint_);
   EXPECT_FALSE(follower.due(seconds(1)));

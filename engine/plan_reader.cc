@@ -13,16 +13,12 @@
 #include "base/clocks.h"
 #include "base/descriptor.h"
 #include "engine/addresses.h"
+#include "engine/params.h"
 
 namespace heddle::engine {
 namespace {
 
 constexpr const char* kTodo = "check the setting 'plan'";
-constexpr size_t kMostBytes = size_t{256} << 20;
-// A read that is not done when its endpoint ends is waited for this long. Chosen: a file server
-// that works answers within it. Range: 10 ms to 5 s.
-constexpr Nanos kMostWait = millis(500);
-constexpr useconds_t kPollMicros = 1'000;
 
 Unexpected cannot_read(const std::string& file, const std::string& why) {
   return fail(ErrorCode::kUnavailable, "cannot read " + file, why, kTodo);
@@ -48,7 +44,7 @@ Content read_content(const std::string& file, const FileMark& known) {
                   seconds(about.st_mtim.tv_sec) + nanos(about.st_mtim.tv_nsec)};
   content.same = known == content.mark;
   if (content.same) return content;
-  if (!S_ISREG(about.st_mode) || content.mark.bytes > kMostBytes) {
+  if (!S_ISREG(about.st_mode) || content.mark.bytes > params::kMostPlanBytes) {
     content.text = fail(ErrorCode::kInvalid, "cannot read " + file,
                         "it is no regular file of at most 256 MiB", kTodo);
     return content;
@@ -98,8 +94,9 @@ struct PlanReader::Job {
 
 PlanReader::~PlanReader() {
   if (!thread_.joinable()) return;
-  const Nanos until = steady_now() + kMostWait;
-  while (!job_->done.load(std::memory_order_acquire) && steady_now() < until) usleep(kPollMicros);
+  const Nanos until = steady_now() + params::kMostPlanWait;
+  while (!job_->done.load(std::memory_order_acquire) && steady_now() < until)
+    usleep(params::kPlanPollMicros);
   if (job_->done.load(std::memory_order_acquire)) {
     thread_.join();
   } else {

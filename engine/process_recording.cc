@@ -14,13 +14,14 @@
 #include <string>
 
 #include "base/boot_id.h"
+#include "base/log.h"
 #include "base/own_mutex.h"
 #include "base/per_process.h"
+#include "engine/node_recording.h"
+#include "engine/params.h"
 
 namespace heddle::engine {
 namespace {
-
-constexpr size_t kMostCommandBytes = 4096;
 
 struct Kept {
   std::weak_ptr<events::Recording> recording;
@@ -50,7 +51,7 @@ std::string own_command() {
   std::string words{std::istreambuf_iterator<char>(file), {}};
   while (!words.empty() && words.back() == '\0') words.pop_back();
   std::replace(words.begin(), words.end(), '\0', ' ');
-  words.resize(std::min(words.size(), kMostCommandBytes));
+  words.resize(std::min(words.size(), params::kMostCommandBytes));
   return words;
 }
 
@@ -132,6 +133,9 @@ Result<std::shared_ptr<events::Recording>> open_recording(const events::Recordin
     auto made = events::Recording::create(with_process(options));
     if (!made) return fail(made.error());
     recording = std::move(*made);
+    // Without it the job is recorded all the same.
+    const Result<void> sampled = record_node_beside(*recording, options);
+    if (!sampled) log_warn("{}", sampled.error().message());
     kept = {recording, options.level, options.most, options.durable};
   }
   return recording;

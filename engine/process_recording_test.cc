@@ -150,6 +150,24 @@ TEST_F(ProcessRecording, CounterTimesMatchTheClockAndTheirErrorIsReported) {
   EXPECT_LE(checks.front().most, micros(20));
 }
 
+TEST_F(ProcessRecording, SeveralEnginesHaveTheCountersTimesToo) {
+  const Nanos began = recording_clock();
+  {
+    Options options = recorded();
+    options.engines = 2;
+    const auto recorded_end = Endpoint::open({.bind = "127.0.0.1"}, options).value();
+    do {
+      recorded_end->observe(events::CommunicatorMade{{}, 5, 1, 2});
+    } while (recording_clock() - began < millis(50));
+  }
+  const auto made = all<events::CommunicatorMade>();
+  ASSERT_FALSE(made.empty());
+  EXPECT_LE(made.back().time, recording_clock() + micros(20));
+  const auto checks = all<events::StampsChecked>();
+  if (checks.empty()) GTEST_SKIP() << "this processor has no counter that ticks evenly";
+  EXPECT_GE(checks.front().looks, 1u);
+}
+
 TEST_F(ProcessRecording, NothingIsEmittedWithoutASink) {
   EndpointPair pair = make_endpoints(Options{});
   EXPECT_FALSE(pair.client->observed().has(events::EventKind::kCommunicatorMade));

@@ -8,6 +8,7 @@
 
 #include "base/json_depth.h"
 #include "engine/addresses.h"
+#include "engine/params.h"
 
 namespace heddle::engine {
 namespace {
@@ -17,12 +18,6 @@ using transport::Address;
 
 constexpr uint64_t kVersion = 2;
 constexpr uint32_t kWhole = 1'000'000;
-// Of the payload: more than this on routes that no path takes, and other links would carry what the
-// plan keeps off them. Range: 0 to 300,000.
-constexpr uint32_t kMostMissing = 100'000;
-// A plan has a few levels; what copies or writes a document takes stack with each.
-constexpr int kMostDepth = 16;
-constexpr size_t kMostPaths = 4096;  // of a flow, several NICs at each end included
 
 Unexpected bad(const std::string& file, const std::string& why) {
   return fail(ErrorCode::kInvalid, "cannot follow the plan " + file, why,
@@ -48,8 +43,8 @@ std::string text_at(const json& object, const char* name) {
 std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
   const auto paths = flow.find("paths");
   if (paths == flow.end() || !paths->is_array()) return "a flow without a list of paths";
-  if (paths->size() > kMostPaths) {
-    return "a flow of more than " + std::to_string(kMostPaths) + " paths";
+  if (paths->size() > params::kMostPlanPaths) {
+    return "a flow of more than " + std::to_string(params::kMostPlanPaths) + " paths";
   }
   uint64_t sum = 0;
   for (const json& each : *paths) {
@@ -78,16 +73,18 @@ std::string read_routes(const json& flow, std::vector<PlannedRoute>& routes) {
 
 Result<RoutePlan> RoutePlan::parse(const std::string& text, const std::string& file,
                                    std::span<const Address> own) {
-  if (json_nests_deeper(text, kMostDepth)) {
-    return bad(file, "it nests deeper than " + std::to_string(kMostDepth) + " levels");
+  if (json_nests_deeper(text, params::kMostPlanDepth)) {
+    return bad(file, "it nests deeper than " + std::to_string(params::kMostPlanDepth) + " levels");
   }
   const json document = json::parse(text, nullptr, false);
   if (!document.is_object()) return bad(file, "it is no JSON object, or is cut off");
   const auto version = document.find("version");
   if (version == document.end() || *version != json(kVersion)) {
+    const bool newer = version != document.end() && version->is_number_unsigned() &&
+                       version->get<uint64_t>() > kVersion;
     return fail(ErrorCode::kVersion, "cannot follow the plan " + file,
                 "its version is not " + std::to_string(kVersion),
-                "make it with the 'heddle plan' of this build");
+                newer ? "upgrade this heddle" : "make it anew with this 'heddle plan'");
   }
   const auto addresses = document.find("addresses");
   if (addresses == document.end() || !addresses->is_object()) {
@@ -186,7 +183,7 @@ std::vector<transport::PlannedShare> shares_of_paths(std::span<const TakenRoute>
     const uint32_t each = route.share_per_million / static_cast<uint32_t>(route.paths.size());
     for (const uint16_t path : route.paths) shares.push_back({path, std::max(each, 1U)});
   }
-  if (covered + kMostMissing < kWhole) return {};
+  if (covered + params::kMostMissing < kWhole) return {};
   std::sort(shares.begin(), shares.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   return shares;

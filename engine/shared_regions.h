@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/own_mutex.h"
+#include "engine/params.h"
 #include "transport/engine_share.h"
 #include "transport/payload.h"
 
@@ -17,7 +18,7 @@ namespace heddle::engine {
 
 class SharedRegions {
  public:
-  static constexpr uint32_t kMostRegions = 1u << 20;
+  static constexpr uint32_t kMostRegions = params::kMostRegions;
   using Locals = std::array<transport::RegionId, transport::kMostEngines>;
 
   SharedRegions() = default;
@@ -32,7 +33,7 @@ class SharedRegions {
   const Locals& at(transport::RegionId region) const;
 
  private:
-  static constexpr uint32_t kSlab = 256;
+  static constexpr uint32_t kSlab = params::kRegionsSlab;
   using Slab = std::array<Locals, kSlab>;
 
   std::array<std::atomic<Slab*>, kMostRegions / kSlab> slabs_{};

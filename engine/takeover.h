@@ -5,13 +5,14 @@
 #pragma once
 
 #include "base/nanos.h"
+#include "engine/params.h"
 
 namespace heddle::engine {
 
 class Takeover {
  public:
   // The helper's poll interval where the network has no descriptor to wait on.
-  static constexpr Nanos kBlindPoll = millis(1);
+  static constexpr Nanos kBlindPoll = params::kBlindPoll;
 
   Takeover(Nanos now, Nanos patience) : patience_(patience), caller_at_(now) {}
 

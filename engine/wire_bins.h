@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "engine/params.h"
 #include "events/events.h"
 #include "transport/rx_run.h"
 #include "transport/tx_batch.h"
@@ -43,10 +44,9 @@ class WireBins {
     uint32_t payload_bytes = 0;
   };
   // When the table is full, its counts are emitted before the span is over.
-  static constexpr size_t kMostUsed = 128;
-  // Up to this number, lookup is a linear search: the keys occupy few cache lines, and a burst has
-  // just displaced other data from the caches.
-  static constexpr size_t kFew = 16;
+  static constexpr size_t kMostUsed = params::kMostBinsUsed;
+  // Up to this number, lookup is a linear search.
+  static constexpr size_t kFew = params::kFewBins;
 
   static Key key_of(const transport::TxBurst& burst);
   static Key key_of(const transport::RxRun& run);

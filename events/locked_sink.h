@@ -24,6 +24,8 @@ class LockedSink final : public EachSink<LockedSink> {
     latest_ = std::max(latest_, event.time);
     Event timed = event;
     timed.time = latest_;
+    // The span that it reports stays where it is.
+    if constexpr (requires { timed.ago; }) timed.ago += latest_ - event.time;
     sink_.on(timed);
   }
 

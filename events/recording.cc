@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <span>
 
+#include "events/params.h"
 #include "events/recording/layout.h"
 #include "events/recording/room_ahead.h"
 #include "events/recording/syncing.h"
@@ -29,9 +30,6 @@ namespace {
 
 // MADV_POPULATE_WRITE: glibc has it since 2.35, Linux since 5.14.
 constexpr int kPopulateWrite = 23;
-constexpr uint32_t kLeastBlocks = 2;
-// A writer without a block retries after this number of events.
-constexpr uint32_t kAskedAgainAfter = 1024;
 
 // The host name in the recording's identity, else this host's.
 std::string host_of(const RecordingOptions& options) {
@@ -86,11 +84,9 @@ struct Moment {
 // between.
 template <typename Clock>
 Moment moment_of(const Clock& clock) {
-  constexpr int kMostTries = 4;
-  constexpr int64_t kAtOnce = 500;
   Moment nearest{};
   int64_t least = INT64_MAX;
-  for (int i = 0; i < kMostTries && least > kAtOnce; ++i) {
+  for (int i = 0; i < params::writing::kClockTries && least > params::writing::kAtOnceNs; ++i) {
     const int64_t before = clock().count;
     const int64_t realtime = realtime_now();
     const int64_t span = clock().count - before;
@@ -147,7 +143,7 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
   std::string path;
   const Result<int> descriptor = new_file(options.directory, host_of(options), path);
   if (!descriptor) return fail(descriptor.error());
-  const uint64_t least = kHeaderBytes + uint64_t{kLeastBlocks} * kBlockBytes;
+  const uint64_t least = kHeaderBytes + uint64_t{params::writing::kLeastBlocks} * kBlockBytes;
   if (most_file_bytes() < least) {
     close(*descriptor);
     unlink(path.c_str());
@@ -155,7 +151,8 @@ Result<std::shared_ptr<Recording>> Recording::create(const RecordingOptions& opt
   }
   const uint64_t wanted =
       std::min(options.most.count, most_file_bytes() - kHeaderBytes) / kBlockBytes;
-  const auto blocks = static_cast<uint32_t>(std::clamp<uint64_t>(wanted, kLeastBlocks, 1u << 20));
+  const auto blocks = static_cast<uint32_t>(
+      std::clamp<uint64_t>(wanted, params::writing::kLeastBlocks, params::kMostBlocks));
   const uint64_t bytes = kHeaderBytes + uint64_t{blocks} * kBlockBytes;
   // Space for the first block is allocated now, so that a full disk is an error and not a SIGBUS.
   int error = allocate(*descriptor, 0, kHeaderBytes + kBlockBytes);
@@ -362,7 +359,7 @@ bool Recorder::has_room_to_last(uint32_t bytes) {
 
 std::byte* Recorder::begin_apart(Place& place, Nanos time, uint32_t bytes) {
   if (static_cast<size_t>(place.end - place.at) < bytes + recording::kJumpBytes) {
-    if (place.lost % kAskedAgainAfter == 0) {
+    if (place.lost % params::writing::kAskedAgainAfter == 0) {
       const bool lasting = &place == &lasting_;
       if (!lasting) recording_->give_back(place.block);  // lasting blocks are never overwritten
       place.block = recording_->next_block(writer_ | (lasting ? recording::kLasting : 0), time);

@@ -45,6 +45,8 @@ struct RecordingOptions {
   std::vector<std::pair<std::string, std::string>> identity;
   // The clock of the events' time stamps; null: simulated time.
   Nanos (*clock)() = nullptr;
+  // The machine is sampled beside the process; see engine/node_recording.h.
+  bool node = false;
 };
 
 namespace recording {
@@ -71,6 +73,9 @@ class Recording : public std::enable_shared_from_this<Recording> {
   // Marks the recording as closed in the file while writers may still hold it, for a process that
   // ends with other threads running. Events after this are recorded as before.
   void mark_closed();
+
+  // Keeps `companion` until the recording ends.
+  void keep(std::shared_ptr<void> companion) { companion_ = std::move(companion); }
 
   const std::string& path() const { return path_; }
   uint64_t dropped_events() const;
@@ -110,6 +115,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   std::unique_ptr<Recorder> notes_;  // does not keep the recording alive
   std::unique_ptr<recording::Syncing> syncing_;
   std::unique_ptr<recording::RoomAhead> ahead_;  // null with simulated time
+  std::shared_ptr<void> companion_;
 };
 
 // A sink that writes to a Recording, from one thread at a time. A Recording may have many.

@@ -20,11 +20,15 @@ Result<RecordingChanges> RecordingChanges::open(const std::string& path) {
   if (auto facts = RecordingReader::facts_of(path); !facts) return fail(facts.error());
   auto source = recording::open_file(path);
   if (!source) return fail(source.error());
+  return over(std::move(*source));
+}
+
+RecordingChanges RecordingChanges::over(std::shared_ptr<recording::Source> source) {
   alignas(FileHeader) std::array<std::byte, sizeof(FileHeader)> bytes{};
-  (*source)->read(0, bytes.data(), bytes.size());
+  source->read(0, bytes.data(), bytes.size());
   const auto& header = *reinterpret_cast<const FileHeader*>(bytes.data());
   RecordingChanges made;
-  made.source_ = std::move(*source);
+  made.source_ = std::move(source);
   made.header_bytes_ = header.header_bytes;
   made.block_bytes_ = header.block_bytes;
   const uint64_t room =
@@ -41,7 +45,8 @@ void RecordingChanges::look(const Take& take) {
   header.resize(source_->read(0, header.data(), header.size()));
   for (uint64_t i = 0; i < blocks_; ++i) {
     const uint64_t at = header_bytes_ + i * block_bytes_;
-    const uint64_t data = source_->next_data(at);
+    // A block that was taken is no hole: of a full ring these questions were half of a look's cost.
+    const uint64_t data = taken_.contains(at) ? at : source_->next_data(at);
     if (data >= at + block_bytes_) {
       i += (data - at) / block_bytes_ - 1;  // a hole: never written
       continue;

@@ -23,6 +23,8 @@ class RecordingChanges {
  public:
   // Errors: those of RecordingReader::open().
   static Result<RecordingChanges> open(const std::string& path);
+  // Of a recording whose header is sound.
+  static RecordingChanges over(std::shared_ptr<recording::Source> source);
 
   // Size of the file, of which most may be a hole. A copy has it from the beginning.
   uint64_t bytes() const;

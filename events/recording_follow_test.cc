@@ -1,6 +1,8 @@
 // A reader follows a recording that is still written.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -11,6 +13,7 @@
 
 #include "base/temporary_folder.h"
 #include "events/recording.h"
+#include "events/recording/source.h"
 #include "events/recording_changes.h"
 #include "events/recording_reader.h"
 
@@ -141,6 +144,44 @@ TEST_F(RecordingFollowTest, ACopyOfItsChangesReadsAsTheRecordingDoes) {
   copy.take(*changes);
   reader->refresh();
   EXPECT_TRUE(reader->facts().closed);
+}
+
+// Counts how often it is asked where data is.
+class CountedSource final : public recording::Source {
+ public:
+  explicit CountedSource(std::shared_ptr<recording::Source> file) : file_(std::move(file)) {}
+
+  uint64_t size() const override { return file_->size(); }
+  size_t read(uint64_t at, std::byte* to, size_t bytes) const override {
+    return file_->read(at, to, bytes);
+  }
+  uint64_t next_data(uint64_t at) const override {
+    ++asked_;
+    return file_->next_data(at);
+  }
+  size_t asked() const { return asked_; }
+
+ private:
+  const std::shared_ptr<recording::Source> file_;
+  mutable size_t asked_ = 0;
+};
+
+TEST_F(RecordingFollowTest, ItsChangesAskNotAgainWhetherABlockIsAHole) {
+  const auto ring = record(mebibytes(1));
+  const auto recorder = ring->add_writer();
+  for (uint32_t i = 0; i < 100'000; ++i) recorder->on_any(message(micros(i), i));
+  ASSERT_GT(ring->dropped_events(), 0u);
+  auto file = recording::open_file(ring->path());
+  ASSERT_TRUE(file) << file.error().message();
+  const auto counted = std::make_shared<CountedSource>(std::move(*file));
+  RecordingChanges changes = RecordingChanges::over(counted);
+  Copy copy(folder_.path() + "/copy.heddle");
+  EXPECT_GT(copy.take(changes), 0u);
+  const size_t asked = counted->asked();
+  EXPECT_GT(asked, 0u);
+  recorder->on_any(message(micros(100'000), 100'000));
+  EXPECT_GT(copy.take(changes), 0u);
+  EXPECT_EQ(counted->asked(), asked) << "the ring is full";
 }
 
 // A reader that follows does not read the headers of blocks that cannot have changed.

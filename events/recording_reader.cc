@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 
+#include "events/params.h"
 #include "events/recording/layout.h"
 #include "events/recording/source.h"
 
@@ -16,16 +17,6 @@ using recording::BlockHeader;
 using recording::FileHeader;
 
 namespace {
-
-// What a file can make a reader hold: one block of each writer. A sparse file may name many.
-constexpr uint32_t kMostBlockBytes = 4 * recording::kBlockBytes;
-// Of smaller ones a file could have many millions, each of which is looked at.
-constexpr uint32_t kLeastBlockBytes = 4096;
-constexpr size_t kMostWriters = 4096;
-// Of a file; Recording::create() makes no more.
-constexpr uint64_t kMostBlocks = 1 << 20;
-// Of a damaged file any block may change.
-constexpr uint32_t kRefreshesToReadAll = 64;
 
 uint32_t bytes_of_type(std::string_view type) {
   if (type == "bool" || type == "u8") return 1;
@@ -152,14 +143,16 @@ Result<void> RecordingReader::read_header(const std::string& name) {
     return no_recording(name, "its first bytes are not those of a heddle recording");
   if (header.version != recording::kVersion) {
     return fail(ErrorCode::kVersion, "cannot read the recording " + name,
-                "it is of version " + std::to_string(header.version) + ", this program reads " +
+                "it is of version " + std::to_string(header.version) + ", this heddle reads " +
                     std::to_string(recording::kVersion),
-                "use the heddle that made it");
+                header.version > recording::kVersion ? "upgrade this heddle"
+                                                     : "record anew, or use the older heddle");
   }
   const uint64_t texts = uint64_t{header.schema_bytes} + header.identity_bytes;
-  const bool sane = header.block_bytes >= kLeastBlockBytes &&
-                    header.block_bytes <= kMostBlockBytes && header.block_bytes % 8 == 0 &&
-                    header.header_bytes % 8 == 0 && header.header_bytes <= source_->size() &&
+  const bool sane = header.block_bytes >= params::reading::kLeastBlockBytes &&
+                    header.block_bytes <= params::reading::kMostBlockBytes &&
+                    header.block_bytes % 8 == 0 && header.header_bytes % 8 == 0 &&
+                    header.header_bytes <= source_->size() &&
                     sizeof(FileHeader) + texts <= header.header_bytes;
   if (!sane) return no_recording(name, "its header makes no sense");
   std::string text(texts, '\0');
@@ -211,7 +204,7 @@ bool RecordingReader::read_schema(std::string_view text) {
 bool RecordingReader::read_head(uint64_t block) {
   alignas(BlockHeader) std::array<std::byte, sizeof(BlockHeader)> bytes{};
   const uint64_t at = header_bytes_ + block * block_bytes_;
-  if (block >= std::min<uint64_t>(blocks_, kMostBlocks) ||
+  if (block >= std::min<uint64_t>(blocks_, params::kMostBlocks) ||
       source_->read(at, bytes.data(), bytes.size()) < bytes.size()) {
     return false;
   }
@@ -262,7 +255,9 @@ std::set<uint64_t> RecordingReader::unsettled(uint64_t newest) const {
 // behind the newest of all. In a full ring of 1,024 blocks the others are most of the work of
 // following it.
 void RecordingReader::read_heads() {
-  if (heads_.empty() || ++refreshes_ % kRefreshesToReadAll == 0) return read_all_heads();
+  if (heads_.empty() || ++refreshes_ % params::reading::kRefreshesToReadAll == 0) {
+    return read_all_heads();
+  }
   uint64_t newest = 0;
   for (uint64_t block = 1; block < heads_.size(); ++block) {
     if (heads_[block].magic == 0) continue;
@@ -299,7 +294,8 @@ RecordingReader::Blocks RecordingReader::find_blocks() {
     const uint64_t at = header_bytes_ + block * block_bytes_;
     if (head.magic == 0 || at + sizeof(BlockHeader) > size) continue;  // unused, or cut off
     const uint32_t writer = head.writer ^ recording::kLasting;
-    const bool room = by_writer.size() < kMostWriters || by_writer.contains(writer);
+    const bool room =
+        by_writer.size() < params::reading::kMostWriters || by_writer.contains(writer);
     if (head.magic != recording::kBlockMagic || !room ||
         head.used > block_bytes_ - sizeof(BlockHeader)) {
       ++facts_.blocks_damaged;

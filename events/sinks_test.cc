@@ -72,6 +72,16 @@ TEST(LockedSink, PassesTheEventsOfSeveralThreadsWithRisingTimes) {
   EXPECT_EQ(latest, nanos(1992));
 }
 
+TEST(LockedSink, ALaterTimeMovesNoSpan) {
+  MemorySink memory;
+  LockedSink locked(memory);
+  locked.on(lost_burst(500, LossCause::kGap));
+  locked.on(WireBin{.time = nanos(300), .ago = nanos(100)});
+  const WireBin bin = memory.all<WireBin>().at(0);
+  EXPECT_EQ(bin.time, nanos(500));
+  EXPECT_EQ(bin.time - bin.ago, nanos(200));
+}
+
 TEST(TeeSink, WantsTheUnionOfItsSinksKinds) {
   struct Wanting : Sink {
     explicit Wanting(EventKind kind) { kinds.add(kind); }

@@ -1,27 +1,14 @@
 // See stamp_clock.h.
 #include "events/stamp_clock.h"
 
+#include "events/params.h"
+
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 namespace heddle::events {
 namespace {
-
-// Once known, the scale is measured over one to two of these spans.
-constexpr Nanos kScaleSpan = millis(100);
-// After a longer gap the measurement restarts; products of ticks and scale stay far below 2^64.
-constexpr Nanos kLongestSpan = seconds(2);
-// More ticks would mean 500 GHz.
-constexpr uint64_t kMostTicks = uint64_t{1} << 40;
-// A scale that changes by more than a thousandth belongs to another counter: a virtual machine
-// migrated.
-constexpr uint64_t kScaleChange = 1000;
-// After this many slow comparisons in a row the counter is not used.
-constexpr uint32_t kMostFailures = 100;
-// A comparison slower than this may have been interrupted: it is repeated, and the fastest counts.
-constexpr Nanos kQuickLook = nanos(200);
-constexpr int kMostTries = 3;
 
 // True for an invariant counter, whose rate depends neither on the core's frequency nor on sleep
 // states: Intel's manual, volume 3, "Invariant TSC".
@@ -38,18 +25,21 @@ bool ticks_evenly() {
 }  // namespace
 
 bool TickScale::add(const Look& look) {
-  if (look.after - look.before > kLongestLook) return false;
+  if (look.after - look.before > params::stamps::kLongestLook) return false;
   const Nanos span = look.before - since_.before;
   const uint64_t ticks = look.ticks - since_.ticks;
-  const bool jumped = ticks >= kMostTicks || (scale_ != 0 && look.ticks - ticks_ >= kMostTicks);
-  if (!begun_ || jumped || span < Nanos{} || span > kLongestSpan) {
+  const bool jumped = ticks >= params::stamps::kMostTicks ||
+                      (scale_ != 0 && look.ticks - ticks_ >= params::stamps::kMostTicks);
+  if (!begun_ || jumped || span < Nanos{} || span > params::stamps::kLongestSpan) {
     begin_again(look);
     return true;
   }
-  if (span < kLooksApart || ticks == 0) return true;  // too short to measure a scale
+  if (span < params::stamps::kLooksApart || ticks == 0) {
+    return true;  // too short to measure a scale
+  }
   const uint64_t scale = (static_cast<uint64_t>(span.count) << kScaleBits) / ticks;
   if (scale_ != 0) {
-    if (std::max(scale, scale_) - std::min(scale, scale_) > scale_ / kScaleChange) {
+    if (std::max(scale, scale_) - std::min(scale, scale_) > scale_ / params::stamps::kScaleChange) {
       begin_again(look);
       return true;
     }
@@ -58,9 +48,9 @@ bool TickScale::add(const Look& look) {
   scale_ = scale;
   ticks_ = look.ticks;
   time_ = look.before;
-  known_ticks_ =
-      ticks * static_cast<uint64_t>(kLooksApart.count) / static_cast<uint64_t>(span.count);
-  if (look.before - since_next_.before >= kScaleSpan) {
+  known_ticks_ = ticks * static_cast<uint64_t>(params::stamps::kLooksApart.count) /
+                 static_cast<uint64_t>(span.count);
+  if (look.before - since_next_.before >= params::stamps::kScaleSpan) {
     since_ = since_next_;
     since_next_ = look;
   }
@@ -92,12 +82,14 @@ Nanos StampClock::now_by_clock() {
   const Nanos before = clock_();
   if (ticking_) {
     TickScale::Look quickest{before, ticks_now(), clock_()};
-    for (int i = 1; i < kMostTries && quickest.after - quickest.before > kQuickLook; ++i) {
+    for (int i = 1; i < params::stamps::kLookTries &&
+                    quickest.after - quickest.before > params::stamps::kQuickLook;
+         ++i) {
       const TickScale::Look look{clock_(), ticks_now(), clock_()};
       if (look.after - look.before < quickest.after - quickest.before) quickest = look;
     }
     failures_ = scale_.add(quickest) ? 0 : failures_ + 1;
-    ticking_ = failures_ < kMostFailures;
+    ticking_ = failures_ < params::stamps::kMostFailures;
   }
   return last_ = std::max(last_, before);
 }

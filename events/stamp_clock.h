@@ -20,10 +20,6 @@ class TickScale {
     uint64_t ticks = 0;
     Nanos after;
   };
-  // Slower comparisons are too inaccurate and are rejected.
-  static constexpr Nanos kLongestLook = micros(2);
-  // A comparison is valid for this long.
-  static constexpr Nanos kLooksApart = millis(10);
 
   // True if at() may be called; otherwise a new comparison is needed.
   bool knows(uint64_t ticks) const { return ticks - ticks_ < known_ticks_; }

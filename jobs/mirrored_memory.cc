@@ -10,11 +10,10 @@
 
 #include "base/descriptor.h"
 #include "base/quantity.h"
+#include "jobs/params.h"
 
 namespace heddle::jobs {
 namespace {
-
-constexpr uint64_t kPiece = uint64_t{4} << 20;
 
 Unexpected no_memory(uint64_t bytes) {
   return fail(ErrorCode::kExhausted, "cannot make room for calls of " + size_text(bytes),
@@ -25,18 +24,19 @@ Unexpected no_memory(uint64_t bytes) {
 
 Result<MirroredMemory> MirroredMemory::create(uint64_t bytes) {
   MirroredMemory made;
-  const uint64_t pieces = bytes / kPiece + 1;
+  const uint64_t pieces = bytes / params::kMirroredPiece + 1;
   const Descriptor piece(memfd_create("heddle-mirrored", MFD_CLOEXEC));
-  if (!piece.valid() || ftruncate(piece.number(), kPiece) != 0) return no_memory(bytes);
+  if (!piece.valid() || ftruncate(piece.number(), params::kMirroredPiece) != 0)
+    return no_memory(bytes);
   // Address space first, so that nothing else is in it.
-  void* const start =
-      mmap(nullptr, pieces * kPiece, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const start = mmap(nullptr, pieces * params::kMirroredPiece, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (start == MAP_FAILED) return no_memory(bytes);
   made.start_ = static_cast<std::byte*>(start);
-  made.bytes_ = pieces * kPiece;
-  for (uint64_t at = 0; at < made.bytes_; at += kPiece) {
-    if (mmap(made.start_ + at, kPiece, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-             piece.number(), 0) == MAP_FAILED) {
+  made.bytes_ = pieces * params::kMirroredPiece;
+  for (uint64_t at = 0; at < made.bytes_; at += params::kMirroredPiece) {
+    if (mmap(made.start_ + at, params::kMirroredPiece, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED, piece.number(), 0) == MAP_FAILED) {
       return no_memory(bytes);
     }
   }

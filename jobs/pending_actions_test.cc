@@ -88,7 +88,7 @@ TEST(PendingActions, ALabelThatIsUsedAgainMeansTheNewestAction) {
   EXPECT_EQ(pending.next_end(), micros(10));
 }
 
-TEST(PendingActions, WhatTakesNoTimeNeedsNoLane) {
+TEST(PendingActions, AnActionWithoutDurationNeedsNoLane) {
   const std::vector<Action> all = {compute(3, 0), compute(0, 1), call(0, 2, {1})};
   PendingActions pending;
   pending.add(all[1]);

@@ -96,7 +96,7 @@ void RankProgram::fail(const std::string& why) {
 std::string RankProgram::waits_for() const {
   if (under_way_.empty()) {
     return pending_.holds(topology::kEveryLabel) ? "every action waits for another one"
-                                                 : "it has nothing under way";
+                                                 : "it has nothing in progress";
   }
   const UnderWay& oldest = under_way_.front();
   return std::string(name_of(oldest.action->call)) + ": " +

@@ -83,8 +83,8 @@ class ReplayProcess {
     for (size_t i = 0; i < plan_.roles.size(); ++i) {
       if (plan_.roles[i].job == role.job) of_job.push_back(addresses[i]);
     }
-    auto rank = ReplayRank::create(plan_.workload, *role.job, role.rank, *options, *endpoint_,
-                                   sent_, std::move(of_job));
+    auto rank = ReplayRank::create({plan_.workload, *role.job, role.rank, *endpoint_, sent_},
+                                   *options, std::move(of_job));
     if (!rank) return fail(rank.error());
     if (Result<void> ran = open_and_run(**rank); !ran) return fail(ran.error());
     return record_of_job(*role.job, (*rank)->outcome(), counts());

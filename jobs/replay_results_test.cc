@@ -100,7 +100,7 @@ TEST(ReplayResults, WhyAFlowFailedIsKept) {
   EXPECT_EQ(results.flows[0].received, Nanos::never());
 }
 
-TEST(ReplayResults, OfRanksThatFailedTheFirstTellsWhy) {
+TEST(ReplayResults, TheErrorIsThatOfTheRankThatFailedFirst) {
   const topology::Workload workload = two_ranks_and_a_flow();
   ReplayResults results(workload);
   JobOutcome later;
@@ -116,7 +116,7 @@ TEST(ReplayResults, OfRanksThatFailedTheFirstTellsWhy) {
   EXPECT_EQ(results.jobs[0].failed_at, first.failed_at);
 }
 
-TEST(ReplayResults, WhatMakesNoSenseIsRefused) {
+TEST(ReplayResults, MalformedRecordsAreRefused) {
   const topology::Workload workload = two_ranks_and_a_flow();
   ReplayResults results(workload);
   const std::string good = record_of_job(0, outcome_of(micros(2), micros(9)), {});

@@ -9,18 +9,12 @@
 
 #include "collectives/tuning.h"
 #include "jobs/fabric_tuning.h"
+#include "jobs/params.h"
 #include "simulator/fitted_shares.h"
 
 namespace heddle::jobs {
 namespace {
 
-// How often it is looked whether ranks are ready, and whether any gets on.
-constexpr Nanos kLook = micros(50);
-// Ranks whose calls do not fit each other wait for ever; peers that are gone are known to be dead
-// before. What ranks ask each other meanwhile is far less.
-constexpr Nanos kStuckAfter = seconds(20);
-constexpr uint64_t kLeastBytes = 64 << 10;
-constexpr uint64_t kStagedChunks = 64;
 constexpr uint16_t kFirstPort = 4792;  // behind that of flows
 
 }  // namespace
@@ -59,7 +53,7 @@ SimulatedJobs::SimulatedJobs(simulator::FlowRun& run, const SimulatedJobsOptions
       agent_(run.world().network().add_agent(*this)) {
   if (run.options().roce) carrier_ = std::make_unique<RoceCarrier>(run);
   progress_at_ = run.world().now();
-  run.world().network().schedule(agent_, progress_at_ + kLook);
+  run.world().network().schedule(agent_, progress_at_ + params::kProgressLook);
 }
 
 SimulatedJobs::~SimulatedJobs() {
@@ -76,7 +70,7 @@ Result<void> SimulatedJobs::make_room() {
   uint64_t staging_bytes = 0;
   for (const topology::Job& job : jobs()) {
     buffer_bytes_ = std::max(buffer_bytes_, largest_call(job));
-    staging_bytes = std::max(staging_bytes, kStagedChunks * tuning_of(job).chunk_bytes);
+    staging_bytes = std::max(staging_bytes, params::kStagedChunks * tuning_of(job).chunk_bytes);
   }
   buffer_bytes_ = (buffer_bytes_ / 64 + 2) * 64;
   staging_bytes = std::max(staging_bytes, buffer_bytes_);
@@ -216,7 +210,7 @@ void SimulatedJobs::run(Nanos now) {
     run_.tenant_ready();
   }
   if (got_on()) progress_at_ = now;
-  if (now - progress_at_ >= kStuckAfter) {
+  if (now - progress_at_ >= params::kSimulatedStuckAfter) {
     const bool stuck = is_stuck();
     progress_at_ = now;
     for (size_t i = 0; stuck && i < placed_.size(); ++i) {
@@ -225,7 +219,8 @@ void SimulatedJobs::run(Nanos now) {
     }
   }
   if (!over()) {
-    run_.world().network().schedule(agent_, now + (ready_reported_ ? millis(100) : kLook));
+    run_.world().network().schedule(agent_,
+                                    now + (ready_reported_ ? millis(100) : params::kProgressLook));
   }
 }
 
@@ -234,7 +229,8 @@ bool SimulatedJobs::is_stuck() {
   const uint64_t acked_bytes = run_.totals().payload_bytes_acked;
   size_t ranks = 0;
   for (const topology::Job& job : jobs()) ranks += job.ranks.size();
-  return acked_bytes - std::exchange(acked_bytes_seen_, acked_bytes) < kLeastBytes * ranks;
+  return acked_bytes - std::exchange(acked_bytes_seen_, acked_bytes) <
+         params::kLeastProgressBytes * ranks;
 }
 
 // Since it was asked last: calls have ended, ranks gone on, or they compute or have yet to begin.

@@ -49,14 +49,13 @@ class SimulatedJobs : public simulator::Tenant, private simulator::Agent {
   // Of all steps of all ranks, those that have ended, for a progress line.
   uint64_t steps() const;
   uint64_t steps_ended() const;
-  // Pairs of ranks with a connection, one way, whose hosts have a plan; and those of them that it
-  // does not fit, with the present routes: its routes are not among those of their paths, which are
-  // chosen adaptively.
+  // Directed pairs of connected ranks whose hosts have a plan. misfits(): those whose planned
+  // routes are, with the present routing, on none of their paths; they choose paths adaptively.
   uint64_t planned_pairs() const { return fits_.size(); }
   uint64_t misfits() const;
 
  private:
-  // And the process of its flows: as many have ports to send from.
+  // Of ranks; one more process sends a host's flows. The range of source ports allows no more.
   static constexpr uint32_t kMostRanksOfHost = 127;
   static Result<void> check_ranks(const simulator::FlowRun& run);
 

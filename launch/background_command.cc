@@ -20,13 +20,11 @@
 #include "base/inherited_files.h"
 #include "base/printable.h"
 #include "base/write_all.h"
+#include "launch/params.h"
 #include "launch/remote/pipe.h"
 
 namespace heddle::launch {
 namespace {
-
-constexpr size_t kMostOutput = size_t{1} << 20;
-constexpr size_t kMostErrors = 4096;
 
 constexpr int kSettings = 3;  // the descriptor at which a command finds them
 
@@ -48,7 +46,7 @@ bool make(Pipe& pipe) { return pipe.make() && fcntl(pipe.read.number(), F_SETFL,
 std::string read_all(const Descriptor& pipe) {
   std::string text;
   std::array<char, 4096> piece{};
-  while (pipe.valid() && text.size() < kMostOutput) {
+  while (pipe.valid() && text.size() < params::kMostOutput) {
     const ssize_t got = read(pipe.number(), piece.data(), piece.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
@@ -64,8 +62,6 @@ std::string last_line(std::string text) {
   const size_t before = text.rfind('\n');
   return printable(before == std::string::npos ? text : text.substr(before + 1));
 }
-
-constexpr int kMostWaits = 1'000;  // of a millisecond, for a process that was killed
 
 // Without waiting for it.
 bool is_reaped(pid_t process) {
@@ -112,7 +108,13 @@ struct Streams {
   Pipe errors;
 };
 
-[[noreturn]] void become(const CommandOptions& options, const Streams& streams) {
+// Writes to standard error why `name` was not started, in pieces: a joined text would take memory.
+void report_failure(const char* name, int error) {
+  const std::array<const char*, 5> pieces = {"cannot run ", name, ": ", std::strerror(error), "\n"};
+  for (const char* const piece : pieces) write_all(STDERR_FILENO, piece);
+}
+
+[[noreturn]] void become(const PreparedExec& program, const char* name, const Streams& streams) {
   const Descriptor& output = streams.output.write;
   const Descriptor& errors = streams.errors.write;
   setpgid(0, 0);
@@ -128,10 +130,9 @@ struct Streams {
   if (streams.settings.valid()) dup2(streams.settings.number(), kSettings);
   // Libraries open descriptors that a command would keep, as sockets to the site's servers.
   close_files_on_exec_from(streams.settings.valid() ? kSettings + 1 : kSettings);
-  for (const char* const secret : kSecrets) unsetenv(secret);
-  const ExecFailure failure = exec_program(options.words);
-  write_all(STDERR_FILENO, failure.error.message() + "\n");
-  _exit(failure.exit_status);
+  const int error = program.run();
+  report_failure(name, error);
+  _exit(error == ENOENT ? kNotFound : kExecFailed);
 }
 
 }  // namespace
@@ -161,7 +162,7 @@ void BackgroundCommand::end() {
   if (process_ <= 0) return;
   kill(-process_, SIGKILL);
   for (int i = 0; !is_reaped(process_); ++i) {
-    if (i == kMostWaits) {
+    if (i == params::kMostWaits) {
       unreaped().add(process_);
       break;
     }
@@ -176,6 +177,7 @@ Result<BackgroundCommand> BackgroundCommand::start(const CommandOptions& options
   const bool ready = streams.input.valid() &&
                      (options.settings.empty() || streams.settings.valid()) &&
                      (!options.keep_output || (make(streams.output) && make(streams.errors)));
+  const PreparedExec program(options.words, {}, {kSecrets.begin(), kSecrets.end()});
   const pid_t parent = getpid();
   const pid_t process = ready ? fork() : -1;
   if (process < 0) {
@@ -185,7 +187,7 @@ Result<BackgroundCommand> BackgroundCommand::start(const CommandOptions& options
   if (process == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(kOwnFailure);
-    become(options, streams);
+    become(program, options.words.front().c_str(), streams);
   }
   setpgid(process, process);  // here too, so that it is done before the group is ended
   BackgroundCommand made(process, now + options.limit);
@@ -197,9 +199,9 @@ Result<BackgroundCommand> BackgroundCommand::start(const CommandOptions& options
 // Takes what was written, so that no full pipe holds the command up.
 void BackgroundCommand::drain() {
   output_ += read_all(output_pipe_);
-  if (output_.size() > kMostOutput) output_.resize(kMostOutput);
+  if (output_.size() > params::kMostOutput) output_.resize(params::kMostOutput);
   errors_ += read_all(errors_pipe_);
-  if (errors_.size() > kMostErrors) errors_.erase(0, errors_.size() - kMostErrors);
+  if (errors_.size() > params::kMostErrors) errors_.erase(0, errors_.size() - params::kMostErrors);
 }
 
 std::optional<CommandResult> BackgroundCommand::poll(Nanos now) {

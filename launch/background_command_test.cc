@@ -123,7 +123,7 @@ TEST_F(BackgroundProcessTest, AtItsLimitItsWholeGroupEnds) {
   EXPECT_FALSE(command->poll(seconds(7)));
 }
 
-TEST_F(BackgroundProcessTest, WhatItLeavesBehindEndsWithIt) {
+TEST_F(BackgroundProcessTest, ChildrenInTheBackgroundEndWithTheCommand) {
   Result<BackgroundCommand> command =
       BackgroundCommand::start(shell("sleep 1000 & echo $! > " + file_ + "; exit 3"), {});
   ASSERT_TRUE(command);

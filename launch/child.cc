@@ -48,29 +48,24 @@ const std::vector<int>& caught() {
   return numbers;
 }
 
-[[noreturn]] void become(const std::vector<std::string>& words,
-                         const std::vector<std::string>& settings, const sigset_t& mask,
-                         int report) {
-  for (const int number : caught()) signal(number, SIG_DFL);
+// In the child. `report` closes once it is the program; else it gets the number of the error.
+[[noreturn]] void become(const PreparedExec& program, const std::vector<int>& caught,
+                         const sigset_t& mask, int report) {
+  for (const int number : caught) signal(number, SIG_DFL);
   sigprocmask(SIG_SETMASK, &mask, nullptr);
-  for (const std::string& setting : settings) {
-    const size_t at = setting.find('=');
-    setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
-  }
-  const ExecFailure failure = exec_program(words);
-  const std::string& why = failure.error.why;
-  const ssize_t written = write(report, why.data(), why.size());
-  _exit(written < 0 ? kExecFailed : failure.exit_status);
+  const int error = program.run();
+  [[maybe_unused]] const ssize_t written = write(report, &error, sizeof error);
+  _exit(kOwnFailure);
 }
 
-// Why the program could not start; empty once it runs, for the pipe closes with that.
-std::string start_failure(int pipe) {
-  std::array<char, 256> text{};
+// Why the program could not start, as errno has it; 0 once it runs.
+int start_failure(int pipe) {
+  int error = 0;
   ssize_t got = 0;
   do {
-    got = read(pipe, text.data(), text.size());
+    got = read(pipe, &error, sizeof error);
   } while (got < 0 && errno == EINTR);
-  return got > 0 ? std::string(text.data(), static_cast<size_t>(got)) : "";
+  return got == sizeof error ? error : 0;
 }
 
 }  // namespace
@@ -92,8 +87,9 @@ ChildEnd run_child(const std::vector<std::string>& words,
   action.sa_sigaction = pass_on;
   action.sa_flags = SA_SIGINFO;
   for (const int number : caught()) sigaction(number, &action, nullptr);
+  const PreparedExec program(words, settings);
   const pid_t process = fork();
-  if (process == 0) become(words, settings, mask, report[1]);
+  if (process == 0) become(program, caught(), mask, report[1]);
   child().store(std::max(process, 0));
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   close(report[1]);
@@ -102,16 +98,17 @@ ChildEnd run_child(const std::vector<std::string>& words,
     return {kOwnFailure,
             Error{ErrorCode::kSystem, what, "no process can be made", "see `ulimit -u`"}};
   }
-  const std::string failure = start_failure(report[0]);
+  const int error = start_failure(report[0]);
   close(report[0]);
   if (const int number = interrupted(); number != 0) kill(process, number);
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) continue;
   child().store(0);
-  const int ended = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  if (failure.empty()) return {ended, std::nullopt};
-  return {ended, Error{ErrorCode::kUnavailable, what, failure,
-                       "give a program that is installed, with its path if it is not on PATH"}};
+  if (error != 0) {
+    const ExecFailure failure = program.failure(error);
+    return {failure.exit_status, failure.error};
+  }
+  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), std::nullopt};
 }
 
 }  // namespace heddle::launch

@@ -62,4 +62,44 @@ inline constexpr Nanos kSilence = seconds(40);
 // apart by less than what acceptance::params::kClockApart names. Chosen. Range: 0.2 to 2 s.
 inline constexpr Nanos kStartSlack = seconds(1);
 
+// --- commands in the background (background_command.h) ---
+
+// Bytes of a command's output and of what it says of errors that are kept. Chosen: an action says
+// little. Range: 64 KiB to 64 MiB; 1,024 to 65,536.
+inline constexpr size_t kMostOutput = size_t{1} << 20;
+inline constexpr size_t kMostErrors = 4096;
+// Waits of a millisecond for a process that was killed. Chosen: a process in a system call may take
+// that long. Range: 100 to 10,000.
+inline constexpr int kMostWaits = 1'000;
+
+// --- requests of a run (control/run_control.h) ---
+
+// Time for a request to arrive and for its answer, ms; and bytes of either. Chosen: both ends are
+// on one host, and the answer may wait for a look at all ranks. Range: 50 to 2,000; 1,000 to
+// 30,000; 512 to 65,536.
+inline constexpr int kPatienceMs = 200;
+inline constexpr int kAnswerPatienceMs = 5'000;
+inline constexpr size_t kLongestMessage = 4'096;
+// Time for connecting, which waits where many ask a run that was stopped; whole seconds. Chosen, as
+// an answer's. Range: 1 to 30 s.
+inline constexpr Nanos kConnectPatience = seconds(5);
+
+// --- what ranks leave behind (ranks/) ---
+
+// Rounds in which descendants are killed: they may start others meanwhile. Of one rank, and at the
+// end of all with 2 ms in between: 1 s. Chosen. Range: 10 to 500; 50 to 5,000.
+inline constexpr int kLeftoverRounds = 50;
+inline constexpr int kDescendantRounds = 500;
+
+// --- agents (remote/) ---
+
+// Bytes of an order: the tasks of probes between a thousand NICs. Range: 1 MiB to 1 GiB.
+inline constexpr size_t kLongestOrder = 64 << 20;
+// Between two looks of an agent at its ranks while it has a task, and without one, ms. Chosen: a
+// user does not notice the first. Range: 10 to 200; 200 to 5,000.
+inline constexpr int kPollMs = 50;
+inline constexpr int kIdlePollMs = 1'000;
+// Bytes of what a remote command says of errors. Chosen. Range: 1,024 to 65,536.
+inline constexpr size_t kLongestComplaint = 4096;
+
 }  // namespace heddle::launch::params

@@ -270,7 +270,7 @@ TEST_F(FileStoreTest, ReadersMakeNothing) {
 }
 
 // A file size limit stands for a full disk: both fail in the middle of a write.
-TEST_F(FileStoreTest, WhatCannotBeWrittenLeavesNothing) {
+TEST_F(FileStoreTest, AFailedWriteLeavesTheStoreUnchanged) {
   publish(small_lease("a"));
   const pid_t child = fork();
   if (child == 0) {

@@ -13,19 +13,14 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "leases/params.h"
 
 namespace heddle::leases {
 namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostName = 64;
-constexpr size_t kMostText = 256;  // of a host's or a link's name
 constexpr size_t kHolderDigits = 32;
-constexpr size_t kMostBusy = 16;
-constexpr double kMostBusyUs = 1e12;  // 11 days
-constexpr int kMostDepth = 3;         // an object with a list of lists or objects
-constexpr Nanos kMostTtl = seconds(86'400);
 
 Unexpected bad(const std::string& name, const std::string& why) {
   return fail(ErrorCode::kInvalid, "cannot read the lease " + name, why,
@@ -36,7 +31,7 @@ std::optional<std::string> text(const json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || !found->is_string()) return std::nullopt;
   auto value = found->get<std::string>();
-  return value.size() <= kMostText ? std::optional(std::move(value)) : std::nullopt;
+  return value.size() <= params::kMostText ? std::optional(std::move(value)) : std::nullopt;
 }
 
 std::optional<uint64_t> number(const json& object, const char* name, uint64_t most) {
@@ -84,14 +79,15 @@ bool read_loads(const json& document, std::vector<LinkBytes>& loads) {
 
 bool read_busiest(const json& document, std::vector<BusyLink>& busiest) {
   const auto list = document.find("busiest");
-  if (list == document.end() || !list->is_array() || list->size() > kMostBusy) return false;
+  if (list == document.end() || !list->is_array() || list->size() > params::kMostBusy) return false;
   for (const json& each : *list) {
     if (!each.is_object()) return false;
     const auto name = text(each, "link");
     const auto busy = each.find("busy_us");
     if (!name || busy == each.end() || !busy->is_number()) return false;
     busiest.push_back({*name, busy->get<double>()});
-    if (!(busiest.back().busy_us >= 0 && busiest.back().busy_us <= kMostBusyUs)) return false;
+    if (!(busiest.back().busy_us >= 0 && busiest.back().busy_us <= params::kMostBusyUs))
+      return false;
   }
   return true;
 }
@@ -103,11 +99,12 @@ Result<void> check_job_name(const std::string& name) {
     return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
            (each >= '0' && each <= '9') || each == '.' || each == '_' || each == '-';
   };
-  if (!name.empty() && name.size() <= kMostName && name.front() != '.' &&
+  if (!name.empty() && name.size() <= params::kMostName && name.front() != '.' &&
       std::all_of(name.begin(), name.end(), fits)) {
     return {};
   }
-  return fail(ErrorCode::kInvalid, "cannot use the name '" + name.substr(0, kMostName) + "'",
+  return fail(ErrorCode::kInvalid,
+              "cannot use the name '" + name.substr(0, params::kMostName) + "'",
               "names of jobs have 1 to 64 letters, digits, '.', '_' and '-', and begin with no '.'",
               "choose another with --job");
 }
@@ -126,7 +123,7 @@ bool is_holder(const std::string& text) {
 }
 
 std::string own_host_name() {
-  std::array<char, kMostText> name{};
+  std::array<char, params::kMostText> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
 }
 
@@ -136,7 +133,7 @@ std::string text_of(const Lease& lease) {
   json busiest = json::array();
   for (const BusyLink& each : lease.busiest) {
     busiest.push_back(
-        {{"link", each.name}, {"busy_us", std::clamp(each.busy_us, 0.0, kMostBusyUs)}});
+        {{"link", each.name}, {"busy_us", std::clamp(each.busy_us, 0.0, params::kMostBusyUs)}});
   }
   const json document = {{"version", kLeaseVersion},
                          {"job", lease.job},
@@ -155,7 +152,7 @@ std::string text_of(const Lease& lease) {
 }
 
 Result<Lease> parse_lease(const std::string& source, const std::string& name) {
-  if (is_deeper_than(source, kMostDepth)) {
+  if (is_deeper_than(source, params::kMostDepth)) {
     return bad(name, "lists or objects are in each other more than 3 times");
   }
   const json document = json::parse(source, nullptr, false);
@@ -177,7 +174,7 @@ Result<Lease> parse_lease(const std::string& source, const std::string& name) {
   Lease lease{.job = *job, .holder = *holder, .host = *host, .fabric = *fabric};
   const auto process = number(document, "process", UINT32_MAX);
   const auto since = number(document, "since_s", UINT32_MAX);
-  const auto ttl = number(document, "ttl_ms", static_cast<uint64_t>(kMostTtl / millis(1)));
+  const auto ttl = number(document, "ttl_ms", static_cast<uint64_t>(params::kMostTtl / millis(1)));
   const auto plans = number(document, "plans", UINT32_MAX);
   const auto period = number(document, "period_ns", INT64_MAX);
   const auto bytes = number(document, "bytes", UINT64_MAX);

@@ -45,4 +45,23 @@ inline constexpr double kWorthMoving = 0.1;
 // or two (TenantTest.JobsComeToRestAfterEachChange). Range: 1 to 10.
 inline constexpr int kMostMoves = 3;
 
+// Between two looks at a request to etcd, us. Chosen: far below a request's time. Range: 200 to
+// 20,000.
+inline constexpr uint32_t kPollMicros = 2'000;
+// Tries to open the lock of a folder, which another process makes or removes meanwhile. Chosen.
+// Range: 2 to 10.
+inline constexpr int kLockTries = 3;
+// Bounds of a lease, which other programs write: characters of a job's name and of a host's or a
+// link's, links with what they are busy, that time in us (11 days), levels of the document (an
+// object with a list of lists or objects), and its time to live. Chosen. Range: 16 to 256; 64 to
+// 1,024; 4 to 256; 1e9 to 1e15; 3 to 16; 1 h to 30 days.
+inline constexpr size_t kMostName = 64;
+inline constexpr size_t kMostText = 256;
+inline constexpr size_t kMostBusy = 16;
+inline constexpr double kMostBusyUs = 1e12;
+inline constexpr int kMostDepth = 3;
+inline constexpr Nanos kMostTtl = seconds(86'400);
+// Busiest links that are named. Chosen. Range: 1 to 10.
+inline constexpr size_t kBusiest = 3;
+
 }  // namespace heddle::leases::params

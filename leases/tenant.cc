@@ -20,7 +20,6 @@
 namespace heddle::leases {
 namespace {
 
-constexpr size_t kBusiest = 3;
 constexpr const char* kNotConsidered = "?";  // no text of others_in()
 
 // "leaf0 -> spine1", or "leaf0 -> spine1 #1" for one of parallel cables.
@@ -117,7 +116,7 @@ Lease Tenant::lease_with(const planner::PathPlan& plan) {
     if (bytes > 0) lease.loads.push_back({link, bytes});
   }
   lease.busiest.clear();
-  for (const planner::LinkTime& each : on_fabric_.busiest_links(loads, kBusiest)) {
+  for (const planner::LinkTime& each : on_fabric_.busiest_links(loads, params::kBusiest)) {
     lease.busiest.push_back({name_of(topology_, each.link), each.time_ns * 1e-3});
   }
   return lease;

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "base/nanos.h"
+#include "measure/params.h"
 
 namespace heddle::measure {
 
 class ArrivalTimeline {
  public:
-  static constexpr Nanos kFirstInterval = millis(20);
-  static constexpr size_t kMostIntervals = 1024;
+  static constexpr Nanos kFirstInterval = params::kFirstInterval;
+  static constexpr size_t kMostIntervals = params::kMostIntervals;
 
   // `bytes` arrived; `now` never goes backwards.
   void add(Nanos now, uint64_t bytes);

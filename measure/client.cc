@@ -5,14 +5,12 @@
 
 #include "base/interrupt.h"
 #include "datapath/resolve.h"
+#include "measure/params.h"
 #include "relaying/relayed_link.h"
 #include "transport/refusal.h"
 
 namespace heddle::measure {
 namespace {
-
-constexpr Nanos kSlice = millis(100);  // how soon a signal is seen
-constexpr Nanos kGoodbye = seconds(2);
 
 // An endpoint at an address of one family reaches no address of the other; at "::", it reaches
 // both.
@@ -59,7 +57,7 @@ Result<std::unique_ptr<Client>> Client::connect(engine::Endpoint& endpoint, cons
   // The transport's handshake timeout ends this loop.
   while (true) {
     if (interrupted() != 0) return stopped();
-    const Result<void> open = endpoint.wait_open(*connection, kSlice);
+    const Result<void> open = endpoint.wait_open(*connection, params::kSlice);
     if (open) break;
     if (endpoint.status(*connection).state == engine::ConnectionState::kOpening) continue;
     Error error = open.error();
@@ -90,7 +88,7 @@ Result<std::unique_ptr<Client>> Client::connect_through(engine::Endpoint& endpoi
       new Client(std::move(*link), fmt::format("{} through {}", host, relay)));
   while (client->link_->status().state == engine::ConnectionState::kOpening) {
     if (interrupted() != 0) return stopped();
-    client->link_->progress(kSlice);
+    client->link_->progress(params::kSlice);
   }
   if (Result<void> alive = client->alive(); !alive) return fail(alive.error());
   if (Result<void> introduced = client->introduce(); !introduced) return fail(introduced.error());
@@ -109,7 +107,7 @@ Result<void> Client::introduce() {
 
 Client::~Client() {
   if (interrupted() == 0 && alive()) {
-    static_cast<void>(link_->close(kGoodbye));
+    static_cast<void>(link_->close(params::kGoodbye));
   } else {
     link_->abort();
   }
@@ -133,7 +131,7 @@ Result<Json> Client::hear(const char* wanted) {
     if (!message) return fail(message.error());
     if (!message->has_value()) {
       if (interrupted() != 0) return stopped();
-      link_->progress(kSlice);
+      link_->progress(params::kSlice);
       continue;
     }
     if ((*message)->contains(wanted)) return std::move(**message);

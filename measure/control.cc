@@ -5,11 +5,10 @@
 
 #include "base/error_code.h"
 #include "base/quantity.h"
+#include "measure/params.h"
 
 namespace heddle::measure {
 namespace {
-
-constexpr int64_t kLongestTestNs = 86'400'000'000'000;
 
 Unexpected bad_request(std::string why) {
   return fail(ErrorCode::kInvalid, "cannot run the test", std::move(why),
@@ -65,9 +64,9 @@ Result<TestOptions> test_options_from(const Json& message) {
   const auto bytes =
       integer_field(message, "message_bytes", 1, static_cast<int64_t>(kMaxMessageBytes));
   if (!bytes) return fail(bytes.error());
-  const auto window = integer_field(message, "window", 1, kMostWindow);
+  const auto window = integer_field(message, "window", 1, params::kMostWindow);
   if (!window) return fail(window.error());
-  const auto duration = integer_field(message, "duration_ns", 1, kLongestTestNs);
+  const auto duration = integer_field(message, "duration_ns", 1, params::kLongestTestNs);
   if (!duration) return fail(duration.error());
   options.message_bytes = static_cast<uint64_t>(*bytes);
   options.window = static_cast<uint32_t>(*window);
@@ -111,12 +110,12 @@ Result<void> ControlChannel::send(const Json& message) {
   while (!outgoing_.empty() && link_.peek(outgoing_.front().operation).done) {
     outgoing_.pop_front();
   }
-  if (outgoing_.size() >= kMaxAnswersWaiting) {
+  if (outgoing_.size() >= params::kMaxAnswersWaiting) {
     return fail(ErrorCode::kExhausted, "cannot send a control message", "the peer takes none");
   }
   // Text from elsewhere may not be UTF-8; what is sent is.
   std::string text = message.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  if (text.size() > kMaxControlBytes) {
+  if (text.size() > params::kMaxControlBytes) {
     return fail(ErrorCode::kInvalid, "cannot send a control message", "it is too long");
   }
   outgoing_.push_back({std::move(text), {}});

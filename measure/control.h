@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "engine/endpoint.h"
 #include "engine/message_link.h"
+#include "measure/params.h"
 
 namespace heddle::measure {
 
@@ -24,12 +25,6 @@ inline constexpr int kControlVersion = 1;
 inline constexpr engine::Channel kControlChannel = 0;
 inline constexpr engine::Channel kStreamChannel = 1;
 inline constexpr engine::Channel kEchoChannel = 2;
-inline constexpr size_t kMaxControlBytes = 64 << 10;
-// The most messages in flight of a bandwidth test.
-inline constexpr uint32_t kMostWindow = 1024;
-// What a client may ask, and how many answers may wait for one that takes none.
-inline constexpr size_t kMaxRequestBytes = 4096;
-inline constexpr size_t kMaxAnswersWaiting = 4;
 
 // What a test moves.
 struct TestOptions {
@@ -52,7 +47,7 @@ Error error_from(const Json& message);
 class ControlChannel {
  public:
   // Messages of more than `most_bytes` end it.
-  explicit ControlChannel(engine::MessageLink& link, size_t most_bytes = kMaxControlBytes);
+  explicit ControlChannel(engine::MessageLink& link, size_t most_bytes = params::kMaxControlBytes);
   ~ControlChannel();
   ControlChannel(const ControlChannel&) = delete;
   ControlChannel& operator=(const ControlChannel&) = delete;

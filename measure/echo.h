@@ -10,11 +10,12 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "engine/endpoint.h"
+#include "measure/params.h"
 #include "measure/stream.h"
 
 namespace heddle::measure {
 
-inline constexpr uint32_t kEchoWindow = 2;
+inline constexpr uint32_t kEchoWindow = params::kEchoWindow;
 inline constexpr uint32_t kEchoSlots =
     2 * kEchoWindow;  // a slot is used again after its echo has arrived
 

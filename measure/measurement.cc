@@ -10,16 +10,11 @@
 #include "datapath/resolve.h"
 #include "measure/cpu_time.h"
 #include "measure/echo.h"
+#include "measure/params.h"
 #include "transport/rx_run.h"
 
 namespace heddle::measure {
 namespace {
-
-constexpr uint64_t kBytesUnderWay = 8 << 20;
-constexpr uint32_t kMostMessages = 128;
-constexpr uint64_t kLargeMessage = 256 << 20;
-constexpr Nanos kShowEvery = millis(500);
-constexpr int kWarmUpRounds = 100;
 
 // What the connection counts during a test. A connection that is closed has no counters any more,
 // so the test reads them while it runs, and once more before its streams abort what is unfinished.
@@ -78,15 +73,20 @@ void Counters::note(Measurement& measurement) const {
       since(after.segments_retransmitted, before.segments_retransmitted);
   measurement.segments_retransmitted_spuriously =
       since(after.segments_retransmitted_spuriously, before.segments_retransmitted_spuriously);
+  measurement.segments_marked = since(after.congestion_marks, before.congestion_marks);
   measurement.segment_bytes = after.segment_bytes;
   measurement.smoothed_rtt = after.smoothed_rtt;
   note_packet_sizes(client_, after, measurement);
   for (const transport::PathStatistics& path : latest_.paths) {
     uint64_t bytes = path.payload_bytes_sent;
+    uint64_t lost = path.segments_lost;
     for (const transport::PathStatistics& earlier : began_.paths) {
-      if (earlier.path == path.path) bytes -= std::min(bytes, earlier.payload_bytes_sent);
+      if (earlier.path != path.path) continue;
+      bytes -= std::min(bytes, earlier.payload_bytes_sent);
+      lost -= std::min(lost, earlier.segments_lost);
     }
-    measurement.path_shares.push_back({path.path, bytes, path.nic, path.peer_nic});
+    measurement.path_shares.push_back(
+        {path.path, bytes, path.nic, path.peer_nic, lost, path.smoothed_rtt});
   }
 }
 
@@ -144,7 +144,7 @@ class BandwidthTest {
         began = true;
         counters_.look();  // so that there are figures if the peer dies soon
       }
-      if (now - shown_at >= kShowEvery) {
+      if (now - shown_at >= params::kShowEvery) {
         shown_at = now;
         counters_.look();
         progress_(fmt::format("{:.1f} of {:.1f} s  {}", to_seconds(now - began_at),
@@ -175,14 +175,14 @@ Result<void> run_rounds(EchoClient& echo, const engine::Endpoint& endpoint,
     if (!round_trip) return fail(round_trip.error());
     now = endpoint.now();
     // Slow networks with short tests are measured from the first round on.
-    if (round >= kWarmUpRounds || now - began > options.duration / 10) {
+    if (round >= params::kWarmUpRounds || now - began > options.duration / 10) {
       measurement.round_trips.add(*round_trip);
     }
     if (round == 0) counters.look();  // so that there are figures if the peer dies soon
-    if (now - shown_at < kShowEvery) continue;
+    if (now - shown_at < params::kShowEvery) continue;
     shown_at = now;
     counters.look();
-    progress(fmt::format("{:.1f} of {:.1f} s  {} half round trip", to_seconds(now - began),
+    progress(fmt::format("{:.1f} of {:.1f} s  {} one-way (RTT/2)", to_seconds(now - began),
                          to_seconds(options.duration),
                          duration_text(measurement.round_trips.percentile(500) / 2)));
   }
@@ -220,9 +220,9 @@ uint64_t Measurement::wrong_messages() const {
 }
 
 uint32_t window_for(uint64_t message_bytes) {
-  if (message_bytes > kLargeMessage) return 1;
+  if (message_bytes > params::kLargeMessage) return 1;
   return static_cast<uint32_t>(
-      std::clamp<uint64_t>(kBytesUnderWay / message_bytes, 2, kMostMessages));
+      std::clamp<uint64_t>(params::kBytesInFlight / message_bytes, 2, params::kMostMessages));
 }
 
 Result<void> run_test(Client& client, Measurement& measurement, const Progress& progress) {

@@ -17,6 +17,8 @@ struct PathShare {
   uint64_t payload_bytes = 0;
   uint8_t nic = 0;       // of this host, that the path goes by now
   uint8_t peer_nic = 0;  // and of the other
+  uint64_t segments_lost = 0;
+  Nanos smoothed_rtt{};
 };
 
 struct Measurement {
@@ -30,7 +32,8 @@ struct Measurement {
   uint64_t segments_sent = 0;
   uint64_t segments_retransmitted = 0;
   uint64_t segments_retransmitted_spuriously = 0;
-  uint32_t segment_bytes = 0;  // payload of a full segment at the end of the test
+  uint64_t segments_marked = 0;  // by ECN, as the receiver's acknowledgements report
+  uint32_t segment_bytes = 0;    // payload of a full segment at the end of the test
   // IP packets: what passes, what both hosts' interfaces take, the smallest that was lost on the
   // way (0: none was).
   uint32_t packet_bytes = 0;

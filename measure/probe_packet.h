@@ -11,6 +11,7 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "measure/probe_params.h"
 #include "probing/tasks.h"
 
 namespace heddle::measure {
@@ -48,13 +49,7 @@ static_assert(offsetof(ProbePacket, to) + sizeof(uint16_t) == ProbePacket::kByte
 // An answer has the number of the probe, and says how many routers that crossed.
 inline constexpr uint8_t kAnswerKind = 0x80;
 
-// Packets of a train: more than pass a shaper's burst of 62,500 bytes (1 Gb/s for 500 us) in its
-// first half, and less than most queues hold.
-inline constexpr uint32_t kTrainPackets = 96;
-// A train's payload, and its packets with IPv4's and Ethernet's headers: the least MTU is 1,400.
-inline constexpr size_t kTrainPayload = 1'372;
-inline constexpr Bytes kTrainFrame = {kTrainPayload + 28 + 14};
-// Of probes that are to arrive.
-inline constexpr uint8_t kHopLimit = 64;
+// A packet of a train with the headers of Ethernet, IPv4 and UDP.
+inline constexpr Bytes kTrainFrame = {params::kTrainPayload + 28 + 14};
 
 }  // namespace heddle::measure

@@ -8,6 +8,14 @@
 
 namespace heddle::measure::params {
 
+// Packets of a train: more than pass a shaper's burst of 62,500 bytes (1 Gb/s for 500 us) in its
+// first half, and less than most queues hold. Range: 90 to 256.
+inline constexpr uint32_t kTrainPackets = 96;
+// A train's payload, bytes: its packets fit the least MTU, 1,400. Range: 500 to 1,372.
+inline constexpr size_t kTrainPayload = 1'372;
+// The hop limit of probes that are to arrive. Chosen: the default of Linux and of RFC 1700; routes
+// are shorter. Range: 32 to 255.
+inline constexpr uint8_t kHopLimit = 64;
 // Hop limits of a trace: a fat tree of three tiers has five routers on a route. Range: 5 to 30.
 inline constexpr uint8_t kMostProbeHops = 8;
 // Consecutive hops without an answer that end a trace. Chosen. Range: 2 to 5.

@@ -86,7 +86,7 @@ class Receiver {
     if (arrival.from.port - spec_.first_port >= spec_.ports) return;
     const FlowKey key{packet.from, nic, arrival.from.port};
     FlowProbes& flow = flows_[key];
-    const uint8_t limit = packet.hop == 0 ? kHopLimit : packet.hop;
+    const uint8_t limit = packet.hop == 0 ? params::kHopLimit : packet.hop;
     if (arrival.hop_limit <= limit) {
       const uint32_t routers = limit - arrival.hop_limit;
       flow.routers = flow.routers ? std::min(*flow.routers, routers) : routers;
@@ -99,10 +99,10 @@ class Receiver {
       flow.one_way_min = flow.one_way_min ? std::min(*flow.one_way_min, one_way) : one_way;
     }
     const bool is_trace = packet.kind == static_cast<uint8_t>(TaskKind::kTrace);
-    if (!is_trace && !(is_train && packet.number + 1u == kTrainPackets)) return;
+    if (!is_trace && !(is_train && packet.number + 1u == params::kTrainPackets)) return;
     packet.kind |= kAnswerKind;
     const auto answer = packet.bytes();
-    socket.send(arrival.from, kHopLimit, answer);
+    socket.send(arrival.from, params::kHopLimit, answer);
   }
 
   // A network that doubles packets does not make up for lost ones.
@@ -125,7 +125,7 @@ class Receiver {
   }
 
   void end_train(const FlowKey& key, const Train& train) {
-    const BitsPerSec rate = probing::train_rate(train.arrivals, kTrainPackets, kTrainFrame);
+    const BitsPerSec rate = probing::train_rate(train.arrivals, params::kTrainPackets, kTrainFrame);
     std::vector<BitsPerSec>& rates = flows_[key].train_rates;
     if (rate.count > 0 && rates.size() < params::kTrainsOfFlow) rates.push_back(rate);
   }

@@ -10,6 +10,7 @@
 #include "datapath/probe_socket.h"
 #include "datapath/resolve.h"
 #include "measure/probe_packet.h"
+#include "measure/probe_params.h"
 
 namespace heddle::measure {
 namespace {
@@ -56,8 +57,8 @@ TEST(ProbeReceiverTest, AnEmptyDatagramOfAStrangerIsNotThePreviousProbe) {
   datapath::ProbeSocket stranger = socket_at("127.0.0.3", static_cast<uint16_t>(kFirstPort + 1));
   const auto part = received([&](const transport::Address& to) {
     const auto probe = packet_of(probing::TaskKind::kTrace, 0, 1).bytes();
-    nic.send(to, kHopLimit, probe);
-    for (int i = 0; i < 5; ++i) stranger.send(to, kHopLimit, {});
+    nic.send(to, params::kHopLimit, probe);
+    for (int i = 0; i < 5; ++i) stranger.send(to, params::kHopLimit, {});
   });
   EXPECT_EQ(part.flows.size(), 1u);
   datapath::ProbeArrival answer;
@@ -70,8 +71,8 @@ TEST(ProbeReceiverTest, AProbeFromAnotherAddressThanItsNicIsIgnored) {
   datapath::ProbeSocket stranger = socket_at("127.0.0.3", kFirstPort);
   const auto part = received([&](const transport::Address& to) {
     const auto probe = packet_of(probing::TaskKind::kDeliver, 0, 1).bytes();
-    nic.send(to, kHopLimit, probe);
-    stranger.send(to, kHopLimit, probe);
+    nic.send(to, params::kHopLimit, probe);
+    stranger.send(to, params::kHopLimit, probe);
   });
   ASSERT_EQ(part.flows.size(), 1u);
   EXPECT_EQ(part.flows.begin()->second.delivered, 1u);
@@ -89,7 +90,7 @@ TEST(ProbeReceiverTest, AReceiverThatNothingEndsIsAnErrorAndLosesNoProbesSilentl
 TEST(ProbeReceiverTest, AProbeFromAnotherPortThanTheRoundsIsIgnored) {
   datapath::ProbeSocket nic = socket_at("127.0.0.2", static_cast<uint16_t>(kFirstPort + 2));
   const auto part = received([&](const transport::Address& to) {
-    nic.send(to, kHopLimit, packet_of(probing::TaskKind::kDeliver, 0, 1).bytes());
+    nic.send(to, params::kHopLimit, packet_of(probing::TaskKind::kDeliver, 0, 1).bytes());
   });
   EXPECT_TRUE(part.flows.empty());
 }
@@ -98,7 +99,7 @@ TEST(ProbeReceiverTest, ADoubledPacketCountsOnce) {
   datapath::ProbeSocket nic = socket_at("127.0.0.2", kFirstPort);
   const auto part = received([&](const transport::Address& to) {
     const auto probe = packet_of(probing::TaskKind::kDeliver, 0, 1).bytes();
-    for (int i = 0; i < 3; ++i) nic.send(to, kHopLimit, probe);
+    for (int i = 0; i < 3; ++i) nic.send(to, params::kHopLimit, probe);
   });
   ASSERT_EQ(part.flows.size(), 1u);
   EXPECT_EQ(part.flows.begin()->second.delivered, 1u);

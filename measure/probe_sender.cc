@@ -165,19 +165,20 @@ void Sender::send_train(const Task& task) {
   Nanos sent = Nanos::never();
   for (uint32_t i = 0; i < params::kTrainAttempts && sent > params::kTrainSending; ++i) {
     sent = send_once(key, task.hop);
-    flows_[key].train_sent = rate_of({kTrainPackets * kTrainFrame.count}, sent);
+    flows_[key].train_sent = rate_of({params::kTrainPackets * kTrainFrame.count}, sent);
   }
   if (task.hop == 0) return;
-  hop_of(key, task.hop).train_rate = probing::train_rate(train_, kTrainPackets, kTrainFrame);
+  hop_of(key, task.hop).train_rate =
+      probing::train_rate(train_, params::kTrainPackets, kTrainFrame);
 }
 
 // The time until the last packet of a train was sent.
 Nanos Sender::send_once(const FlowKey& key, uint8_t hop) {
-  const std::array<std::byte, kTrainPayload> payload{};
+  const std::array<std::byte, params::kTrainPayload> payload{};
   train_.clear();
   train_arrived_ = false;
   const Nanos begun = steady_now();
-  for (uint32_t i = 0; i < kTrainPackets; ++i) {
+  for (uint32_t i = 0; i < params::kTrainPackets; ++i) {
     ProbePacket packet;
     packet.kind = static_cast<uint8_t>(TaskKind::kTrain);
     packet.hop = hop;
@@ -185,7 +186,8 @@ Nanos Sender::send_once(const FlowKey& key, uint8_t hop) {
     send(key, packet, payload);
   }
   const Nanos sent = steady_now() - begun;
-  collect(params::kTrainTime, [&] { return train_arrived_ || train_.size() == kTrainPackets; });
+  collect(params::kTrainTime,
+          [&] { return train_arrived_ || train_.size() == params::kTrainPackets; });
   return sent;
 }
 
@@ -195,13 +197,13 @@ void Sender::send(const FlowKey& key, const ProbePacket& what, std::span<const s
   packet.from = static_cast<uint16_t>(key.from);
   packet.to = static_cast<uint16_t>(key.to);
   packet.sent_at = wall_now().count;
-  std::array<std::byte, kTrainPayload> bytes{};
+  std::array<std::byte, params::kTrainPayload> bytes{};
   const auto head = packet.bytes();
   std::copy(head.begin(), head.end(), bytes.begin());
   const size_t size = std::max(payload.size(), head.size());
   const transport::Address* const to = ports_.address_of(key.to);
   if (to == nullptr) return;
-  const uint8_t limit = packet.hop == 0 ? kHopLimit : packet.hop;
+  const uint8_t limit = packet.hop == 0 ? params::kHopLimit : packet.hop;
   ports_.at({key.from, key.source_port}).send(*to, limit, std::span(bytes).first(size));
   ++packets_;
 }

@@ -9,13 +9,11 @@
 #include "base/quantity.h"
 #include "datapath/resolve.h"
 #include "measure/echo.h"
+#include "measure/params.h"
 
 namespace heddle::measure {
 namespace {
 
-constexpr Nanos kSlice = millis(20);
-constexpr uint64_t kMessageBytes = 64;
-constexpr uint32_t kRounds = 10;
 constexpr Nanos kLongestTest = seconds(86'400);
 
 Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
@@ -32,7 +30,7 @@ Result<transport::FabricRoutes> wait_for_routes(Client& client, const Progress& 
     std::optional<transport::FabricRoutes> found = endpoint.routes(client.connection());
     if (found && !found->under_way) return std::move(*found);
     progress(fmt::format("waiting for routers, {}", duration_text(endpoint.now() - began)));
-    endpoint.progress(kSlice);
+    endpoint.progress(params::kRoutesSlice);
   }
 }
 
@@ -78,7 +76,7 @@ Result<void> measure_route(Client& client, EchoClient& echo, FoundRoute& route) 
   Result<void> fixed = client.endpoint().fix_paths(client.connection(), paths);
   if (!fixed) return fixed;
   std::vector<Nanos> times;
-  for (uint32_t round = 0; round <= kRounds; ++round) {
+  for (uint32_t round = 0; round <= params::kRouteRounds; ++round) {
     if (Result<void> is_ready = echo.ready(); !is_ready) return is_ready;
     const Result<Nanos> time = echo.round();
     if (!time) return fail(time.error());
@@ -92,16 +90,20 @@ Result<void> measure_route(Client& client, EchoClient& echo, FoundRoute& route) 
 }
 
 Result<void> measure_all(Client& client, FoundRoutes& found, const Progress& progress) {
-  const TestOptions test{
-      .test = "lat", .message_bytes = kMessageBytes, .window = 1, .duration = kLongestTest};
+  const TestOptions test{.test = "lat",
+                         .message_bytes = params::kRouteMessageBytes,
+                         .window = 1,
+                         .duration = kLongestTest};
   Result<Json> ready = client.ask(to_json(test), "ready");
   if (!ready) return fail(ready.error());
-  Result<MessageSlots> sending = MessageSlots::make(client.endpoint(), kMessageBytes, 1);
+  Result<MessageSlots> sending =
+      MessageSlots::make(client.endpoint(), params::kRouteMessageBytes, 1);
   if (!sending) return fail(sending.error());
   Result<MessageSlots> receiving =
-      MessageSlots::make(client.endpoint(), kMessageBytes, kEchoWindow);
+      MessageSlots::make(client.endpoint(), params::kRouteMessageBytes, kEchoWindow);
   if (!receiving) return fail(receiving.error());
-  EchoClient echo(client.link(), kMessageBytes, std::move(*sending), std::move(*receiving));
+  EchoClient echo(client.link(), params::kRouteMessageBytes, std::move(*sending),
+                  std::move(*receiving));
   for (size_t i = 0; i < found.routes.size(); ++i) {
     progress(fmt::format("measuring route {} of {}", i + 1, found.routes.size()));
     if (Result<void> done = measure_route(client, echo, found.routes[i]); !done) return done;

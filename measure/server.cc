@@ -4,13 +4,14 @@
 #include <algorithm>
 
 #include "base/interrupt.h"
+#include "measure/params.h"
 
 namespace heddle::measure {
 
 namespace {
 
 // Of a client that comes through relays: its session, and its link.
-uint64_t bytes_of_relayed() { return kSessionBytes + relaying::LinkOptions{}.bytes(); }
+uint64_t bytes_of_relayed() { return params::kSessionBytes + relaying::LinkOptions{}.bytes(); }
 
 }  // namespace
 
@@ -34,7 +35,7 @@ void Server::accept() {
     return;
   }
   while (const auto connection = endpoint_.accept(Nanos{})) {
-    if (auto share = memory_.take(kSessionBytes)) {
+    if (auto share = memory_.take(params::kSessionBytes)) {
       welcome(std::make_unique<engine::DirectLink>(endpoint_, *connection), std::move(*share));
     } else {
       endpoint_.abort(*connection);

@@ -6,14 +6,10 @@
 #include <algorithm>
 
 #include "base/quantity.h"
+#include "measure/params.h"
 #include "measure/stream/message_pattern.h"
 
 namespace heddle::measure {
-namespace {
-
-constexpr uint64_t kAtATime = 16 << 20;  // filled at a time: some milliseconds
-
-}  // namespace
 
 Result<MessageSlots> MessageSlots::make(engine::Endpoint& endpoint, uint64_t message_bytes,
                                         uint32_t window, SlotContent content) {
@@ -96,7 +92,8 @@ Result<void> SendStream::reap() {
 Result<void> SendStream::step(bool more) {
   if (Result<void> reaped = reap(); !reaped) return reaped;
   uint64_t filled = 0;
-  while (under_way_.size() < options_.window && (filled < kAtATime || under_way_.empty())) {
+  while (under_way_.size() < options_.window &&
+         (filled < params::kFoundAtATime || under_way_.empty())) {
     const bool marking = !more || marks_left_ < options_.window;
     if (marking && marks_left_ == 0) return {};
     const uint64_t bytes = marking ? 0 : options_.message_bytes;

@@ -11,14 +11,13 @@
 
 #include "base/document.h"
 #include "base/table.h"
+#include "messaging/params.h"
 
 namespace heddle::messaging {
 namespace {
 
 constexpr std::string_view kPlain = "nats://";
 constexpr std::string_view kTls = "tls://";
-constexpr size_t kMostServers = 16;
-constexpr size_t kLongestSubject = 128;
 
 bool is_of_token(char each) {
   return (each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z') ||
@@ -26,7 +25,7 @@ bool is_of_token(char each) {
 }
 
 bool is_subject(std::string_view text) {
-  if (text.empty() || text.size() > kLongestSubject) return false;
+  if (text.empty() || text.size() > params::kLongestSubject) return false;
   while (true) {
     const size_t dot = text.find('.');
     if (!is_subject_token(text.substr(0, dot))) return false;
@@ -75,7 +74,8 @@ std::string read_servers(std::string_view text, std::vector<NatsServer>& servers
     const size_t comma = text.find(',');
     std::string wrong = read_server(text.substr(0, comma), servers);
     if (!wrong.empty() || comma == std::string_view::npos) return wrong;
-    if (servers.size() == kMostServers) return fmt::format("it names more than {}", kMostServers);
+    if (servers.size() == params::kMostServers)
+      return fmt::format("it names more than {}", params::kMostServers);
     text.remove_prefix(comma + 1);
   }
 }
@@ -165,9 +165,8 @@ bool is_subject_token(std::string_view word) {
 }
 
 std::string subject_token(std::string_view text) {
-  constexpr size_t kLongest = 100;
   std::string made;
-  for (const char each : text.substr(0, kLongest)) {
+  for (const char each : text.substr(0, params::kLongestToken)) {
     if (is_of_token(each) && each != '%') {
       made += each;
     } else {

@@ -39,4 +39,10 @@ inline constexpr Nanos kSignOfLife = seconds(2);
 // How long a thread that waits for messages does not look for the end. Range 10 to 200 ms.
 inline constexpr Nanos kLook = millis(50);
 
+// Servers of a list, characters of a subject, and of a name that becomes a part of one. Chosen:
+// NATS advises subjects of at most 256 characters. Range: 4 to 64; 64 to 256; 32 to 128.
+inline constexpr size_t kMostServers = 16;
+inline constexpr size_t kLongestSubject = 128;
+inline constexpr size_t kLongestToken = 100;
+
 }  // namespace heddle::messaging::params

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/params.h"
 #include "planner/path_plan.h"
 
 namespace heddle::planner {
@@ -64,11 +65,8 @@ struct StepFacts {
   NoGain paths = NoGain::kGains;     // what a plan of paths could not help against
 };
 
-// Below this share of a step, what is exposed is too little to gain from. Chosen: the spread of a
-// quiet job's steps. Range: 0.005 to 0.05.
-inline constexpr double kLeastExposed = 0.02;
-// A smaller mean gain counts as none. Chosen as above.
-inline constexpr double kLeastGain = 0.005;
+using params::kLeastExposed;
+using params::kLeastGain;
 
 NoAdvantage why_not(ChangeKind kind, const StepFacts& facts, const Gain& gain);
 

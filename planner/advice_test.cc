@@ -53,7 +53,7 @@ TEST(Advice, CertainGainsComeFirstThenOthersByTheirMeans) {
   EXPECT_THAT(ranked(gains), ElementsAre(2, 1, 0, 3));
 }
 
-TEST(Advice, WhatIsHiddenCannotBeGained) {
+TEST(Advice, HiddenCommunicationHasNothingToGain) {
   StepFacts hidden = kExposed;
   hidden.exposed_s = 0.001;
   const Gain none{0, 0, 0};

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "planner/params.h"
 
 namespace heddle::planner {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 // Quantiles of the normal distribution: 1.960 for a two-sided error of 5%, 0.842 for a power of
 // 80% (Snedecor and Cochran, Statistical Methods, section 6.14).
 constexpr double kQuantiles = 1.960 + 0.842;
-// More steps than this a trial need not have. Chosen: a week of steps of 0.6 s.
-constexpr double kMostSteps = 1e6;
 
 }  // namespace
 
@@ -69,7 +68,7 @@ Decision decide(std::span<const Option> options, bool evidence, double least_gai
 uint64_t steps_to_see(double gain, double variation) {
   CHECK(gain > 0);
   const double root = kQuantiles * variation / gain;
-  const double steps = std::min(std::ceil(2 * root * root), kMostSteps);
+  const double steps = std::min(std::ceil(2 * root * root), params::kMostTrialSteps);
   return std::max(kLeastTrialSteps, static_cast<uint64_t>(steps));
 }
 

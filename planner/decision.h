@@ -7,6 +7,7 @@
 #include <span>
 
 #include "planner/advice.h"
+#include "planner/params.h"
 
 namespace heddle::planner {
 
@@ -38,11 +39,11 @@ Decision decide(std::span<const Option> options, bool evidence, double least_gai
 // Steps to record before a change and as many after it, so that a gain of that share of a step is
 // seen: in 8 of 10 trials, with a false alarm in 1 of 20 (the sample size of two means; Student's
 // test). `variation`: the standard deviation of a step over its mean. At least kLeastTrialSteps.
-inline constexpr uint64_t kLeastTrialSteps = 30;
+using params::kLeastTrialSteps;
 uint64_t steps_to_see(double gain, double variation);
 
 // The part of that gain above which a trial of that length is not noise: 1.960 of 1.960 + 0.842.
-inline constexpr double kSeenPart = 0.7;
+using params::kSeenPart;
 // The error of a median over that of a mean, of normal values: the root of pi / 2.
 inline constexpr double kMedianError = 1.2533;
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "planner/params.h"
+
 namespace heddle::planner {
 namespace {
 
@@ -12,12 +14,10 @@ using topology::LinkShape;
 using topology::NodeKind;
 using topology::Topology;
 
-// DCQCN's marking at 40 Gb/s: K_min and K_max - K_min, and P_max (Zhu et al., SIGCOMM 2015,
-// section 6).
-constexpr double kMarkingRate = 40e9;
-constexpr double kMarkFrom = 5e3;
-constexpr double kMarkRamp = 195e3;
-constexpr uint32_t kMarkPerMillion = 10'000;
+using params::kMarkFrom;
+using params::kMarkingRate;
+using params::kMarkPerMillion;
+using params::kMarkRamp;
 
 Bytes times(Bytes bytes, uint64_t factor) {
   return bytes.count > UINT64_MAX / factor ? Bytes{UINT64_MAX} : Bytes{bytes.count * factor};

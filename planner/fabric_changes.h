@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "planner/params.h"
 #include "topology/topology.h"
 
 namespace heddle::planner {
@@ -22,7 +23,7 @@ topology::Topology on_one_switch(const topology::Topology& topology);
 // Switches are lossless (PFC) and mark by DCQCN's thresholds, those of 40 Gb/s (Zhu et al., SIGCOMM
 // 2015) in proportion to a link's rate; all have memory for kLosslessRoundTrips round trips of each
 // port.
-inline constexpr uint64_t kLosslessRoundTrips = 8;
+using params::kLosslessRoundTrips;
 topology::Topology lossless(topology::Topology topology);
 
 // Whether every link has a rate: without, no buffer is large enough for PFC.

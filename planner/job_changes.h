@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "planner/params.h"
 #include "topology/job.h"
 
 namespace heddle::planner {
@@ -35,7 +36,7 @@ topology::Job accumulated(const topology::Job& job, uint32_t passes);
 
 // All-reduces and reduce-scatters of gradients: asynchronous ones, and where the job has one
 // communicator and no messages between two ranks, blocking ones of this size and above.
-inline constexpr uint64_t kLeastGradientBytes = 16'384;
+using params::kLeastGradientBytes;
 bool exchanges_gradients(const topology::Job& job, const topology::Action& action);
 
 // Buckets of a step, of the program with most of them.

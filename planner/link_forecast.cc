@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 
+#include "planner/params.h"
 #include "planner/paths/params.h"
 
 namespace heddle::planner {
@@ -54,10 +55,8 @@ class Forecaster {
   size_t count_ = 0;
 };
 
-constexpr size_t kFirst = 4;  // intervals whose mean is the level to begin with
-
 Forecaster forecaster(const Method& method, std::span<const double> bytes) {
-  return {method, bytes.first(std::min(bytes.size(), kFirst))};
+  return {method, bytes.first(std::min(bytes.size(), params::kFirstIntervals))};
 }
 
 double forecast(std::span<const double> past, const Method& method, size_t ahead) {

@@ -10,15 +10,11 @@
 
 #include "base/check.h"
 #include "planner/model_file.h"
+#include "planner/sizing/params.h"
 #include "planner/sizing/preset_texts.h"
 
 namespace heddle::planner {
 namespace {
-
-constexpr double kMostGpusPerNode = 1024;
-
-// Of TFLOP/s, GB/s, Gb/s and GiB: beyond what is built, and products of it are finite.
-constexpr double kMostOfAll = 1e9;
 
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
@@ -26,11 +22,11 @@ struct Known {
   const char* name;
   double* value;
   double least = 0;  // 0: above 0
-  double most = kMostOfAll;
+  double most = params::sizing::kMostOfAll;
 };
 
 std::string allowed_text(const Known& known) {
-  if (known.most < kMostOfAll) {
+  if (known.most < params::sizing::kMostOfAll) {
     return fmt::format("a number from {} to {}", known.least, known.most);
   }
   return known.least > 0 ? fmt::format("a number of {} or more", known.least)
@@ -127,7 +123,7 @@ Result<FabricPreset> read_fabric(const DocumentValue& table, const std::string& 
   double gpus = 8;
   double nic = 0;
   Result<void> taken = take_numbers(table, file, fabric.source,
-                                    {{"gpus_per_node", &gpus, 1, kMostGpusPerNode},
+                                    {{"gpus_per_node", &gpus, 1, params::sizing::kMostGpusPerNode},
                                      {"nic_gbits_per_s", &nic},
                                      {"oversubscription", &fabric.oversubscription, 1}});
   if (!taken) return fail(taken.error());

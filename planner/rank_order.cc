@@ -7,13 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "planner/params.h"
+
 namespace heddle::planner {
 namespace {
-
-constexpr size_t kMostHosts = 4'096;
-// A swap that saves a smaller part of the crossing traffic is not worth a restart. Chosen: below
-// the spread of a job's steps. Range: 0 to 0.05.
-constexpr double kLeastGain = 0.001;
 
 // Hosts by place, a leaf, and the links between leaves.
 class Descent {
@@ -142,10 +139,10 @@ class Descent {
 Result<RankOrder> order_ranks(const topology::Topology& topology, const Demand& demand,
                               uint32_t most) {
   Descent descent(topology, demand);
-  if (descent.hosts() > kMostHosts) {
+  if (descent.hosts() > params::kMostOrderedHosts) {
     return fail(ErrorCode::kInvalid, "cannot order ranks",
                 std::to_string(descent.hosts()) + " hosts send or receive, more than " +
-                    std::to_string(kMostHosts),
+                    std::to_string(params::kMostOrderedHosts),
                 "order the ranks of one job at a time");
   }
   if (const std::optional<uint32_t> host = descent.without_switch()) {
@@ -158,7 +155,7 @@ Result<RankOrder> order_ranks(const topology::Topology& topology, const Demand& 
   RankOrder order;
   order.crossing = descent.crossing();
   RankSwap swap;
-  while (order.swaps.size() < most && descent.best(order.crossing * kLeastGain, swap)) {
+  while (order.swaps.size() < most && descent.best(order.crossing * params::kLeastSwapGain, swap)) {
     order.swaps.push_back(swap);
   }
   order.to = descent.result(topology.hosts.size());

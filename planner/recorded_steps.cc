@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "planner/params.h"
+
 namespace heddle::planner {
 namespace {
 
@@ -41,10 +43,6 @@ struct Period {
   size_t count = 0;
 };
 
-// Covers at least this part of all calls; the rest are those before the first step and after the
-// last. Chosen. Range: 0.5 to 1.
-constexpr double kLeastCovered = 0.8;
-
 // The shortest; length 0: none.
 Period period_of(const std::vector<CallShape>& shapes) {
   for (size_t length = 1; length * (kLeastSteps + 1) <= shapes.size(); ++length) {
@@ -56,7 +54,8 @@ Period period_of(const std::vector<CallShape>& shapes) {
       if (run > 0 && count > best.count) best = {i + 1 - run, length, count};
     }
     const auto covered = static_cast<double>(best.count * length);
-    if (best.count > kLeastSteps && covered >= kLeastCovered * static_cast<double>(shapes.size())) {
+    if (best.count > kLeastSteps &&
+        covered >= params::kLeastCovered * static_cast<double>(shapes.size())) {
       return best;
     }
   }

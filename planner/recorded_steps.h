@@ -9,6 +9,7 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
+#include "planner/params.h"
 #include "topology/job.h"
 
 namespace heddle::planner {
@@ -35,7 +36,7 @@ struct RecordedSteps {
 };
 
 // At least this many equal steps are needed, without the first.
-inline constexpr size_t kLeastSteps = 3;
+using params::kLeastSteps;
 
 // `calls_per_step` above 0 overrides marks. Of steps without marks, the shortest sequence of calls
 // that repeats counts. Asynchronous calls that a step does not wait for, it waits for at its end.

@@ -27,7 +27,7 @@ TEST(SizeDistance, OneMessageATimeIsLimitedByTheRoundTrip) {
   EXPECT_NE(answer->advice.front().find("too little is outstanding"), std::string::npos);
 }
 
-TEST(SizeDistance, WhatTheAdviceNamesFillsTheLink) {
+TEST(SizeDistance, TheAdvisedOutstandingBytesFillTheLink) {
   for (const double km : {0.0, 10.0, 300.0, 3'000.0}) {
     const Result<Answer> answer = size_distance({.km = km});
     ASSERT_TRUE(answer.has_value());

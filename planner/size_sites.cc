@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/quantity.h"
+#include "planner/sizing/params.h"
 #include "planner/sizing/surplus_hours.h"
 
 namespace heddle::planner {
@@ -19,7 +20,6 @@ constexpr double kDaysOfMonth = 365.25 / 12;
 constexpr size_t kHoursOfDay = 24;
 // A year, with a day more.
 constexpr size_t kMostHours = 8'784;
-constexpr size_t kMostSites = 64;
 // Of the table and the chart over the distance.
 constexpr std::array kDistances = {0.0, 10.0, 100.0, 300.0, 1'000.0, 3'000.0};
 
@@ -426,7 +426,7 @@ Unexpected wrong(const std::string& why, const std::string& todo) {
 }
 
 Result<void> check(const SitesQuestion& question) {
-  if (question.surplus.empty() || question.surplus.size() > kMostSites) {
+  if (question.surplus.empty() || question.surplus.size() > params::sizing::kMostSites) {
     return wrong("surplus is of 1 to 64 sites", "correct the list of sites");
   }
   const size_t hours = question.surplus.front().kwh.size();

@@ -10,6 +10,7 @@
 #include "planner/answer.h"
 #include "planner/model_shape.h"
 #include "planner/size_cluster.h"
+#include "planner/sizing/params.h"
 
 namespace heddle::planner {
 
@@ -19,12 +20,8 @@ struct SiteSurplus {
   std::vector<double> kwh;
 };
 
-// What a GPU takes besides itself: its share of the host, NICs and fans of a DGX H100, whose 8 GPUs
-// of 700 W are in a system of at most 10.2 kW (NVIDIA data sheet).
-inline constexpr double kHostWatts = 10'200.0 / 8 - 700;
-// Power of the building over that of the hosts. Chosen: between new halls with liquid cooling, 1.1,
-// and the average of 1.56 (Uptime Institute, Global Data Center Survey 2024, recalled).
-inline constexpr double kPue = 1.2;
+using params::sizing::kHostWatts;
+using params::sizing::kPue;
 
 struct Prices {
   double surplus_kwh = 0;

@@ -212,7 +212,7 @@ TEST(SizeSites, SurplusThatPowersNoReplicaIsNotSound) {
       << answer.advice.front();
 }
 
-TEST(SizeSites, WhatCannotBeIsRefused) {
+TEST(SizeSites, ImpossibleSitesAreRefused) {
   const Result<ModelShape> model = find_model("llama-3-8b");
   const auto refused = [&model](const SitesQuestion& question) {
     return !size_sites(*model, question).has_value();

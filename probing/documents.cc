@@ -1,6 +1,8 @@
 // See documents.h. Flows and tasks are arrays in a fixed order: there are thousands.
 #include "probing/documents.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <exception>
 #include <set>
@@ -11,6 +13,8 @@
 
 namespace heddle::probing {
 namespace {
+
+constexpr int kVersion = 1;
 
 Unexpected unreadable(const std::string& why) {
   return fail(ErrorCode::kInvalid, "cannot read a document of probes", why,
@@ -34,11 +38,8 @@ uint64_t number_of(const Json& json, uint64_t most, const char* why) {
 Json json_of_round(const RoundSpec& spec) {
   Json nics = Json::array();
   for (const NicAddress& nic : spec.nics) nics.push_back({nic.nic, nic.address});
-  return {{"run", spec.run},
-          {"port", spec.port},
-          {"first_port", spec.first_port},
-          {"ports", spec.ports},
-          {"lasts_ns", spec.lasts.count},
+  return {{"heddle_probes", kVersion},     {"run", spec.run},     {"port", spec.port},
+          {"first_port", spec.first_port}, {"ports", spec.ports}, {"lasts_ns", spec.lasts.count},
           {"nics", std::move(nics)}};
 }
 
@@ -49,6 +50,23 @@ uint16_t port_of(const Json& json) {
 // `ports` beginning with `first`.
 void require_ports(uint16_t first, uint16_t ports) {
   require(first > 0 && ports > 0 && first + ports <= 65'536, "no such source ports");
+}
+
+// The version of a document: of one without a number 0, which is older.
+int64_t version_of(const Json& json) {
+  require(json.is_object(), "it is no document of probes");
+  const auto found = json.find("heddle_probes");
+  if (found == json.end()) return 0;
+  return static_cast<int64_t>(number_of(*found, UINT16_MAX, "no such version"));
+}
+
+// The machine that calls prints it, too: "this machine" would be either.
+Unexpected asked_by_another(int64_t version) {
+  return fail(
+      ErrorCode::kVersion, "cannot probe for another heddle",
+      fmt::format("its tasks are of version {}, this heddle reads version {}", version, kVersion),
+      version < kVersion ? "upgrade heddle on the machine that calls"
+                         : "upgrade heddle on the machine that was called");
 }
 
 RoundSpec round_of(const Json& json) {
@@ -199,7 +217,11 @@ std::string text_of(const SendSpec& spec) {
 
 Result<RoundSpec> parse_round_spec(const std::string& text) {
   try {
-    return round_of(Json::parse(text));
+    const Json json = Json::parse(text);
+    if (const int64_t version = version_of(json); version != kVersion) {
+      return asked_by_another(version);
+    }
+    return round_of(json);
   } catch (const std::exception& error) {
     return unreadable(error.what());
   }
@@ -208,6 +230,9 @@ Result<RoundSpec> parse_round_spec(const std::string& text) {
 Result<SendSpec> parse_send_spec(const std::string& text) {
   try {
     const Json json = Json::parse(text);
+    if (const int64_t version = version_of(json); version != kVersion) {
+      return asked_by_another(version);
+    }
     SendSpec spec;
     spec.round = round_of(json);
     spec.packets_per_s = static_cast<uint32_t>(
@@ -223,7 +248,7 @@ Result<SendSpec> parse_send_spec(const std::string& text) {
 Json json_of(const Observations& part) {
   Json flows = Json::array();
   for (const auto& [key, flow] : part.flows) flows.push_back(json_of_flow(key, flow));
-  return {{"packets", part.packets}, {"flows", std::move(flows)}};
+  return {{"heddle_probes", kVersion}, {"packets", part.packets}, {"flows", std::move(flows)}};
 }
 
 Result<void> add_part(const std::string& text, const Part& part, Observations& all) {
@@ -233,6 +258,12 @@ Result<void> add_part(const std::string& text, const Part& part, Observations& a
   };
   try {
     const Json json = Json::parse(text);
+    if (const int64_t version = version_of(json); version != kVersion) {
+      return fail(ErrorCode::kVersion, "cannot read what " + part.host + " reports",
+                  fmt::format("its probes are of version {}, this heddle reads version {}", version,
+                              kVersion),
+                  "upgrade heddle on " + (version < kVersion ? part.host : "this machine"));
+    }
     all.packets += number_of(json.at("packets"), params::kMostPacketsOfHost, "too many packets");
     std::set<FlowKey> seen;
     for (const Json& flow : json.at("flows")) {

@@ -1,4 +1,5 @@
-// Documents: tasks and observations as JSON between `heddle probe` and the agents on hosts.
+// Documents: tasks and observations as JSON between `heddle probe` and the agents on hosts. Each
+// has the number of its version; of another one it names the host to upgrade.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 std::string text_of(const RoundSpec& spec);
 std::string text_of(const SendSpec& spec);
-// Errors: kInvalid for text that is none of these.
+// Errors: kInvalid for text that is none of these, kVersion for one of another version.
 Result<RoundSpec> parse_round_spec(const std::string& text);
 Result<SendSpec> parse_send_spec(const std::string& text);
 
@@ -26,8 +27,8 @@ struct Part {
   bool is_sender = true;
 };
 // Adds what a part can know: a sender what it sent and the routers that answered, a receiver what
-// arrived at its NICs, after the senders. Errors: kInvalid, with the host, for all that is not
-// possible; then `all` has a part of it.
+// arrived at its NICs, after the senders. Errors: kVersion, with the host to upgrade; kInvalid,
+// with the host, for all that is not possible; then `all` has a part of it.
 Result<void> add_part(const std::string& text, const Part& part, Observations& all);
 
 }  // namespace heddle::probing

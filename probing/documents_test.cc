@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 namespace heddle::probing {
 namespace {
 
@@ -61,12 +63,40 @@ TEST(ProbingDocumentsTest, PartsOfSenderAndReceiverAddUp) {
 
 TEST(ProbingDocumentsTest, OtherTextIsRefused) {
   Observations all{.nics = {{"h0", 0, ""}}, .flows = {}};
-  for (const char* const text : {"", "[]", "{}", R"({"packets":0,"flows":[[0]]})",
-                                 R"({"packets":0,"flows":[[0,9,1,[],0,0,null,null,[],0]]})"}) {
-    EXPECT_FALSE(add_part(text, kSender, all).has_value()) << text;
+  for (const char* const text :
+       {"", "[]", R"({"heddle_probes":"1"})", R"({"heddle_probes":-1})", R"({"heddle_probes":1})",
+        R"({"heddle_probes":1,"packets":0,"flows":[[0]]})",
+        R"({"heddle_probes":1,"packets":0,"flows":[[0,9,1,[],0,0,null,null,[],0]]})"}) {
+    const Result<void> added = add_part(text, kSender, all);
+    ASSERT_FALSE(added.has_value()) << text;
+    EXPECT_EQ(added.error().code, ErrorCode::kInvalid) << text;
   }
   EXPECT_FALSE(parse_send_spec("{}").has_value());
   EXPECT_FALSE(parse_round_spec("x").has_value());
+}
+
+TEST(ProbingDocumentsTest, AnotherVersionNamesTheHostToUpgrade) {
+  Json sent = json_of(Observations{.nics = {}, .flows = {}});
+  Json asked = Json::parse(text_of(SendSpec{}));
+  const auto own = sent.at("heddle_probes").get<int64_t>();
+  for (const int64_t other : {own - 1, own + 1}) {
+    Observations all{.nics = {{"h0", 0, ""}}, .flows = {}};
+    sent["heddle_probes"] = other;
+    const Result<void> added = add_part(sent.dump(), kSender, all);
+    ASSERT_FALSE(added.has_value());
+    EXPECT_EQ(added.error().code, ErrorCode::kVersion);
+    EXPECT_EQ(added.error().todo,
+              other < own ? "upgrade heddle on h0" : "upgrade heddle on this machine");
+
+    asked["heddle_probes"] = other;
+    const char* const todo = other < own ? "upgrade heddle on the machine that calls"
+                                         : "upgrade heddle on the machine that was called";
+    EXPECT_EQ(parse_send_spec(asked.dump()).error().todo, todo);
+    EXPECT_EQ(parse_round_spec(asked.dump()).error().todo, todo);
+  }
+  sent.erase("heddle_probes");  // as before there was a number
+  Observations all{.nics = {{"h0", 0, ""}}, .flows = {}};
+  EXPECT_EQ(add_part(sent.dump(), kSender, all).error().todo, "upgrade heddle on h0");
 }
 
 TEST(ProbingDocumentsTest, TasksThatNoSenderCanCarryOutAreRefused) {
@@ -105,7 +135,8 @@ Observations ten_sent() {
 
 void expect_refused(const Part& part, const std::string& flows, const std::string& why) {
   Observations all = ten_sent();
-  const Result<void> added = add_part("{\"packets\":0,\"flows\":[" + flows + "]}", part, all);
+  const Result<void> added =
+      add_part("{\"heddle_probes\":1,\"packets\":0,\"flows\":[" + flows + "]}", part, all);
   ASSERT_FALSE(added.has_value()) << flows;
   EXPECT_NE(added.error().what.find(part.host), std::string::npos) << added.error().message();
   EXPECT_EQ(added.error().why, why) << flows;

@@ -288,6 +288,26 @@ TEST(InferTest, EverySlowDirectionIsNamed) {
   }
 }
 
+// Packets of one that waited for a processor arrived together.
+TEST(InferTest, OneTrainThatIsTooFastMakesNoLinkFaster) {
+  const topology::Topology fabric = two_leaf_four_spine();
+  ProbedNetwork network(fabric, 2);
+  Observations all = network.probe();
+  const auto between_leaves = [](const auto& each) {
+    return !each.second.train_rates.empty() && each.second.train_rates.front() < gigabits_per_s(1);
+  };
+  const auto one = std::find_if(all.flows.begin(), all.flows.end(), between_leaves);
+  ASSERT_NE(one, all.flows.end());
+  one->second.train_rates.front() = megabits_per_s(876);
+  const FoundFabric found = infer(all, network.names());
+  EXPECT_EQ(text_of(found), "");
+  for (const FoundLink& link : found.links) {
+    if (link.a.kind == topology::NodeKind::kNic) continue;
+    EXPECT_EQ(link.forward.rate, megabits_per_s(200));
+    EXPECT_EQ(link.backward.rate, megabits_per_s(200));
+  }
+}
+
 TEST(InferTest, EveryDelayedCableIsNamed) {
   for (const topology::Topology& fabric : {two_leaf_four_spine(), three_leaf_three_spine()}) {
     for (const topology::Link& link : fabric.links) {

@@ -95,4 +95,8 @@ inline constexpr uint32_t kTrainsOfLink = 4;
 inline constexpr uint32_t kDoubtedFlows = 6;
 inline constexpr uint32_t kDoubtPackets = 100;
 
+// Packets of a train's second half that must have arrived for its rate. Chosen: a gap between two
+// says little. Range: 4 to 32.
+inline constexpr uint64_t kLeastTrainArrivals = 8;
+
 }  // namespace heddle::probing::params

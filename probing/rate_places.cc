@@ -1,4 +1,4 @@
-// See rate_places.h. A link has at least the rate of the fastest train that crossed it. A train is
+// See rate_places.h. A link has at least the rate of the fastest trains that crossed it. A train is
 // as fast as the slowest link on its route; where one link alone can be that, its rate is exact.
 #include "probing/rate_places.h"
 
@@ -41,12 +41,9 @@ class Rates {
   void add(const std::vector<Hop>& hops, uint64_t measured, uint64_t sent) {
     if (hops.empty() || measured == 0 || sent == 0) return;
     const uint64_t rate = std::min(measured, sent);
+    for (const Hop& hop : hops) crossed_[hop].push_back(rate);
     const bool is_of_sender =
         static_cast<double>(sent) < static_cast<double>(measured) * params::kSenderShare;
-    for (const Hop& hop : hops) {
-      double& fastest = fastest_[hop];
-      fastest = std::max(fastest, is_of_sender ? static_cast<double>(rate) : 0.0);
-    }
     if (is_of_sender) return;
     Trains& trains = trains_[hops];
     trains.rates.push_back(rate);
@@ -54,9 +51,7 @@ class Rates {
   }
 
   void judge() {
-    for (const auto& [hops, trains] : trains_) {
-      for (const Hop& hop : hops) fastest_[hop] = std::max(fastest_[hop], trains.rate());
-    }
+    for (auto& [hop, rates] : crossed_) fastest_[hop] = confirmed_rate(rates);
     for (const auto& [hops, trains] : trains_) note_bottleneck(hops, trains.rate());
     for (const auto& [hop, rate] : fastest_) {
       if (DirectionState* const state = state_of(hop)) {
@@ -68,6 +63,13 @@ class Rates {
   }
 
  private:
+  // Packets that waited may have left slowly and arrived together, which makes one train of many
+  // too fast: where enough crossed a link, two have to agree.
+  static double confirmed_rate(std::vector<uint64_t>& rates) {
+    std::sort(rates.begin(), rates.end(), std::greater<>());
+    return static_cast<double>(rates[rates.size() < params::kTrainsOfLink ? 0 : 1]);
+  }
+
   DirectionState* state_of(const Hop& hop) {
     const auto link = link_between(found_, hop.from, hop.to);
     if (!link) return nullptr;
@@ -143,6 +145,7 @@ class Rates {
 
   FoundFabric& found_;
   std::map<std::vector<Hop>, Trains> trains_;
+  std::map<Hop, std::vector<uint64_t>> crossed_;
   std::map<Hop, double> fastest_;
   std::set<Hop> exact_;
 };

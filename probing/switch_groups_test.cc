@@ -28,7 +28,7 @@ class SwitchGroupsTest : public testing::Test {
   uint16_t next_port_ = 1;
 };
 
-TEST_F(SwitchGroupsTest, WhatAnswersFirstAndLastBeforeANicIsOneSwitch) {
+TEST_F(SwitchGroupsTest, TheFirstRouterFromANicAndTheLastToItAreOneSwitch) {
   flow(0, 2, {"10.1.0.1", "10.9.0.1", "10.1.2.9"});
   flow(2, 0, {"10.1.2.1", "10.9.0.5", "10.1.0.9"});
   const SwitchGroups groups(all_);

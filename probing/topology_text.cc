@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "probing/graph.h"
+#include "topology/file.h"
 
 namespace heddle::probing {
 namespace {
@@ -42,9 +43,10 @@ class Writer {
   }
 
   std::string write() {
-    text_ =
+    text_ = fmt::format(
         "# Found by `heddle probe`. Rates are those that trains of packets reached at least; MTUs "
-        "and\n# queues are not probed.\nversion = 1\n";
+        "and\n# queues are not probed.\nversion = {}\n",
+        topology::kTopologyFileVersion);
     write_hosts();
     write_switches();
     for (const FoundLink& link : found_.links) write_link(link);

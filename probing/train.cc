@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "probing/params.h"
+
 namespace heddle::probing {
 
 BitsPerSec train_rate(std::span<const TrainArrival> arrivals, uint32_t sent, Bytes packet) {
-  constexpr uint64_t kLeast = 8;
   Nanos first = Nanos::never();
   Nanos last{INT64_MIN};
   uint64_t packets = 0;
@@ -16,7 +17,7 @@ BitsPerSec train_rate(std::span<const TrainArrival> arrivals, uint32_t sent, Byt
     last = std::max(last, arrival.at);
     ++packets;
   }
-  if (packets < kLeast || last <= first) return {};
+  if (packets < params::kLeastTrainArrivals || last <= first) return {};
   return rate_of({(packets - 1) * packet.count}, last - first);
 }
 

@@ -1,7 +1,10 @@
 // Acceptor: see acceptor.h.
 #include "relaying/acceptor.h"
 
+#include <fmt/core.h>
+
 #include "base/quantity.h"
+#include "datapath/resolve.h"
 
 namespace heddle::relaying {
 
@@ -48,6 +51,13 @@ std::unique_ptr<RelayedLink> Acceptor::accept() {
     strangers_.erase(strangers_.begin() + static_cast<ptrdiff_t>(i--));
     if (!bytes) continue;
     const Result<Frame> frame = read_frame(*bytes);
+    if (!frame && frame.error().code == ErrorCode::kVersion) {
+      Error error = frame.error();
+      error.what =
+          fmt::format("{} cannot take the session", datapath::to_text(endpoint_.local_address()));
+      turn_away(std::move(taken.port), error);
+      continue;
+    }
     if (!frame || frame->kind != FrameKind::kHello) continue;
     Arrival arrival{std::move(taken.port), frame->hello};
     arrival.port->pop();

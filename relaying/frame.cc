@@ -1,15 +1,20 @@
 // Frames: see frame.h.
 #include "relaying/frame.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "base/check.h"
 #include "base/printable.h"
+#include "base/version.h"
 #include "relaying/params.h"
 
 namespace heddle::relaying {
 namespace {
+
+constexpr FrameKind kUnversionedHello{1};  // no frame that is written: of versions before the first
 
 class Writer {
  public:
@@ -77,6 +82,7 @@ Unexpected no_frame(const char* why) {
 }
 
 void write_hello(Writer& writer, const Hello& hello) {
+  writer.number(params::kVersion);
   writer.bytes(hello.session);
   writer.number(hello.attempt);
   writer.number(hello.received);
@@ -85,7 +91,19 @@ void write_hello(Writer& writer, const Hello& hello) {
   for (size_t i = 0; i < hops; ++i) writer.text(hello.hops[i], params::kLongestHop);
 }
 
-void read_hello(Reader& reader, Hello& hello) {
+// Relays and the acceptor send it to the initiator: "this machine" would be either.
+Unexpected other_version(uint16_t version) {
+  return fail(ErrorCode::kVersion, "cannot take the relayed session",
+              fmt::format("its frames are of version {}, heddle {} there reads version {}", version,
+                          kVersion, params::kVersion),
+              version < params::kVersion ? "upgrade heddle on the machine that begins the session"
+                                         : "upgrade heddle on the machine that refuses it");
+}
+
+Result<void> read_hello(Reader& reader, Hello& hello) {
+  uint16_t version = 0;
+  reader.number(version);
+  if (reader.good() && version != params::kVersion) return other_version(version);
   reader.bytes(hello.session);
   reader.number(hello.attempt);
   reader.number(hello.received);
@@ -94,6 +112,11 @@ void read_hello(Reader& reader, Hello& hello) {
   for (size_t i = 0; i < std::min<size_t>(hops, params::kMostHops + 1) && reader.good(); ++i) {
     reader.text(hello.hops.emplace_back(), params::kLongestHop);
   }
+  if (hello.hops.size() > params::kMostHops) return no_frame("it names too many hops");
+  for (const std::string& hop : hello.hops) {
+    if (printable(hop) != hop) return no_frame("a hop has a character that no name has");
+  }
+  return {};
 }
 
 Result<Frame> read_data(Reader& reader, Frame frame) {
@@ -121,13 +144,10 @@ Result<Frame> read_frame(std::span<const std::byte> bytes) {
   Frame frame;
   uint8_t code = 0;
   reader.number(frame.kind);
+  if (frame.kind == kUnversionedHello) return other_version(0);
   switch (frame.kind) {
     case FrameKind::kHello:
-      read_hello(reader, frame.hello);
-      if (frame.hello.hops.size() > params::kMostHops) return no_frame("it names too many hops");
-      for (const std::string& hop : frame.hello.hops) {
-        if (printable(hop) != hop) return no_frame("a hop has a character that no name has");
-      }
+      if (Result<void> read = read_hello(reader, frame.hello); !read) return fail(read.error());
       break;
     case FrameKind::kWelcome:
     case FrameKind::kConfirm:

@@ -17,13 +17,14 @@ namespace heddle::relaying {
 // Drawn by the initiator from a cryptographic generator: knowing it allows taking a session over.
 using SessionId = std::array<std::byte, 16>;
 
+// 1 was a hello without a version.
 enum class FrameKind : uint8_t {
-  kHello = 1,  // initiator to acceptor, first on a connection
-  kWelcome,    // the acceptor's answer
-  kData,       // a piece of a message
-  kConfirm,    // which pieces have arrived
-  kBye,        // the session has ended, and everything was confirmed
-  kRefuse,     // a relay or the acceptor ends the attempt, with a reason
+  kWelcome = 2,  // the acceptor's answer
+  kData,         // a piece of a message
+  kConfirm,      // which pieces have arrived
+  kBye,          // the session has ended, and everything was confirmed
+  kRefuse,       // a relay or the acceptor ends the attempt, with a reason
+  kHello,        // initiator to acceptor, first on a connection; params::kVersion comes first
 };
 
 struct Hello {
@@ -50,7 +51,8 @@ struct Frame {
   Error error;            // kRefuse
 };
 
-// Errors: kInvalid (no such frame; a piece that reaches beyond its message).
+// Errors: kInvalid (no such frame; a piece that reaches beyond its message), kVersion (a hello of
+// another version, with the side to upgrade).
 Result<Frame> read_frame(std::span<const std::byte> bytes);
 // Writes a frame; returns its length. CHECKs that it fits: params::kFrameBytes always suffice.
 // Texts and hops beyond their limits are cut.

@@ -5,11 +5,6 @@
 #include "relaying/params.h"
 
 namespace heddle::relaying {
-namespace {
-
-constexpr size_t kPriorityFrames = 2;
-
-}  // namespace
 
 Result<FrameMemory> FrameMemory::make(engine::Endpoint& endpoint, uint32_t frames) {
   FrameMemory made;
@@ -107,7 +102,7 @@ void FramePort::reap() {
 
 bool FramePort::has_space(bool priority) {
   reap();
-  return sending_.size() + (priority ? 0 : kPriorityFrames) < out_.frames();
+  return sending_.size() + (priority ? 0 : params::kPriorityFrames) < out_.frames();
 }
 
 void FramePort::write(const Frame& frame) {

@@ -31,6 +31,30 @@ TEST(Frame, HelloKeepsItsRoute) {
   EXPECT_EQ(read.hello.hops, frame.hello.hops);
 }
 
+TEST(Frame, AHelloOfAnotherVersionNamesTheSideToUpgrade) {
+  for (const int other : {params::kVersion - 1, params::kVersion + 1}) {
+    // What follows is of that version: it is not looked at.
+    const std::vector<std::byte> bytes{static_cast<std::byte>(FrameKind::kHello),
+                                       static_cast<std::byte>(other), std::byte{0}, std::byte{9}};
+    const Result<Frame> read = read_frame(bytes);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::kVersion);
+    EXPECT_EQ(read.error().todo, other < params::kVersion
+                                     ? "upgrade heddle on the machine that begins the session"
+                                     : "upgrade heddle on the machine that refuses it");
+  }
+}
+
+TEST(Frame, AHelloWithoutAVersionIsOfAnOlderOne) {
+  const std::vector<std::byte> bytes{std::byte{1}, std::byte{9}, std::byte{9}};
+  for (const size_t length : {size_t{1}, bytes.size()}) {
+    const Result<Frame> read = read_frame(std::span(bytes).first(length));
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::kVersion);
+    EXPECT_EQ(read.error().todo, "upgrade heddle on the machine that begins the session");
+  }
+}
+
 TEST(Frame, DataKeepsPlaceAndPayload) {
   const std::vector<std::byte> payload(params::kPayloadBytes, std::byte{42});
   const Frame frame{.kind = FrameKind::kData,

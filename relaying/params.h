@@ -8,6 +8,7 @@
 
 namespace heddle::relaying::params {
 
+inline constexpr uint16_t kVersion = 1;   // of frames, in each hello
 inline constexpr uint16_t kPort = 18704;  // of relays
 
 // Most payload of a frame. With its head it fits into an eager block of the transport (32 KiB and
@@ -49,5 +50,25 @@ inline constexpr Nanos kIntroduceWithin = seconds(10);
 // A relay forwards what it holds of an ended session within this time.
 inline constexpr Nanos kGoodbye = seconds(3);
 inline constexpr size_t kMostStrangers = 16;  // connections at a time that sent no hello yet
+
+// Frames of a session and direction, at least and at most, the second below the transport's
+// max_posted; and those of a session that is only refused. Chosen: as much memory as the sessions
+// share. Range: 4 to 64; 256 to 16,384; 1 to 4.
+inline constexpr uint32_t kLeastFrames = 16;
+inline constexpr uint32_t kMostFrames = 2048;
+inline constexpr uint32_t kFramesToRefuse = 2;
+// Sessions beyond the limit that are sent a reason at a time. Chosen. Range: 4 to 256.
+inline constexpr size_t kMostRefusing = 16;
+// Frames of a port that only messages with priority may use. Chosen: one waits while another
+// leaves. Range: 1 to 8.
+inline constexpr size_t kPriorityFrames = 2;
+// How soon a retry that is due is made. Chosen. Range: 1 to 100 ms.
+inline constexpr Nanos kSlice = millis(20);
+// A relay welcomes a session within this. Chosen: above the handshake timeout. Range: 5 to 60 s.
+inline constexpr Nanos kWelcomeWithin = seconds(15);
+// An aborted session has ended within this. Its last word leaves behind what is in flight, and
+// where it does not arrive the other end waits for kReconnectTimeout. Measured: on two cores under
+// six busy loops, 300 ms were too short in one of twelve copies. Range: 0.3 to 3 s.
+inline constexpr Nanos kAbortWithin = seconds(1);
 
 }  // namespace heddle::relaying::params

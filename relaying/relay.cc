@@ -12,11 +12,6 @@
 namespace heddle::relaying {
 namespace {
 
-constexpr uint32_t kLeastFrames = 16;   // of a session and direction
-constexpr uint32_t kMostFrames = 2048;  // below the transport's max_posted
-constexpr uint32_t kFramesToRefuse = 2;
-constexpr size_t kMostRefusing = 16;  // sessions beyond the limit that are sent a reason
-
 void add(RelayCounts& counts, const PipeCounts& pipe) {
   counts.frames += pipe.frames;
   counts.bytes += pipe.bytes;
@@ -28,12 +23,13 @@ void add(RelayCounts& counts, const PipeCounts& pipe) {
 
 uint32_t RelayOptions::frames() const {
   const uint64_t share = memory_bytes / std::max(most_sessions, 1U) / 2 / params::kFrameBytes;
-  return static_cast<uint32_t>(std::min<uint64_t>(share, kMostFrames));
+  return static_cast<uint32_t>(std::min<uint64_t>(share, params::kMostFrames));
 }
 
 Result<void> Relay::check(const RelayOptions& options) {
-  if (options.frames() >= kLeastFrames) return {};
-  const uint64_t least = uint64_t{options.most_sessions} * 2 * kLeastFrames * params::kFrameBytes;
+  if (options.frames() >= params::kLeastFrames) return {};
+  const uint64_t least =
+      uint64_t{options.most_sessions} * 2 * params::kLeastFrames * params::kFrameBytes;
   return fail(ErrorCode::kInvalid,
               fmt::format("cannot relay {} sessions in {}", options.most_sessions,
                           size_text(options.memory_bytes)),
@@ -147,7 +143,14 @@ void Relay::Session::forward() {
 
 void Relay::Session::begin() {
   Result<Frame> hello = read_frame(there_->front());
-  if (!hello) return refuse(hello.error());
+  if (!hello) {
+    Error error = hello.error();
+    if (error.code == ErrorCode::kVersion) {
+      error.what = fmt::format("the relay {} cannot take the session",
+                               datapath::to_text(near_end_.local_address()));
+    }
+    return refuse(error);
+  }
   if (hello->kind != FrameKind::kHello || hello->hello.hops.empty()) {
     return refuse({ErrorCode::kInvalid, "the relay cannot forward this",
                    "its first frame names no destination",
@@ -227,10 +230,10 @@ void Relay::step() {
 void Relay::accept() {
   while (const auto connection = near_.take_accepted()) {
     const bool full = sessions_.size() >= options_.most_sessions;
-    const uint32_t frames = full ? kFramesToRefuse : options_.frames();
+    const uint32_t frames = full ? params::kFramesToRefuse : options_.frames();
     auto there = Pipe::make(near_, far_, frames);
     auto back = Pipe::make(far_, near_, frames);
-    if (sessions_.size() >= options_.most_sessions + kMostRefusing || !there || !back) {
+    if (sessions_.size() >= options_.most_sessions + params::kMostRefusing || !there || !back) {
       near_.abort(*connection);
       ++counts_.turned_away;
       continue;

@@ -141,6 +141,29 @@ class Relayed : public testing::Test {
     }
   }
 
+  // What a stranger's first frame is answered with at this address, where it is refused.
+  Frame refusal_of(engine::Endpoint& stranger, const std::string& address,
+                   const std::vector<std::byte>& first) {
+    std::vector<std::byte> answer(params::kFrameBytes);
+    const engine::Connection connection = stranger.connect(address, 0).value();
+    const engine::Operation answered =
+        stranger.receive(connection, kFrameChannel, answer.data(), answer.size()).value();
+    stranger.forget(stranger.send(connection, kFrameChannel, first.data(), first.size()).value());
+    engine::Outcome outcome;
+    EXPECT_TRUE(turn_until([&] {
+      stranger.progress(Nanos{});
+      outcome = stranger.peek(answered);
+      return outcome.done;
+    })) << address;
+    EXPECT_TRUE(outcome.ok) << address;
+    const Result<Frame> read = read_frame(std::span(answer).first(outcome.ok ? outcome.bytes : 0));
+    EXPECT_TRUE(read) << address;
+    stranger.abort(connection);
+    if (!read) return {};
+    EXPECT_EQ(read->kind, FrameKind::kRefuse) << address;
+    return *read;
+  }
+
   std::unique_ptr<engine::Endpoint> server_;
   std::unique_ptr<engine::Endpoint> client_;
   std::optional<Acceptor> acceptor_;
@@ -404,6 +427,26 @@ TEST_F(Relayed, StrangersThatSendOtherBytesEndThemselvesOnly) {
     }
   }
   transfer(10, 5, [](int) {});
+}
+
+// At a relay and at a program's end: a hello of before the first version, and one of the next.
+TEST_F(Relayed, AHelloOfAnotherVersionIsRefusedWithTheSideToUpgrade) {
+  connect();
+  ASSERT_TRUE(both_open());
+  const std::vector<std::byte> older{std::byte{1}, std::byte{9}};
+  const std::vector<std::byte> newer{static_cast<std::byte>(FrameKind::kHello),
+                                     static_cast<std::byte>(params::kVersion + 1), std::byte{0}};
+  const auto stranger = open_on_loopback();
+  for (const std::string& address :
+       {near_->address(), datapath::to_text(server_->local_address())}) {
+    const Frame to_older = refusal_of(*stranger, address, older);
+    EXPECT_EQ(to_older.error.code, ErrorCode::kVersion);
+    EXPECT_EQ(to_older.error.todo, "upgrade heddle on the machine that begins the session");
+    const Frame to_newer = refusal_of(*stranger, address, newer);
+    EXPECT_EQ(to_newer.error.code, ErrorCode::kVersion);
+    EXPECT_EQ(to_newer.error.todo, "upgrade heddle on the machine that refuses it");
+    EXPECT_NE(to_newer.error.what.find(address), std::string::npos) << to_newer.error.what;
+  }
 }
 
 TEST_F(Relayed, SessionsBeyondTheLimitGetTheReason) {

@@ -11,13 +11,10 @@
 #include "engine/addresses.h"
 #include "engine/host_port.h"
 #include "engine/seed.h"
+#include "relaying/params.h"
 
 namespace heddle::relaying {
 namespace {
-
-constexpr Nanos kSlice = millis(20);  // how soon a retry that is due is made
-constexpr Nanos kWelcomeWithin = seconds(15);
-constexpr Nanos kAbortWithin = millis(300);
 
 SessionId new_session() {
   SessionId id;
@@ -181,7 +178,7 @@ engine::Outcome RelayedLink::wait(engine::Operation operation, Nanos timeout) {
     if (outcome.done) return outcome;
     const Nanos passed = now() - began;
     if (passed >= timeout) return outcome;
-    endpoint().progress(std::min(kSlice, timeout - passed));
+    endpoint().progress(std::min(params::kSlice, timeout - passed));
   }
 }
 
@@ -200,10 +197,11 @@ void RelayedLink::step() {
     }
   }
   if (!end_ && !port_) restore();
-  const bool late = dialing_ && port_ && !dialing_->welcomed && now() - dialed_at_ > kWelcomeWithin;
+  const bool late =
+      dialing_ && port_ && !dialing_->welcomed && now() - dialed_at_ > params::kWelcomeWithin;
   if (!end_ && late) {
     lose({ErrorCode::kTimeout, "cannot reach the destination through the relay",
-          "it did not answer", "look at the relays on the way and at the program there"});
+          "it did not answer", "look at the relays in between and at the program there"});
   }
 }
 
@@ -295,7 +293,7 @@ void RelayedLink::restore() {
     return end({ErrorCode::kTimeout, "the relayed session failed",
                 fmt::format("no connection could be made for {}: {}",
                             duration_text(options_.reconnect_timeout), last_break_.message()),
-                "start the relays on the way again within that time"});
+                "start the relays in between again within that time"});
   }
   if (!dialing_ || now() < dialing_->retry_at) return;
   if (Result<void> dialed = dial(); !dialed) lose(dialed.error());
@@ -315,7 +313,7 @@ void RelayedLink::refuse(const Error& error) {
   const Error kept = error;
   if (port_ && port_->status().state == engine::ConnectionState::kOpen && port_->has_space(true)) {
     port_->write({.kind = FrameKind::kRefuse, .error = kept});
-    static_cast<void>(port_->close(kAbortWithin));
+    static_cast<void>(port_->close(params::kAbortWithin));
   }
   end(kept);
 }
@@ -343,11 +341,12 @@ Result<void> RelayedLink::close(Nanos timeout) {
       return fail(ErrorCode::kTimeout, "cannot close the session",
                   "the other end did not confirm all messages", "");
     }
-    progress(std::min(kSlice, timeout - passed));
+    progress(std::min(params::kSlice, timeout - passed));
   }
   if (end_) return graceful_ ? Result<void>() : fail(*end_);
   port_->write({.kind = FrameKind::kBye});
-  const Result<void> closed = port_->close(std::max(timeout - (now() - began), kAbortWithin));
+  const Result<void> closed =
+      port_->close(std::max(timeout - (now() - began), params::kAbortWithin));
   end({ErrorCode::kClosed, "the session is closed", "this side closed it", ""}, true);
   return closed;
 }

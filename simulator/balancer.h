@@ -12,6 +12,7 @@
 #include "simulator/link.h"
 #include "simulator/outlets.h"
 #include "simulator/packet.h"
+#include "simulator/params.h"
 #include "simulator/routes.h"
 #include "topology/topology.h"
 
@@ -19,9 +20,8 @@ namespace heddle::simulator {
 
 class Balancer {
  public:
-  // Entries of a switch's flowlet table; packets whose hashes meet in one share a flowlet, as in
-  // real switches. Chosen; LetFlow's switches have 64 Ki. Range: 1 Ki to 64 Ki.
-  static constexpr uint32_t kFlowletEntries = 8'192;
+  // Of a switch's flowlet table; packets whose hashes meet in one share a flowlet.
+  static constexpr uint32_t kFlowletEntries = params::kFlowletEntries;
 
   // Links and outlets are the network's and must outlive it.
   Balancer(const topology::Topology& topology, std::vector<Link>& links, Outlets& outlets,

@@ -15,8 +15,8 @@ namespace {
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 using topology::LinkChangeKind;
-using transport::PlacedEvent;
-using transport::PlacedEventKind;
+using transport::NicEvent;
+using transport::NicEventKind;
 
 constexpr uint32_t kChunk = 65'536;
 constexpr uint64_t kSourcePattern = 3;
@@ -71,8 +71,8 @@ class ChunksTest : public testing::Test {
     burst.write = &chunk;
     ASSERT_EQ(a_->transmit({&burst, 1}), 1u);
   }
-  std::vector<PlacedEvent> events(SimDatapath& datapath) {
-    std::vector<PlacedEvent> out;
+  std::vector<NicEvent> events(SimDatapath& datapath) {
+    std::vector<NicEvent> out;
     datapath::RxBatch batch;
     size_t count = 0;
     do {
@@ -86,8 +86,8 @@ class ChunksTest : public testing::Test {
   // The immediates of chunks that have landed at b since the last call.
   std::vector<uint32_t> arrived() {
     std::vector<uint32_t> out;
-    for (const PlacedEvent& event : events(*b_)) {
-      EXPECT_EQ(event.kind, PlacedEventKind::kArrived);
+    for (const NicEvent& event : events(*b_)) {
+      EXPECT_EQ(event.kind, NicEventKind::kArrived);
       EXPECT_EQ(event.connection, kConnectionB);
       out.push_back(event.immediate);
     }
@@ -136,7 +136,7 @@ TEST_F(ChunksTest, AWriteLandsAndIsReported) {
   run(millis(1));
   const auto reported = events(*b_);
   ASSERT_EQ(reported.size(), 1u);
-  EXPECT_EQ(reported[0].kind, PlacedEventKind::kArrived);
+  EXPECT_EQ(reported[0].kind, NicEventKind::kArrived);
   EXPECT_EQ(reported[0].connection, kConnectionB);
   EXPECT_EQ(reported[0].path, 3);
   EXPECT_EQ(reported[0].bytes, 50'000u);
@@ -201,7 +201,7 @@ TEST_F(ChunksTest, ARecalledWriteIsReadNoMore) {
     a_->recall({kConnectionA, 0});
     const auto reported = events(*a_);
     ASSERT_EQ(reported.size(), reliable ? 1u : 0u);
-    for (const PlacedEvent& event : reported) EXPECT_FALSE(event.ok);
+    for (const NicEvent& event : reported) EXPECT_FALSE(event.ok);
     run(millis(20));
     EXPECT_TRUE(untouched(0, kChunk));
     EXPECT_TRUE(landed(kChunk, kChunk)) << "other paths go on";
@@ -254,7 +254,7 @@ TEST_F(ChunksTest, ChunksOfAPathArriveInOrderOrNotAtAll) {
   size_t count = 0;
   for (uint32_t i = 0; i < 400; ++i) write(static_cast<uint16_t>(i % 8), uint64_t{i} * kChunk);
   run(millis(20));
-  for (const PlacedEvent& event : events(*b_)) {
+  for (const NicEvent& event : events(*b_)) {
     EXPECT_GE(event.immediate, last[event.path]) << "out of order, or twice";
     last[event.path] = event.immediate + 1;
     EXPECT_EQ(event.immediate % 8, event.path);
@@ -307,7 +307,7 @@ TEST_F(ChunksTest, AFenceRejectsOlderEpochsOnceItIsReported) {
   run(millis(1));
   const auto reported = events(*b_);
   ASSERT_EQ(reported.size(), 1u);
-  EXPECT_EQ(reported[0].kind, PlacedEventKind::kFenced);
+  EXPECT_EQ(reported[0].kind, NicEventKind::kFenced);
   EXPECT_EQ(reported[0].connection, kConnectionB);
   EXPECT_EQ(reported[0].path, 2);
   EXPECT_EQ(reported[0].epoch, 1u);
@@ -429,8 +429,8 @@ TEST_F(ChunksTest, AReliableNicRetransmitsAndReports) {
     run(millis(1));
     for (const uint32_t immediate : arrived()) got.push_back(immediate);
   }
-  for (const PlacedEvent& event : events(*a_)) {
-    EXPECT_EQ(event.kind, PlacedEventKind::kSent);
+  for (const NicEvent& event : events(*a_)) {
+    EXPECT_EQ(event.kind, NicEventKind::kSent);
     EXPECT_EQ(event.connection, kConnectionA);
     EXPECT_EQ(event.epoch, 0u);
     EXPECT_TRUE(event.ok);

@@ -6,11 +6,10 @@
 #include <bit>
 
 #include "base/check.h"
+#include "simulator/params.h"
 
 namespace heddle::simulator {
 namespace {
-
-constexpr size_t kArity = 4;
 
 bool before(const Event& a, const Event& b) {
   return a.at != b.at ? a.at < b.at : a.order < b.order;
@@ -120,7 +119,7 @@ void EventQueue::push_later(const Event& event) {
   size_t hole = later_.size();
   later_.push_back(event);
   while (hole > 0) {
-    const size_t parent = (hole - 1) / kArity;
+    const size_t parent = (hole - 1) / params::kHeapArity;
     if (!before(event, later_[parent])) break;
     later_[hole] = later_[parent];
     hole = parent;
@@ -136,9 +135,9 @@ Event EventQueue::pop_later() {
   if (size == 0) return first;
   size_t hole = 0;
   for (;;) {
-    const size_t begin = hole * kArity + 1;
+    const size_t begin = hole * params::kHeapArity + 1;
     if (begin >= size) break;
-    const size_t end = std::min(begin + kArity, size);
+    const size_t end = std::min(begin + params::kHeapArity, size);
     size_t least = begin;
     for (size_t child = begin + 1; child < end; ++child) {
       if (before(later_[child], later_[least])) least = child;

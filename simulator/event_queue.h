@@ -11,6 +11,7 @@
 
 #include "base/nanos.h"
 #include "base/pool.h"
+#include "simulator/params.h"
 
 namespace heddle::simulator {
 
@@ -57,7 +58,7 @@ class EventQueue {
   }
 
  private:
-  static constexpr size_t kSlots = size_t{1} << 14;
+  static constexpr size_t kSlots = params::kWheelSlots;
   static constexpr size_t kWords = kSlots / 64;
   static constexpr size_t kSummaries = kWords / 64;
 

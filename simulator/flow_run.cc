@@ -9,14 +9,13 @@
 #include "base/check.h"
 #include "events/events.h"
 #include "simulator/flow_host.h"
+#include "simulator/params.h"
 #include "simulator/roce_host.h"
 #include "simulator/transport_host.h"
 
 namespace heddle::simulator {
 
 namespace {
-
-constexpr uint64_t kMostSentRuns = 1u << 18;
 
 uint32_t smallest_mtu(const topology::Topology& topology) {
   uint32_t smallest = UINT32_MAX;
@@ -225,8 +224,8 @@ transport::EndpointOptions FlowRun::endpoint_options(uint32_t host) const {
   options.window_limit = options_.window_limit;
   // A full window of single segments, because bursts on several paths are that short here.
   const uint64_t segments = options_.window_limit.count / (smallest_mtu_ - kIpUdpBytes);
-  options.max_sent_runs =
-      static_cast<uint32_t>(std::clamp<uint64_t>(segments, options.max_sent_runs, kMostSentRuns));
+  options.max_sent_runs = static_cast<uint32_t>(
+      std::clamp<uint64_t>(segments, options.max_sent_runs, params::kMostSentRuns));
   options.longest_burst = options_.longest_burst;
   if (options_.longest_burst.count == 0) options.longest_burst = {1};
   if (options_.advertises_mtu) options.passed_datagram_bytes = smallest_mtu_ - kIpUdpBytes;

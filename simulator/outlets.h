@@ -13,6 +13,7 @@
 #include "simulator/event_queue.h"
 #include "simulator/link.h"
 #include "simulator/packet.h"
+#include "simulator/params.h"
 #include "simulator/routes.h"
 #include "simulator/switch_memory.h"
 #include "topology/topology.h"
@@ -24,8 +25,8 @@ namespace heddle::simulator {
 // (Handley et al., 2017): up to kHeadersInARow between two packets.
 class Outlets {
  public:
-  static constexpr size_t kMostHeaders = 512;  // waiting at an outlet; further ones are dropped
-  static constexpr uint32_t kHeadersInARow = 10;
+  static constexpr size_t kMostHeaders = params::kMostHeaders;
+  static constexpr uint32_t kHeadersInARow = params::kHeadersInARow;
 
   // All must outlive it; `links` are the topology's, two per cable.
   Outlets(const topology::Topology& topology, std::vector<Link>& links, PacketStore& packets,

@@ -11,6 +11,7 @@
 
 #include "base/nanos.h"
 #include "base/pool.h"
+#include "simulator/params.h"
 #include "transport/payload.h"
 #include "transport/rx_run.h"
 
@@ -61,7 +62,7 @@ struct RemoteWrite {
 
 // Fields that every hop reads come first, in one cache line.
 struct alignas(64) Packet {
-  static constexpr uint32_t kInlineBytes = 64;
+  static constexpr uint32_t kInlineBytes = params::kInlineBytes;
   // For ICMP packets, sizes of their two parts, which are contiguous.
   static constexpr size_t kRouterBytes = 16;
   static constexpr size_t kQuotedBytes = transport::NetworkError::kMostQuoted;

@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "simulator/params.h"
 
 namespace heddle::simulator {
 
@@ -13,8 +14,6 @@ namespace {
 
 // In a NIC, numbers of flows are below those of messages.
 constexpr uint32_t kFirstMessage = RoceHost::kMessages;
-// The longest message: contents of messages are not looked at, and share one region.
-constexpr uint64_t kMostBytes = uint64_t{1} << 40;
 
 // A queue pair's own port, as drivers derive it from its two numbers.
 uint16_t source_port(uint32_t from, uint32_t to) {
@@ -69,7 +68,8 @@ bool RoceHost::start(uint32_t flow, uint16_t /*channel*/) {
 
 bool RoceHost::send_message(RoceHost& to, uint32_t message, uint64_t bytes) {
   CHECK(message < kMessages);
-  if (message_region_ == transport::kNoRegion) message_region_ = register_virtual(0, kMostBytes);
+  if (message_region_ == transport::kNoRegion)
+    message_region_ = register_virtual(0, params::kMostRoceBytes);
   const Pair& pair = open(to);
   if (nics_[pair.nic]->requester(pair.requester).failed()) return false;
   nics_[pair.nic]->post(pair.requester, {kFirstMessage + message, message_region_, bytes});

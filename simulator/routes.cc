@@ -3,6 +3,7 @@
 #include "simulator/routes.h"
 
 #include "base/check.h"
+#include "simulator/params.h"
 #include "topology/ecmp.h"
 
 namespace heddle::simulator {
@@ -24,7 +25,6 @@ NodeId start_of(const Topology& topology, LinkId link) { return end_of(topology,
 
 // For each target, at most one direction of a cable is on a shortest route.
 Result<void> Routes::check(const Topology& topology, const std::string& name) {
-  constexpr uint64_t kMost = uint64_t{4} << 30;
   std::vector<bool> is_target(topology.switches.size());
   uint64_t targets = 0;
   uint64_t cables = 0;
@@ -39,7 +39,7 @@ Result<void> Routes::check(const Topology& topology, const std::string& name) {
   }
   const uint64_t switches = topology.switches.size();
   const uint64_t bytes = switches * switches * sizeof(Group) + targets * cables * sizeof(LinkId);
-  if (bytes <= kMost) return {};
+  if (bytes <= params::kMostRouteBytes) return {};
   return fail(ErrorCode::kInvalid, "cannot simulate " + name,
               "routes between its " + std::to_string(switches) + " switches over " +
                   std::to_string(cables) + " cables would take " +

@@ -12,6 +12,7 @@
 #include "base/nanos.h"
 #include "base/units.h"
 #include "simulator/network.h"
+#include "simulator/params.h"
 #include "transport/statistics.h"
 
 namespace heddle::simulator {
@@ -58,7 +59,7 @@ class Series {
 
   // Bins. When memory is full, the half of the links with the least traffic loses its bins, down to
   // kLeastLinks; after that the bins double in length.
-  static constexpr size_t kLeastLinks = 64;
+  static constexpr size_t kLeastLinks = params::kLeastSeriesLinks;
   Nanos bin() const { return bin_; }
   std::span<const LinkId> links() const { return kept_; }  // links with bins, ascending
   std::span<const LinkSpan> bins(size_t kept) const { return bins_[kept]; }

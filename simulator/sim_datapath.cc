@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "simulator/params.h"
 
 namespace heddle::simulator {
 
@@ -13,12 +14,6 @@ using transport::NetworkError;
 using transport::NetworkErrorKind;
 using transport::RegionId;
 using transport::TxBurst;
-
-namespace {
-
-constexpr size_t kErrorsKept = 64;
-
-}  // namespace
 
 SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
     : network_(network),
@@ -46,7 +41,7 @@ SimDatapath::SimDatapath(Network& network, const SimDatapathOptions& options)
   capabilities_.chunk_paths = options.chunk_paths;
   capabilities_.chunk_bytes = options.chunk_paths > 0 ? options.chunk_bytes : 0;
   capabilities_.reliable_chunks = options.chunk_paths > 0 && options.chunks.reliable;
-  errors_.reserve(kErrorsKept);
+  errors_.reserve(params::kErrorsKept);
 }
 
 SimDatapath::~SimDatapath() {
@@ -109,7 +104,7 @@ bool SimDatapath::can_be_sent(const TxBurst& burst) {
     error.kind = NetworkErrorKind::kUnreachable;
   } else if (chunk) {
     CHECK(burst.segments == 1 && burst.header_bytes == 0);
-    CHECK(burst.payload_bytes <= options_.chunk_bytes);
+    CHECK(burst.payload_bytes <= transport::kMaxChunkBytes);
     return true;
   } else if (const uint32_t most = network_.max_datagram_bytes(nics_[burst.nic].nic);
              burst.datagram_bytes() > most) {
@@ -263,7 +258,7 @@ void SimDatapath::release(datapath::RxBatch& batch) {
 // --- errors, time and memory ---
 
 void SimDatapath::push_error(const NetworkError& error) {
-  if (errors_.size() == kErrorsKept) errors_.pop_front();
+  if (errors_.size() == params::kErrorsKept) errors_.pop_front();
   errors_.push_back(error);
   handle_ready();
 }

@@ -50,7 +50,7 @@ bool TransportHost::start(uint32_t flow, uint16_t channel) {
   const bool posted =
       for_each_message(region_sent(flow), flow, [&](const transport::Payload& payload) {
         return process_.endpoint()
-            .post_send(process_.now(), peer.connection, channel, payload, flow)
+            .post_send(process_.now(), {peer.connection, channel}, payload, flow)
             .has_value();
       });
   if (posted) process_.poke();
@@ -101,7 +101,7 @@ void TransportHost::post_receives(Peer& peer) {
     const bool posted =
         for_each_message(region_received(flow), flow, [&](const transport::Payload& buffer) {
           return process_.endpoint()
-              .post_receive(process_.now(), peer.connection, channel, buffer, flow)
+              .post_receive(process_.now(), {peer.connection, channel}, buffer, flow)
               .has_value();
         });
     CHECK(posted);

@@ -9,13 +9,12 @@
 
 #include "topology/generators.h"
 #include "topology/htsim/words.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 namespace {
 
-constexpr uint32_t kMostNpus = 100'000;
 constexpr double kMostGigabytes = 12'500;  // a second: 100 Tbit/s
-constexpr double kMostNanos = 1e9;
 constexpr const char* kForm =
     "write it like topology: [ Switch ], npus_count: [ 8 ], bandwidth: "
     "[ 50.0 ], latency: [ 500.0 ]";
@@ -56,9 +55,9 @@ class NetworkReader {
           "describe the fabric in heddle's topology file, with several NICs a host");
     }
     const std::string& kind = kinds.items.front();
-    const auto npus = number("npus_count", 2, kMostNpus);
+    const auto npus = number("npus_count", 2, params::astra::kMostNpus);
     const auto gigabytes = number("bandwidth", 1e-3, kMostGigabytes);
-    const auto nanos = number("latency", 0, kMostNanos);
+    const auto nanos = number("latency", 0, params::astra::kMostNanos);
     for (const auto* each : {&npus, &gigabytes, &nanos}) {
       if (!*each) return fail(each->error());
     }

@@ -13,6 +13,7 @@
 #include "topology/chakra/job_of_traces.h"
 #include "topology/chakra/trace.h"
 #include "topology/chakra/traces_of_job.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 namespace {
@@ -20,8 +21,6 @@ namespace {
 constexpr const char* kGroupsFile = "comm_groups.json";
 constexpr const char* kPathTodo = "check the path of the traces";
 constexpr const char* kNames = "name them NAME.RANK.et or NAME.RANK.json, with ranks from 0";
-constexpr uint64_t kMostWritten = 2'000'000;
-constexpr uint64_t kMostBytes = uint64_t{8} << 30;  // of a folder, read one file at a time
 
 using ReadFile = std::function<Result<std::string>(const std::string&)>;
 
@@ -108,7 +107,7 @@ Result<ForeignJob> job_in(const std::vector<std::string>& files, const ReadFile&
     Result<std::string> text = read(name);
     if (!text) return fail(text.error());
     bytes += text->size();
-    if (bytes > kMostBytes) {
+    if (bytes > params::chakra::kMostBytes) {
       return no_set("the files up to " + name + " have more than 8 GiB", "use fewer iterations");
     }
     auto trace =
@@ -201,7 +200,7 @@ Result<std::map<std::string, std::string>> chakra_traces_of(const Job& job, cons
                                                             ChakraFormat format) {
   uint64_t nodes = 0;
   for (uint32_t rank = 0; rank < job.ranks.size(); ++rank) nodes += chakra::nodes_of(job, rank);
-  if (nodes > kMostWritten) {
+  if (nodes > params::chakra::kMostWritten) {
     return fail(ErrorCode::kExhausted, "cannot write the job as Chakra traces",
                 "it has up to " + std::to_string(nodes) + " nodes, and 2,000,000 are the most",
                 "use fewer steps or ranks");

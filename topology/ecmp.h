@@ -7,13 +7,14 @@
 
 #include "base/hash.h"
 #include "base/units.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 
 // The ports that packets of simulated processes carry. Each process of a NIC owns the next range of
 // kSourcePorts source ports; path i of a connection takes the i-th of them.
-inline constexpr uint16_t kFirstSourcePort = 32'768;
-inline constexpr uint16_t kSourcePorts = 256;
+inline constexpr uint16_t kFirstSourcePort = params::kFirstSourcePort;
+inline constexpr uint16_t kSourcePorts = params::kSourcePorts;
 // The port at which the process of a host's flows receives.
 inline constexpr uint16_t kFlowPort = 4791;
 

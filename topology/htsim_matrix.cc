@@ -12,12 +12,10 @@
 
 #include "topology/htsim/words.h"
 #include "topology/names.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 namespace {
-
-constexpr uint64_t kMaxCount = 100'000'000;  // limit of each count in a header
-constexpr double kMaxStartPs = 1e18;
 
 // The count in a header, and the number of entries found.
 struct Announced {
@@ -101,7 +99,7 @@ MatrixReader::Part MatrixReader::read_line() {
 Result<bool> MatrixReader::read_header() {
   for (Announced* each : {&nodes_, &connections_, &triggers_, &failures_}) {
     if (lines_.words().front() != each->word) continue;
-    const Result<uint64_t> count = lines_.number_behind(0, kMaxCount);
+    const Result<uint64_t> count = lines_.number_behind(0, params::htsim::kMaxCount);
     if (!count) return fail(count.error());
     if (each == &nodes_ && *count > topology_.hosts.size()) {
       return lines_.wrong("it has " + std::to_string(*count) + " nodes, and the topology " +
@@ -201,12 +199,12 @@ Result<size_t> MatrixReader::connection_word(size_t at, Flow& flow, bool& starts
 
 Result<Nanos> MatrixReader::start_behind(size_t at) {
   const std::string todo = "give picoseconds";
-  if (at + 1 >= lines_.words().size()) return lines_.wrong("nothing stands behind 'start'", todo);
+  if (at + 1 >= lines_.words().size()) return lines_.wrong("nothing follows 'start'", todo);
   const std::string_view word = lines_.words()[at + 1];
   double picos = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), picos);
   const bool whole = error == std::errc() && end == word.data() + word.size();
-  if (!whole || !(picos >= 0 && picos <= kMaxStartPs)) {
+  if (!whole || !(picos >= 0 && picos <= params::htsim::kMaxStartPs)) {
     return lines_.wrong("'start' is " + quoted(word), todo);
   }
   return nanos(std::llround(picos / 1e3));

@@ -102,7 +102,7 @@ TEST(HtsimMatrix, MistakesAreReportedWithTheirLine) {
   EXPECT_THAT(refused(one + "0->1 start 0\n"), HasSubstr("m.cm:3: it has no size"));
   EXPECT_THAT(refused(one + "0->1 start -4 size 1\n"), HasSubstr("'start' is '-4'"));
   EXPECT_THAT(refused(one + "0->1 start nan size 1\n"), HasSubstr("'start' is 'nan'"));
-  EXPECT_THAT(refused(one + "0->1 start 0 size\n"), HasSubstr("nothing stands behind 'size'"));
+  EXPECT_THAT(refused(one + "0->1 start 0 size\n"), HasSubstr("nothing follows 'size'"));
   EXPECT_THAT(refused(one + "0->1 start 0 size 1 hue 3\n"), HasSubstr("'hue' is not known"));
   EXPECT_THAT(refused(one + "0->1 start 0 size 1 id 0\n"), HasSubstr("'id' is 0"));
   EXPECT_THAT(refused(one + "0->1 start 0 trigger 2 size 1\n"), HasSubstr("and waits for"));

@@ -7,13 +7,11 @@
 
 #include "topology/generators.h"
 #include "topology/htsim/words.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 namespace {
 
-constexpr uint64_t kMaxNodes = 100'000;
-constexpr uint64_t kMaxLinks = 1'000'000;
-constexpr uint64_t kMaxRadix = 65'536;
 constexpr uint32_t kFrameHeaderBytes = 64;  // validate() requires room for it in every queue
 
 // A value of the file, and its line; line 0: not given.
@@ -38,12 +36,12 @@ struct Key {
 
 constexpr std::array<Key, 9> kKeys = {
     {{"downlink_speed_gbps", &Tier::speed_gbps, 1'000},
-     {"radix_down", &Tier::radix_down, kMaxRadix},
-     {"radix_up", &Tier::radix_up, kMaxRadix},
+     {"radix_down", &Tier::radix_down, params::htsim::kMaxRadix},
+     {"radix_up", &Tier::radix_up, params::htsim::kMaxRadix},
      {"downlink_latency_ns", &Tier::latency_ns, 1'000'000'000},
      {"switch_latency_ns", &Tier::switch_latency_ns, 1'000'000'000},
-     {"bundle", &Tier::bundle, kMaxRadix},
-     {"oversubscribed", &Tier::oversubscribed, kMaxRadix},
+     {"bundle", &Tier::bundle, params::htsim::kMaxRadix},
+     {"oversubscribed", &Tier::oversubscribed, params::htsim::kMaxRadix},
      {"queue_down", &Tier::queue_down, uint64_t{1} << 40},
      {"queue_up", &Tier::queue_up, uint64_t{1} << 40}}};
 
@@ -141,7 +139,7 @@ TopologyReader::Part TopologyReader::read_line() {
   if (word == "podsize") header = &podsize_;
   if (header == nullptr) return read_key(word);
   if (header->there()) return lines_.wrong("'" + word + "' is there twice", "remove one");
-  const Result<uint64_t> number = lines_.number_behind(0, kMaxNodes);
+  const Result<uint64_t> number = lines_.number_behind(0, params::htsim::kMaxNodes);
   if (!number) return fail(number.error());
   *header = {*number, lines_.line()};
   if (header == &tiers_count_ && *number != 2 && *number != 3) {
@@ -254,11 +252,13 @@ TopologyReader::Part TopologyReader::check_shape() const {
     if (Part part = check_capacity(tier - 1); !part) return part;
   }
   const uint64_t leaf_links = nodes_.value / hosts_a_leaf * tiers_[0].radix_up.value;
-  if (leaf_links > kMaxLinks ||
-      (pods && leaf_links * tiers_[1].radix_up.value > kMaxLinks * tiers_[1].radix_down.value)) {
-    return lines_.wrong_at(nodes_.line,
-                           "it has more than " + std::to_string(kMaxLinks) + " links in a tier",
-                           "make it smaller");
+  if (leaf_links > params::htsim::kMaxLinks ||
+      (pods && leaf_links * tiers_[1].radix_up.value >
+                   params::htsim::kMaxLinks * tiers_[1].radix_down.value)) {
+    return lines_.wrong_at(
+        nodes_.line,
+        "it has more than " + std::to_string(params::htsim::kMaxLinks) + " links in a tier",
+        "make it smaller");
   }
   return {};
 }

@@ -12,6 +12,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "topology/params.h"
 #include "topology/topology.h"
 
 namespace heddle::topology {
@@ -74,8 +75,8 @@ inline bool between_two(CallKind kind) {
 
 inline constexpr uint32_t kNoLabel = UINT32_MAX;
 inline constexpr uint32_t kEveryLabel = UINT32_MAX - 1;
-inline constexpr uint64_t kMaxCallBytes = uint64_t{64} << 30;
-inline constexpr uint32_t kMaxRanks = 16'384;
+inline constexpr uint64_t kMaxCallBytes = params::jobs::kMaxCallBytes;
+inline constexpr uint32_t kMaxRanks = params::jobs::kMaxRanks;
 
 enum class ActionKind : uint8_t {
   kCompute,  // for `span`, while pending calls continue

@@ -110,7 +110,7 @@ TEST(NcclGraph, CommunicatorsOfOtherSizesAreKeptApartAndOfTheSameSizeTheFirstCou
   EXPECT_EQ(graphs.of(4)->channels.size(), 2u);
 }
 
-TEST(NcclGraph, WhatNcclDoesNotWriteIsNamedWithItsLine) {
+TEST(NcclGraph, ImpossibleChannelsAreRefusedWithTheirLine) {
   struct Case {
     std::string text;
     const char* why;

@@ -6,6 +6,8 @@
 #include <span>
 #include <system_error>
 
+#include "topology/params.h"
+
 namespace heddle::topology {
 namespace {
 
@@ -27,7 +29,6 @@ constexpr std::array kRateUnits = {Unit{"bit/s", 1},
                                    Unit{"M", 1'000'000},
                                    Unit{"G", 1'000'000'000},
                                    Unit{"T", 1'000'000'000'000}};
-constexpr uint64_t kHighestRate = 100'000'000'000'000;
 constexpr std::array kByteUnits = {Unit{"B", 1},
                                    Unit{"KB", 1'000},
                                    Unit{"kB", 1'000},
@@ -80,7 +81,7 @@ std::optional<uint64_t> parse(std::string_view text, std::span<const Unit> units
 }  // namespace
 
 std::optional<BitsPerSec> parse_rate(std::string_view text) {
-  const auto value = parse(text, kRateUnits, kHighestRate);
+  const auto value = parse(text, kRateUnits, params::kHighestRate);
   if (!value || *value < 1'000) return std::nullopt;
   return BitsPerSec{*value};
 }
@@ -104,12 +105,12 @@ std::optional<uint32_t> parse_share(std::string_view text) {
 }
 
 std::optional<std::pair<uint32_t, uint32_t>> parse_fraction(std::string_view text) {
-  constexpr uint32_t kMost = 65'536;
   const auto number = [](std::string_view digits) -> std::optional<uint32_t> {
     uint32_t value = 0;
     const char* const end = digits.data() + digits.size();
     const auto [stop, error] = std::from_chars(digits.data(), end, value);
-    const bool fits = error == std::errc() && stop == end && value >= 1 && value <= kMost;
+    const bool fits =
+        error == std::errc() && stop == end && value >= 1 && value <= params::kMostOfFraction;
     return fits ? std::optional(value) : std::nullopt;
   };
   const size_t slash = text.find('/');

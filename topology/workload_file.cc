@@ -15,13 +15,12 @@
 #include "topology/foreign_job.h"
 #include "topology/htsim_matrix.h"
 #include "topology/jobs/reading.h"
+#include "topology/params.h"
 #include "topology/workload_patterns.h"
 
 namespace heddle::topology {
 namespace {
 
-constexpr uint64_t kMaxFlows = 20'000'000;
-constexpr uint64_t kMaxActions = 2'000'000;
 constexpr const char* kHostsTodo = R"(give names, or ranges, like ["h0..h7", "h12"])";
 
 class WorkloadReader {
@@ -129,8 +128,9 @@ bool WorkloadReader::read_ranks(TableReader& table, const std::string& kind,
     return false;
   }
   for (const Program& program : workload_.jobs.back().programs) actions_ += program.actions.size();
-  if (actions_ > kMaxActions) {
-    table.wrong("kind", "the jobs have more than " + std::to_string(kMaxActions) + " actions",
+  if (actions_ > params::file::kMaxActions) {
+    table.wrong("kind",
+                "the jobs have more than " + std::to_string(params::file::kMaxActions) + " actions",
                 "use fewer layers, microbatches or jobs");
   }
   return true;
@@ -151,7 +151,7 @@ void WorkloadReader::incast(TableReader& table, const std::vector<uint32_t>& amo
   }
   const uint64_t used = table.has("senders") ? senders : others;
   if (too_many(table, used)) return;
-  add_incast(workload_, among, *to, static_cast<uint32_t>(used), pattern, random_);
+  add_incast(workload_, among, {*to, static_cast<uint32_t>(used)}, pattern, random_);
 }
 
 void WorkloadReader::read_flow(TableReader& table) {
@@ -169,8 +169,9 @@ void WorkloadReader::read_flow(TableReader& table) {
 }
 
 bool WorkloadReader::too_many(TableReader& table, uint64_t more) {
-  if (workload_.flows.size() + more <= kMaxFlows) return false;
-  table.wrong("kind", "the workload has more than " + std::to_string(kMaxFlows) + " flows",
+  if (workload_.flows.size() + more <= params::file::kMaxFlows) return false;
+  table.wrong("kind",
+              "the workload has more than " + std::to_string(params::file::kMaxFlows) + " flows",
               "use fewer hosts or jobs");
   return true;
 }
@@ -201,7 +202,7 @@ std::vector<uint32_t> WorkloadReader::hosts(TableReader& table) {
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {
-    table.wrong("hosts", topology_.hosts[*twice].name + " stands there twice", kHostsTodo);
+    table.wrong("hosts", topology_.hosts[*twice].name + " is there twice", kHostsTodo);
   }
   return chosen;
 }

@@ -124,7 +124,7 @@ TEST(WorkloadFile, RepeatedRangesAreNotFullyExpanded) {
   const Result<Workload> workload = parse_workload(text + "]\n", "w.toml", large, 1);
   ASSERT_FALSE(workload);
   EXPECT_EQ(workload.error().what, "cannot use w.toml:5");
-  EXPECT_EQ(workload.error().why, "h0 stands there twice");
+  EXPECT_EQ(workload.error().why, "h0 is there twice");
 }
 
 TEST(WorkloadFile, MistakesAreReportedWithTheirLine) {
@@ -139,7 +139,7 @@ TEST(WorkloadFile, MistakesAreReportedWithTheirLine) {
   EXPECT_THAT(refused(job + "bytes = \"1KB\"\nhosts = [\"h1\", \"h9\"]\n"),
               HasSubstr("w.toml:5: there is no host 'h9'"));
   EXPECT_THAT(refused(job + "bytes = \"1KB\"\nhosts = [\"h1..h3\", \"h2\"]\n"),
-              HasSubstr("h2 stands there twice"));
+              HasSubstr("h2 is there twice"));
   EXPECT_THAT(refused(job + "bytes = \"1KB\"\nhosts = [\"h3..h1\"]\n"), HasSubstr("backwards"));
   EXPECT_THAT(refused(job + "bytes = \"1KB\"\nhosts = [\"h1\"]\n"), HasSubstr("fewer than two"));
   EXPECT_THAT(refused("version = 1\n[[job]]\nkind = \"storm\"\nbytes = \"1KB\"\n"),

@@ -34,8 +34,9 @@ void add_permutation(Workload& workload, std::span<const uint32_t> hosts, const 
   }
 }
 
-void add_incast(Workload& workload, std::span<const uint32_t> hosts, uint32_t to, uint32_t senders,
+void add_incast(Workload& workload, std::span<const uint32_t> hosts, Incast incast,
                 const PatternShape& shape, Random& random) {
+  const auto [to, senders] = incast;
   std::vector<uint32_t> others(hosts.begin(), hosts.end());
   std::erase(others, to);
   CHECK(senders >= 1 && senders <= others.size());

@@ -16,12 +16,18 @@ struct PatternShape {
   Nanos start;
 };
 
+// Several hosts send to one.
+struct Incast {
+  uint32_t to = 0;
+  uint32_t senders = 1;
+};
+
 // Each of `hosts` (at least two) sends to one other and receives from one other: one random cycle.
 void add_permutation(Workload& workload, std::span<const uint32_t> hosts, const PatternShape& shape,
                      Random& random);
 
-// `senders` (at least one, at most all others) of `hosts`, chosen at random, send to `to`.
-void add_incast(Workload& workload, std::span<const uint32_t> hosts, uint32_t to, uint32_t senders,
+// The senders are at least one and at most all others of `hosts`, and chosen at random.
+void add_incast(Workload& workload, std::span<const uint32_t> hosts, Incast incast,
                 const PatternShape& shape, Random& random);
 
 // Each of `hosts` (at least two) sends to each other one. `at_once`: the number of a host's flows

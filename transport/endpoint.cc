@@ -34,21 +34,20 @@ Result<ConnectionId> Endpoint::post_connect(Nanos now, const Address& peer,
   return connection->id();
 }
 
-Result<void> Endpoint::post_send(Nanos now, ConnectionId id, ChannelId channel,
-                                 const Payload& payload, OperationId operation,
-                                 AckPolicy ack_policy) {
-  Connection* connection = body_->table.find(id);
+Result<void> Endpoint::post_send(Nanos now, ChannelRef channel, const Payload& payload,
+                                 OperationId operation, AckPolicy ack_policy) {
+  Connection* connection = body_->table.find(channel.connection);
   if (connection == nullptr) return no_connection("cannot send");
   body_->table.touch(*connection);
-  return connection->post_send(now, channel, payload, operation, ack_policy);
+  return connection->post_send(now, channel.channel, payload, operation, ack_policy);
 }
 
-Result<void> Endpoint::post_receive(Nanos now, ConnectionId id, ChannelId channel,
-                                    const Payload& buffer, OperationId operation, Fill fill) {
-  Connection* connection = body_->table.find(id);
+Result<void> Endpoint::post_receive(Nanos now, ChannelRef channel, const Payload& buffer,
+                                    OperationId operation, Fill fill) {
+  Connection* connection = body_->table.find(channel.connection);
   if (connection == nullptr) return no_connection("cannot receive");
   body_->table.touch(*connection);
-  return connection->post_receive(now, channel, {buffer, operation, fill, now});
+  return connection->post_receive(now, channel.channel, {buffer, operation, fill, now});
 }
 
 bool Endpoint::post_cancel(Nanos now, ConnectionId id, ChannelId channel, Direction direction,
@@ -134,14 +133,14 @@ void Endpoint::note_decrypted(Nanos now, std::span<const std::byte> header, bool
   body_->note_decrypted(now, header, ok);
 }
 
-void Endpoint::handle_placed(Nanos now, const PlacedEvent& event) {
+void Endpoint::handle_nic_event(Nanos now, const NicEvent& event) {
   body_->shared.latest = now;
   Connection* connection = body_->table.find(event.connection);
   if (connection == nullptr) {
     body_->shared.observer.drop(now, 0, events::DropReason::kUnknownConnection);
     return;
   }
-  connection->handle_placed(now, event);
+  connection->handle_nic_event(now, event);
   body_->table.touch(*connection);
 }
 

@@ -69,6 +69,12 @@ struct Notice {
   ConnectionId peer_connection = 0;  // what the peer calls it; 0: unknown
 };
 
+// A channel of one of the endpoint's connections.
+struct ChannelRef {
+  ConnectionId connection = 0;
+  ChannelId channel = 0;
+};
+
 class Endpoint {
  public:
   // `seed` feeds every random choice (connection ids, nonces, tokens, path choice): equal seeds,
@@ -84,15 +90,13 @@ class Endpoint {
   // Posts a message of 0 bytes to 1 GiB; its payload stays untouched until the completion. May be
   // called before the connection is open. Errors: kInvalid, kClosed, kExhausted (max_posted: poll
   // first; messages withdrawn before the peer posted their receives count until it has).
-  Result<void> post_send(Nanos now, ConnectionId connection, ChannelId channel,
-                         const Payload& payload, OperationId operation,
-                         AckPolicy ack_policy = AckPolicy::kPrompt);
+  Result<void> post_send(Nanos now, ChannelRef channel, const Payload& payload,
+                         OperationId operation, AckPolicy ack_policy = AckPolicy::kPrompt);
   // Posts a buffer for the next message of the channel. Errors as post_send; over all channels,
   // receives withdrawn before the peer posted their messages count until it has, but for receives
   // whose message is known of.
-  Result<void> post_receive(Nanos now, ConnectionId connection, ChannelId channel,
-                            const Payload& buffer, OperationId operation,
-                            Fill fill = Fill::kAtOnce);
+  Result<void> post_receive(Nanos now, ChannelRef channel, const Payload& buffer,
+                            OperationId operation, Fill fill = Fill::kAtOnce);
   // Withdraws an operation: it then ends with kCancelled, as does the one it would have met on the
   // other side, unless it is too late; then it ends as it would have. False: no such operation.
   bool post_cancel(Nanos now, ConnectionId connection, ChannelId channel, Direction direction,
@@ -147,7 +151,7 @@ class Endpoint {
   PacketKey* receive_key(Nanos now, const Address& from, std::span<const std::byte> packet);
   void note_decrypted(Nanos now, std::span<const std::byte> header, bool ok);
   // An event of a NIC of the placed-chunk shape.
-  void handle_placed(Nanos now, const PlacedEvent& event);
+  void handle_nic_event(Nanos now, const NicEvent& event);
   void handle_network_error(Nanos now, const NetworkError& error);
   void handle_timeout(Nanos now);
 

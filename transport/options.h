@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@
 
 namespace heddle::transport {
 
+class EngineBudget;
+
 // Whether a connection looks by itself how many ways the fabric has, and then lets some paths of
 // each way carry payload and leaves out the others.
 enum class DiscoveryMode : uint8_t { kNever, kAuto };
@@ -24,6 +27,9 @@ struct EndpointOptions {
   bool accept = false;      // answer handshakes of others
   uint16_t reply_port = 0;  // where the datapath receives: peers answer to it
   EngineShare engine;       // of those that receive there
+  // What all of them count in; null: this is the only one. The limits below that it counts are of
+  // all engines.
+  std::shared_ptr<EngineBudget> budget;
   // Where the datapath receives: an address a NIC, at most kMaxNics; connections use them together.
   // None, or one: it has one NIC.
   std::vector<Address> nics;

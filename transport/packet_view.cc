@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "transport/params.h"
 #include "transport/wire/control.h"
 #include "transport/wire/credit_frames.h"
 #include "transport/wire/handshake.h"
@@ -167,9 +168,6 @@ bool view_handshake(PacketType type, std::span<const std::byte> bytes, PacketVie
 // Packets that an offload merges: UDP_MAX_SEGMENTS of Linux.
 constexpr uint64_t kMostMerged = 128;
 
-// Headers that are looked at, so that no bytes make it slow.
-constexpr size_t kMostCandidates = 64;
-
 bool is_of_connection(std::span<const std::byte> bytes) {
   if (bytes.size() < kConnectionHeaderBytes || version_of(bytes[0]) != kWireVersion) return false;
   const PacketType type = type_of(bytes[0]);
@@ -221,7 +219,7 @@ size_t merged_stride(std::span<const std::byte> captured) {
   // The path and the wire id: ten bytes of which eight are random.
   const std::string_view sought = bytes.substr(kPathAt, kNumberAt - kPathAt);
   size_t at = kConnectionHeaderBytes + kPathAt - 1;
-  for (size_t i = 0; i < kMostCandidates; ++i) {
+  for (size_t i = 0; i < params::kMostCandidates; ++i) {
     at = bytes.find(sought, at + 1);
     if (at == std::string_view::npos) return 0;
     const std::span<const std::byte> next = captured.subspan(at - kPathAt);

@@ -103,7 +103,7 @@ TEST(PacketView, ReadsOverEveryFrameUpToASmallMessage) {
   EXPECT_EQ(view.message->bytes, 33u);
 }
 
-TEST(PacketView, WhatIsCutOrEncryptedHasNoFrames) {
+TEST(PacketView, ACutOrEncryptedPacketHasNoFrames) {
   Packet packet = control_packet([](Writer& writer) { writer.put_zeros(50); });
   EXPECT_EQ(view_of(packet).frames, FramesView::kRead);  // padding
   EXPECT_EQ(view_packet(std::span(packet).first(40), packet.size())->frames, FramesView::kCut);

@@ -5,12 +5,25 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/nanos.h"
 #include "base/units.h"
 
 namespace heddle::transport::params {
+
+// --- batches of bursts (tx_batch.h) ---
+
+// Bytes of a burst, headers included. Chosen: below the 65,507 of a UDP datagram over IPv4, as
+// which Linux takes a burst (GSO). Range: a datagram to 65,507.
+inline constexpr uint32_t kMaxBurstBytes = 64'000;
+// Bursts of a batch, after which an engine returns to its input: a large window must not starve
+// acknowledgements (engine/driver.cc). Chosen. Range: 4 to 64.
+inline constexpr size_t kMaxBursts = 16;
+// Bytes of a packet that is all header: a path's size is tried with one. Chosen: the jumbo frames
+// of switches. Range: 8,952, the largest of kProbedSizes, to 10,240.
+inline constexpr size_t kLargestPacket = 9'216;
 
 // --- datagram sizes (path/pmtu_prober.h) ---
 
@@ -226,6 +239,19 @@ inline constexpr uint32_t kSearchEvery = 64;
 
 }  // namespace two_choices
 
+// --- shares of a plan (path/planned.h) ---
+namespace planned {
+
+// Bytes of the connection's payload for which a path that could not be used makes up, at most; more
+// would be a burst on it. Chosen: 16 bursts. Range: 64 KiB to 16 MiB.
+inline constexpr double kMostArrears_bytes = 1 << 20;
+// Bytes in queues count this much more than those sent: a path whose queue is longer than the
+// others' gets less than its share, the others more. Source: `bench/run plan --fabrics 20`, one
+// ring, an uplink lost: strict shares (0) reach 0.97 of spraying, these 1.02. Range: 0.4 to 3.
+inline constexpr double kQueueWeight = 0.8;
+
+}  // namespace planned
+
 // --- discovery of routes (path/discovery.h) ---
 namespace discovery {
 
@@ -329,6 +355,25 @@ inline constexpr Nanos kBurstMost = micros(500);
 
 }  // namespace slow_start
 
+// --- cookies and sessions (security/cookie.h, security/session.h) ---
+namespace security {
+
+// A cookie is good for this time at least, and for twice as long at most. Chosen: above the time in
+// which inits use one, and it bounds what is remembered against replays. Range: 2 to 60 s.
+inline constexpr Nanos kCookieLifetime = seconds(10);
+// Packets without a number that are remembered against replays; older ones are dropped. Chosen:
+// four times the 64 of RFC 4303 section 3.4.3, since bursts overtake each other over many paths.
+// Range: 64 to 1,024.
+inline constexpr uint64_t kRemembered = 256;
+
+}  // namespace security
+
+// --- packets in a capture (packet_view.h) ---
+
+// Headers of a merged packet that are looked at, so that no bytes make it slow. Chosen: half of the
+// 128 segments that Linux merges. Range: 16 to 128.
+inline constexpr size_t kMostCandidates = 64;
+
 // --- CUBIC (congestion/cubic.h) ---
 namespace cubic {
 
@@ -366,6 +411,9 @@ namespace swift {
 // to below an empty queue needs to keep the link busy. Range: 10 to 100 us; 1 to 4.
 inline constexpr Nanos kQueueLeast = micros(25);
 inline constexpr int64_t kQueueDivisor = 2;
+// The delay is the lowest of this many round trips, so that one late acknowledgement reduces
+// nothing. Chosen. Range: 1 to 16.
+inline constexpr size_t kRecent = 4;
 // Flow scaling (section 3.2): the target rises with 1/sqrt(window) from fs_max_cwnd = 100 segments
 // (the paper's) to fs_min_cwnd = 2 (the floor here), by up to fs_range, one in kScalingDivisor of
 // the queue. More than a quarter cost fairness in the bottleneck model. Range: 2 to 8.

@@ -23,9 +23,9 @@ enum class AckPolicy : uint8_t {
 
 // From when on a receive's memory may be written.
 enum class Fill : uint8_t {
-  kAtOnce,  // rows are received straight into it before it is known whose they are
-  // Once something of the message has come; until then others may touch it, and reads that repeat
-  // what was sent from there may see either: the peer has that already.
+  kAtOnce,  // received straight into it, before the header says to which message it belongs
+  // Only after the first byte of the message: until then the memory is still read, to send again
+  // what was sent from it. Such a repetition may see either content: the peer has the data already.
   kOnArrival,
 };
 

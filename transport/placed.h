@@ -33,7 +33,7 @@ struct MemoryToken {
 // `path` counts the datapath's chunk paths from 0. Chunks of one (connection, path) are delivered
 // in order or not at all.
 struct ChunkWrite {
-  uint32_t from_connection = 0;  // the sender's id: comes back in its PlacedEvents
+  uint32_t from_connection = 0;  // the sender's id: comes back in its NicEvents
   uint32_t to_connection = 0;    // the receiver's id
   uint64_t number = 0;           // of the sender's path; comes back in kSent
   uint32_t epoch = 0;            // of the path; 0 until it is first fenced
@@ -42,7 +42,7 @@ struct ChunkWrite {
   uint64_t remote_offset = 0;  // in the region that the token names
 };
 
-enum class PlacedEventKind : uint8_t {
+enum class NicEventKind : uint8_t {
   kArrived,  // a chunk landed here, and was complete before this event
   kFenced,   // from now on only writes of `epoch` land on this path
   kSent,     // reliable NICs: a write of ours has landed (ok) or its path has failed (not ok);
@@ -50,8 +50,8 @@ enum class PlacedEventKind : uint8_t {
 };
 
 // An event of a NIC.
-struct PlacedEvent {
-  PlacedEventKind kind = PlacedEventKind::kArrived;
+struct NicEvent {
+  NicEventKind kind = NicEventKind::kArrived;
   uint32_t connection = 0;  // this side's id
   uint16_t path = 0;        // chunk path: the peer's for kArrived and kFenced, ours for kSent
   bool ok = true;           // kSent

@@ -54,7 +54,7 @@ struct RxRun {
 // Where the next run's payload probably belongs. A datapath may scatter a receive accordingly, and
 // must compare the first header under `mask` before it says kPlaced; otherwise it hands over whole
 // frames. A header's first byte is its kind: a placed run ends before a segment of another kind,
-// since what is no data segment has more than a header to be looked at.
+// which has a body to be parsed.
 struct Prediction {
   std::array<std::byte, kDataHeaderBytes> header{};
   std::array<std::byte, kDataHeaderBytes> mask{};

@@ -5,11 +5,14 @@
 #include <algorithm>
 
 #include "transport/connection/connection.h"
+#include "transport/connection/params.h"
 #include "transport/connection/shared.h"
 #include "transport/security/replay_memory.h"
 
 namespace heddle::transport {
 namespace {
+
+using namespace params::stranger;
 
 // The least power of two that is no less: rings grow by doubling. Old and new exist at once for a
 // moment, on one connection at a time: that is in `shared`.
@@ -20,11 +23,8 @@ uint64_t doubled(uint64_t count) {
 }
 
 uint64_t connection_bytes(const EndpointOptions& o, uint32_t max_posted) {
-  constexpr uint64_t kBookkeeping = 2048;  // controller, selector, tables here and in engine/
   constexpr uint64_t kGrant = 8;
   constexpr uint64_t kLeastFrame = 8;  // that asks for an answer
-  constexpr uint64_t kChannel = 256;   // of both directions, with slots of small rings
-  constexpr uint64_t kPath = 128;      // what is sent and received on it
   const uint64_t paths = o.max_paths;
   // Grants of the peer that our messages have not met: as many as it has announced that it posts,
   // over all channels, so each ring is at most twice what it holds.
@@ -38,21 +38,22 @@ uint64_t connection_bytes(const EndpointOptions& o, uint32_t max_posted) {
 }  // namespace
 
 size_t replay_limit(const EndpointOptions& options) {
-  return size_t{options.keys.empty() ? 1u : 4u} * options.max_connections;
+  const uint32_t engines = options.engine.count;
+  return size_t{options.keys.empty() ? 1u : 4u} *
+         ((options.max_connections + engines - 1) / engines);
 }
 
 StrangerBudget stranger_budget(const EndpointOptions& o) {
-  constexpr uint64_t kQueues = 4 << 20;  // replies, notices, completions, placements, rings growing
   const uint64_t eager_blocks = o.eager_region == kNoRegion || o.eager_block_bytes == 0
                                     ? 0
                                     : o.eager_bytes.count / o.eager_block_bytes;
   // Early messages wait in blocks; the gaps in what arrived of each are bounded as well.
   const uint64_t gaps = 2 * sizeof(uint64_t) * 2 *
                         std::min<uint64_t>(InMessage::kMostIntervals, o.eager_block_bytes / 2);
-  return {.shared = kQueues + 2 * replay_limit(o) * ReplayMemory::kNodeBytes +
-                    eager_blocks * (o.eager_block_bytes + gaps) +
-                    uint64_t{o.max_sent_runs} * sizeof(SentBurst),
-          .each = connection_bytes(o, o.max_posted)};
+  const uint64_t engine = kQueues + 2 * replay_limit(o) * ReplayMemory::kNodeBytes +
+                          eager_blocks * (o.eager_block_bytes + gaps) +
+                          uint64_t{o.max_sent_runs} * sizeof(SentBurst);
+  return {.shared = engine * o.engine.count, .each = connection_bytes(o, o.max_posted)};
 }
 
 uint32_t stranger_charge(const EndpointOptions& options, uint32_t max_posted) {

@@ -1,6 +1,7 @@
 // StrangerBudget: limits the memory that peers without a proven cluster key can occupy. A charge is
 // the bound of one such connection's memory; peers are accepted while the sum of charges and of the
-// shared memory is within the option stranger_bytes. Others are refused (endpoint full).
+// shared memory, of all engines, is within the option stranger_bytes. Others are refused (endpoint
+// full).
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 namespace heddle::transport {
 
 struct StrangerBudget {
-  uint64_t shared = 0;  // pools and queues of the endpoint, when peers have made them grow
+  uint64_t shared = 0;  // pools and queues of all engines, when peers have made them grow
   uint64_t each = 0;    // one connection, of a peer that posts as many receives as this side may
 
   uint64_t bytes(uint64_t connections) const { return shared + connections * each; }
@@ -19,7 +20,7 @@ struct StrangerBudget {
 
 StrangerBudget stranger_budget(const EndpointOptions& options);
 
-// How many accepted handshakes an endpoint remembers of each half of their time (ReplayMemory).
+// How many accepted handshakes an engine remembers of each half of their time (ReplayMemory).
 // Peers without keys cannot exhaust it: the oldest are forgotten.
 size_t replay_limit(const EndpointOptions& options);
 

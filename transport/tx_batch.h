@@ -1,7 +1,7 @@
 // TxBatch: what poll_transmit gives to a datapath: bursts, each to leave on one path in one system
-// call. A burst is a row of segments of one size (the last may be shorter). The headers of a row
-// stand one after another in the batch; its payload is one contiguous stretch of a region, cut in
-// steps of payload_bytes.
+// call. A burst is a sequence of segments of one size (the last may be shorter). The headers of a
+// burst stand one after another in the batch; its payload is one contiguous range of a region, cut
+// in steps of payload_bytes.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 
 #include "transport/address.h"
 #include "transport/packet_key.h"
+#include "transport/params.h"
 #include "transport/payload.h"
 #include "transport/placed.h"
 
 namespace heddle::transport {
 
 inline constexpr uint32_t kMaxBurstSegments = 64;
-inline constexpr uint32_t kMaxBurstBytes =
-    64000;  // with headers; below the 65,507 a UDP datagram may have
+inline constexpr uint32_t kMaxBurstBytes = params::kMaxBurstBytes;  // with headers
 
 struct TxBurst {
   Address to;
@@ -54,9 +54,9 @@ struct TxBurst {
 
 class TxBatch {
  public:
-  static constexpr size_t kMaxBursts = 16;
+  static constexpr size_t kMaxBursts = params::kMaxBursts;
   // A packet that is all header: a path's size is tried with one.
-  static constexpr size_t kLargestPacket = 9216;
+  static constexpr size_t kLargestPacket = params::kLargestPacket;
 
   std::span<const TxBurst> bursts() const { return {bursts_.data(), count_}; }
   bool empty() const { return count_ == 0; }

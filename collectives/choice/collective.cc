@@ -1,4 +1,4 @@
-// Names of collectives and algorithms, and which belong together.
+// Names of collectives and algorithms, and which belong together; tuning.cc chooses between them.
 #include "collectives/collective.h"
 
 #include <array>

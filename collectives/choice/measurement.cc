@@ -15,9 +15,6 @@ namespace {
 constexpr Nanos kNotMade = nanos(-1);
 constexpr size_t kSmallest = 0;  // column
 constexpr size_t kFirstLarge = params::kShortRounds[1].first;
-// The first group opens connections and lets ranks begin to spin; another of its size follows,
-// whose times count.
-constexpr uint32_t kWarmUpRounds = 2;
 
 constexpr size_t row_of(Collective collective, Algorithm algorithm) {
   const auto* const found = std::find_if(
@@ -78,7 +75,7 @@ MeasurementPlan short_measurement(uint32_t ranks, const std::vector<uint32_t>& g
                        .slow_time = params::kSlowTime};
   std::vector<size_t> rows = rows_of(Collective::kAllReduce);
   std::erase(rows, kTwoLevelRow);  // the trials warm it up
-  plan.groups.push_back({kSmallest, rows, kWarmUpRounds});
+  plan.groups.push_back({kSmallest, rows, params::kWarmUpRounds});
   add_trials(groupings, params::kTrialColumn, plan);
   if (!groupings.empty()) rows.push_back(kTwoLevelRow);
   for (const auto& [column, rounds] : params::kShortRounds) {
@@ -101,7 +98,7 @@ MeasurementPlan full_measurement(uint64_t largest_bytes, Nanos time,
   std::vector<size_t> all(CostTable::kRows.size());
   for (size_t row = 0; row < all.size(); ++row) all[row] = row;
   std::erase(all, kTwoLevelRow);
-  plan.groups.push_back({kSmallest, all, kWarmUpRounds});
+  plan.groups.push_back({kSmallest, all, params::kWarmUpRounds});
   size_t largest = 0;
   while (largest + 1 < CostTable::kSizes.size() &&
          CostTable::kSizes[largest + 1] <= largest_bytes) {

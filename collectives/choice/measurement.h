@@ -1,8 +1,8 @@
 // Measurement: which calls ranks make to fill a table of costs, and the table that follows from the
-// times they took. Pure: who makes the calls (communicator/agreement.h, choice/tune.cc) passes
-// their times. Calls come in groups of one size: the smallest, which warms up, trials of sizes of
-// two-level groups, and all sizes from the smallest on, until time or bytes run out; rank 0 decides
-// that for all.
+// times they took. It makes no calls itself: communicator/agreement.h and choice/tune.cc do, and
+// pass their times. Calls come in groups of one size: the smallest, which warms up, trials of sizes
+// of two-level groups, and all sizes from the smallest on, until time or bytes run out; rank 0
+// decides that for all.
 #pragma once
 
 #include <array>

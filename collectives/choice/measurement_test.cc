@@ -78,7 +78,7 @@ TEST(Measurement, OfANetworkThatKeepsToTheClosedFormsChoosesAsThose) {
   }
 }
 
-TEST(Measurement, WhatWasFastestAtASizeIsChosenThere) {
+TEST(Measurement, TheFastestAlgorithmAtASizeIsChosenThere) {
   for (const CostTable::Row& fastest : CostTable::kRows) {
     const MeasurementPlan plan = full_measurement(64 << 20, seconds(1), groupings_of(4, 0));
     const Tuning found = measured(4, plan, [&](const CostTable::Row& row, uint64_t bytes, size_t) {

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/version.h"
 #include "base/write_all.h"
+#include "collectives/params.h"
 #include "collectives/shared_memory/host_identity.h"
 #include "engine/addresses.h"
 #include "engine/cores.h"
@@ -28,7 +29,6 @@ namespace heddle::collectives {
 namespace {
 
 constexpr std::string_view kHeading = "heddle costs 2";
-constexpr size_t kMostBytes = 65'536;
 
 Unexpected cannot(const std::string& what, const std::string& path, int error) {
   const ErrorCode code = error == EACCES || error == EPERM || error == EROFS
@@ -119,7 +119,7 @@ Result<std::string> read_own_file(const std::string& path) {
   if ((about.st_mode & 022) != 0) {
     return refused(path, ErrorCode::kPermission, "other users may write to it");
   }
-  std::string text(kMostBytes, '\0');
+  std::string text(params::kMostCostsFileBytes, '\0');
   const ssize_t got = read(file.number(), text.data(), text.size());
   if (got < 0) return cannot("read", path, errno);
   text.resize(static_cast<size_t>(got));

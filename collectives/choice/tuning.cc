@@ -1,4 +1,5 @@
-// Tuning: the choice, what travels from rank 0 to the others, and the text that pins algorithms.
+// Tuning: the choice of an algorithm (Tuning::choose), what travels from rank 0 to the others, and
+// the text that pins algorithms.
 #include "collectives/tuning.h"
 
 #include <algorithm>
@@ -10,6 +11,37 @@
 #include "collectives/schedule/shape.h"
 
 namespace heddle::collectives {
+uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t size,
+                         uint64_t bytes) const {
+  if (costs.ranks == size) {
+    const std::optional<uint64_t> measured = costs.cost_ns(collective, algorithm, bytes);
+    if (measured) return *measured;
+  }
+  return estimated_ns(*this, collective, algorithm, size, bytes);
+}
+
+uint32_t Tuning::group_ranks_among(uint32_t size) const {
+  return group_ranks_of(size, pinned_group_ranks > 0 ? pinned_group_ranks : group_ranks);
+}
+
+Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) const {
+  const std::optional<Algorithm>& fixed = pinned[static_cast<size_t>(collective)];
+  if (fixed) return *fixed;
+  std::optional<Algorithm> best;
+  uint64_t best_ns = 0;
+  for (uint32_t i = 0; i < kAlgorithms; ++i) {
+    const auto algorithm = static_cast<Algorithm>(i);
+    if (!can_run(collective, algorithm)) continue;
+    const bool one_group = group_ranks_among(size) == size;
+    if (algorithm == Algorithm::kTwoLevel && one_group) continue;  // it is a ring
+    const uint64_t ns = cost_ns(collective, algorithm, size, bytes);
+    if (best && ns >= best_ns) continue;
+    best = algorithm;
+    best_ns = ns;
+  }
+  return *best;
+}
+
 namespace {
 
 constexpr uint8_t kNotPinned = 0xff;
@@ -55,37 +87,6 @@ Unexpected of_another_version(const std::string& why) {
 }
 
 }  // namespace
-
-uint64_t Tuning::cost_ns(Collective collective, Algorithm algorithm, uint32_t size,
-                         uint64_t bytes) const {
-  if (costs.ranks == size) {
-    const std::optional<uint64_t> measured = costs.cost_ns(collective, algorithm, bytes);
-    if (measured) return *measured;
-  }
-  return estimated_ns(*this, collective, algorithm, size, bytes);
-}
-
-uint32_t Tuning::group_ranks_among(uint32_t size) const {
-  return group_ranks_of(size, pinned_group_ranks > 0 ? pinned_group_ranks : group_ranks);
-}
-
-Algorithm Tuning::choose(Collective collective, uint32_t size, uint64_t bytes) const {
-  const std::optional<Algorithm>& fixed = pinned[static_cast<size_t>(collective)];
-  if (fixed) return *fixed;
-  std::optional<Algorithm> best;
-  uint64_t best_ns = 0;
-  for (uint32_t i = 0; i < kAlgorithms; ++i) {
-    const auto algorithm = static_cast<Algorithm>(i);
-    if (!can_run(collective, algorithm)) continue;
-    const bool one_group = group_ranks_among(size) == size;
-    if (algorithm == Algorithm::kTwoLevel && one_group) continue;  // it is a ring
-    const uint64_t ns = cost_ns(collective, algorithm, size, bytes);
-    if (best && ns >= best_ns) continue;
-    best = algorithm;
-    best_ns = ns;
-  }
-  return *best;
-}
 
 void Tuning::write(std::byte* bytes) const {
   Writer out(bytes);

@@ -219,7 +219,7 @@ std::string Communicator::Body::waits_for() const {
   std::vector<uint32_t> missing = stalled_.missing(oldest->number);
   const bool late = !missing.empty();
   if (!late) missing = oldest->execution.waits_for();
-  if (missing.empty()) return signature.text() + " is under way and waits for no rank";
+  if (missing.empty()) return signature.text() + " is in progress and waits for no rank";
   std::string ranks;
   for (const uint32_t rank : missing) {
     ranks += (ranks.empty() ? "" : ", ") + std::to_string(rank);
@@ -260,7 +260,7 @@ void Communicator::Body::begin_goodbye() {
     fail_all({ErrorCode::kCancelled, members_.rank,
               "rank " + std::to_string(members_.rank) +
                   " ended the communicator with calls "
-                  "under way"});
+                  "in progress"});
   }
   ending_.begin_goodbye();
 }

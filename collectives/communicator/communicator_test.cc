@@ -459,7 +459,7 @@ TEST_P(CommunicatorOver, CallsThatMakeNoSenseAreRefused) {
 
 // What comes round a ring was copied once more while this rank's part of the sums was
 // unacknowledged: a quarter of all.
-TEST(Communicator, WhatARingGathersLandsInItsPlace) {
+TEST(Communicator, ARingsGatherReceivesWithoutACopy) {
   LocalOptions options = {.ranks = 4};
   ASSERT_TRUE(pin_algorithms("allreduce:ring", options.communicator.tuning));
   LocalRanks ranks(options);

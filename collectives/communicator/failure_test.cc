@@ -291,7 +291,7 @@ TEST_P(CommunicatorFailure, AbortEndsAllCallsAndAnotherCommunicatorWorks) {
   });
 }
 
-TEST_P(CommunicatorFailure, WhoLeavesWithCallsUnderWayIsNamed) {
+TEST_P(CommunicatorFailure, ARankThatLeavesDuringCallsIsNamed) {
   LocalRanks ranks({.ranks = 3, .shared_memory = GetParam()});
   std::atomic<bool> left = false;
   ranks.run_with_links([&](uint32_t rank, const std::shared_ptr<Links>& links) {
@@ -312,7 +312,7 @@ TEST_P(CommunicatorFailure, WhoLeavesWithCallsUnderWayIsNamed) {
     if (text == "no failure") {
       text = failure_of(*communicator, communicator->all_reduce(of(memory, 1000), ReduceOp::kSum));
     }
-    EXPECT_TRUE(contains(text, "rank 0 ended the communicator with calls under way"));
+    EXPECT_TRUE(contains(text, "rank 0 ended the communicator with calls in progress"));
   });
 }
 

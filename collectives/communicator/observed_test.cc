@@ -73,7 +73,7 @@ class Observed : public ::testing::Test {
   Locked sink_;
 };
 
-TEST_F(Observed, ACallTellsWhatItIsAndItsEnd) {
+TEST_F(Observed, ACallIsRecordedWithItsShapeAndItsEnd) {
   run([](Communicator& communicator) {
     std::vector<float> data(1000, 1.0F);
     const auto request = communicator.all_reduce(

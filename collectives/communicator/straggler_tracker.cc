@@ -18,7 +18,7 @@ bool StragglerTracker::note(const Late& report) {
     return true;
   }
   if (it != known_.end()) return false;
-  // What is known makes no room: it would come back from others, and go round for ever.
+  // A known entry is never evicted: peers would report it again, and the gossip would not end.
   if (known_.size() >= kMost) return false;
   known_.emplace(call, State::kHeard);
   ++unasked_;
@@ -54,7 +54,7 @@ StragglerTracker::Askers StragglerTracker::take_askers(uint64_t number) {
   const auto end = askers_.upper_bound({number, UINT32_MAX});
   Askers askers = {{askers_.begin(), end}, asked_by_more_};
   askers_.erase(askers_.begin(), end);
-  // Those beyond may have asked of later calls; these are asked of again.
+  // Askers that did not fit may wait for later calls: the flag stays until no asker is left.
   if (askers_.empty()) asked_by_more_ = false;
   return askers;
 }

@@ -1,7 +1,7 @@
 // StragglerTracker: which ranks have not made a call in which other ranks wait. Ranks forward such
 // reports to each other: a rank that receives one forwards it, asks the straggler itself as soon as
-// they are connected, and learns by the same routes when the straggler has made the call. It keeps
-// the books only; Communicator::Body sends.
+// they are connected, and learns by the same routes when the straggler has made the call. It only
+// keeps state; Communicator::Body sends.
 #pragma once
 
 #include <cstddef>

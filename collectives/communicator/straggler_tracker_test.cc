@@ -12,7 +12,7 @@ namespace {
 
 using Ranks = std::vector<uint32_t>;
 
-TEST(StragglerTracker, WhoCameIsNotMissingAndIsNotHeardOfAgain) {
+TEST(StragglerTracker, ARankThatArrivedIsNoLongerMissing) {
   StragglerTracker late;
   EXPECT_TRUE(late.note({7, 3, false}));
   EXPECT_TRUE(late.note({7, 1, false}));
@@ -54,7 +54,7 @@ TEST(StragglerTracker, CallsThatAreLongOverAreForgotten) {
   EXPECT_FALSE(late.note({7, 1, false}));
 }
 
-TEST(StragglerTracker, WhoAskedIsToldWhenTheCallIsMade) {
+TEST(StragglerTracker, AskersAreReturnedWhenTheCallIsMade) {
   StragglerTracker late;
   late.note_asker(5, 1);
   late.note_asker(5, 2);

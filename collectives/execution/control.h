@@ -1,6 +1,6 @@
 // Control messages between ranks, on channel 0 of each connection, beside the data of collectives:
-// who connects, whether they share memory, what failed, what one waits for. One message is at most
-// kControlBytes.
+// hello of the rank that connects, offers of shared memory, failures, and reports of calls that
+// wait. One message is at most kControlBytes.
 #pragma once
 
 #include <cstddef>

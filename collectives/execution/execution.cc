@@ -190,8 +190,9 @@ bool Execution::take_piece(uint32_t slot, const Link::Sight& sight) {
   if (step.kind == StepKind::kReceiveReduce) {
     const std::byte* const own = address(step.source) + active.done_bytes;
     const uint64_t elements = bytes / element_bytes_;
-    reduce(call_->type, call_->op, to, step.received_first ? sight.piece : own,
-           step.received_first ? own : sight.piece, elements);
+    const Operands from =
+        step.received_first ? Operands{sight.piece, own} : Operands{own, sight.piece};
+    reduce(call_->type, call_->op, to, from, elements);
     if (step.completes && divisor_ > 1) scale(call_->type, to, elements, divisor_);
   } else if (bytes > 0) {
     std::memmove(to, sight.piece, bytes);

@@ -1,4 +1,5 @@
-// Hello: the first message of the rank that connected.
+// Hello: the first message on a connection, from the rank that connected: its communicator, its
+// rank, and whether it offers shared memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ struct Hello {
   uint64_t communicator = 0;
   uint32_t rank = 0;
   uint32_t size = 0;
-  std::optional<MemoryOffer> memory;  // nothing: the network it is
+  std::optional<MemoryOffer> memory;  // empty: the ranks use the network, not shared memory
   bool operator==(const Hello&) const = default;
 };
 

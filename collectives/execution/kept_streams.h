@@ -1,6 +1,6 @@
-// KeptStreams: of one connection, what it takes to keep it after a failure. When both sides have
-// withdrawn their calls, each posts the messages that it is short of, so that the next ones meet,
-// and another communicator uses the connection.
+// KeptStreams: lets the next communicator use a connection again after a failure. When both sides
+// have withdrawn their calls, each posts empty operations until both have posted the same number on
+// every channel, so that the next send meets the next receive.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 
 #include "collectives/execution/hello.h"
 #include "collectives/execution/stream_counts.h"
+#include "collectives/params.h"
 #include "engine/endpoint.h"
 
 namespace heddle::collectives {
@@ -33,8 +34,8 @@ class KeptStreams {
   void note_hello(const Hello& hello) { hello_ = hello; }
 
  private:
-  // More than two sides can be apart by: the operations of a connection.
-  static constexpr int32_t kMostFillers = 4096;
+  // Upper bound on how far the counts of two sides differ: the operations of a connection.
+  static constexpr int32_t kMostFillers = params::kMostFillers;
 
   struct Stream {
     engine::Connection connection = 0;

@@ -121,7 +121,7 @@ TEST_P(LinkContract, AnAnnouncedSignatureComesBeforeItsMessageIsPosted) {
   EXPECT_TRUE(receive->bytes == send->bytes);
 }
 
-TEST_P(LinkContract, AChannelThatNobodyReceivesFromHoldsUpNoOther) {
+TEST_P(LinkContract, AChannelWithoutAReceiveBlocksNoOther) {
   std::vector<std::unique_ptr<TestMessage>> unmet;
   for (uint32_t i = 0; i < 3; ++i) unmet.push_back(pair_.sending(0, 4, pattern(kLong, i)));
   pair_.look(0, *unmet[0]);

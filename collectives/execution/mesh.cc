@@ -160,7 +160,7 @@ void Mesh::send_answer(uint32_t rank, const PeerLinks::Answer& answer) {
        "what " + rank_text(rank) + " and this rank share cannot be agreed on: there is no memory"});
 }
 
-// --- what is heard ---
+// --- incoming control messages ---
 
 bool Mesh::poll() {
   bool moved = links_.poll();

@@ -35,7 +35,7 @@ TEST(Scoreboard, AWriterWaitsForReadersAndReadersForIt) {
   EXPECT_TRUE(board.may_touch(late_reader));
 }
 
-TEST(Scoreboard, AnAnswerWaitsForNobodyButKnowsWhoStillTouchesItsMemory) {
+TEST(Scoreboard, AnAnswerDoesNotWaitAndKnowsTheSendsThatReadItsMemory) {
   Scoreboard board;
   const uint32_t sent = board.admit({.read = kFirst});
   board.admit({.read = kSecond});

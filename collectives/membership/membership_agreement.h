@@ -112,7 +112,7 @@ class MembershipAgreement {
  private:
   enum class Phase : uint8_t { kFollowing, kGathering, kPreparing, kProposing };
 
-  static constexpr uint32_t kMostRounds = 1U << 20;  // the pauses between them take longer
+  static constexpr uint32_t kMostRounds = params::kMostAgreementRounds;
 
   bool makes_sense(const MembershipMessage& message) const;
   void answer_late(uint32_t from, const MembershipMessage& message);

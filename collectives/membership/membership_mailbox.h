@@ -1,7 +1,7 @@
-// MembershipMailbox: messages of the agreement on who is left that have come and were not taken
-// yet. A rank asks who is left when its program does, so they may wait for long. Of each rank the
-// latest of each kind is kept: it replaces those before it, which bounds what a rank can make this
-// one hold.
+// MembershipMailbox: received messages of the agreement on surviving ranks (membership_agreement.h)
+// that wait until this rank takes part, which is when its program calls for it. The latest message
+// of each kind is kept of each rank, and replaces earlier ones; so a rank can occupy a bounded
+// amount of memory only.
 #pragma once
 
 #include <cstddef>

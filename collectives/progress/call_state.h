@@ -1,4 +1,5 @@
-// CallState: what the progress thread and those who wait share about one call.
+// CallState: the state of one call that the progress thread shares with the threads that wait for
+// it.
 #pragma once
 
 #include <condition_variable>

@@ -127,9 +127,9 @@ Nanos DrivenCommunicator::heed_deadlines() {
       next_deadline_ = std::min(next_deadline_, running.deadline);
       continue;
     }
-    communicator_->abort(ErrorCode::kTimeout, "rank " + std::to_string(communicator_->rank()) +
-                                                  " gave up after " + in_seconds(running.timeout) +
-                                                  ": " + communicator_->waits_for());
+    communicator_->abort(ErrorCode::kTimeout,
+                         "rank " + std::to_string(communicator_->rank()) + " timed out after " +
+                             in_seconds(running.timeout) + ": " + communicator_->waits_for());
     return now;
   }
   return next_deadline_;

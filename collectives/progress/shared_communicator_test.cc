@@ -170,7 +170,7 @@ TEST(SharedCommunicator, SplitsAndTheirPartsOutliveTheWhole) {
   });
 }
 
-TEST(SharedCommunicator, WhatMakesNoSenseIsRefusedAtOnce) {
+TEST(SharedCommunicator, InvalidCallsAreRefusedAtOnce) {
   LocalRanks ranks({.ranks = 1});
   run_ranks(ranks, 1, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
     const Handle world = make(thread, ranks.members(rank));
@@ -226,7 +226,7 @@ TEST(SharedCommunicator, ACallThatIsTooLateFailsEverywhereAndNamesWhoIsMissing) 
       if (text.empty()) text = end_of(world->post(all_reduce(memory), {.timeout = millis(30)}));
       ++told;
     }
-    EXPECT_NE(text.find("gave up after 0.0 s"), std::string::npos) << text;
+    EXPECT_NE(text.find("timed out after 0.0 s"), std::string::npos) << text;
     EXPECT_NE(text.find("waits for rank"), std::string::npos) << text;
     EXPECT_TRUE(world->failure().has_value());
   });
@@ -250,7 +250,7 @@ TEST(SharedCommunicator, AbortEndsCallsOnAllRanks) {
   });
 }
 
-TEST(SharedCommunicator, CallsUnderWayEndWhenItGoes) {
+TEST(SharedCommunicator, CallsInFlightFailWhenItIsDestroyed) {
   LocalRanks ranks({.ranks = 2});
   run_ranks(ranks, 2, [&](uint32_t rank, const std::shared_ptr<ProgressThread>& thread) {
     Handle world = make(thread, ranks.members(rank));

@@ -51,7 +51,7 @@ TEST(DataTypeTest, SizesAreThoseOfTheElements) {
   EXPECT_FALSE(is_floating(DataType::kUint64));
 }
 
-TEST(DataTypeTest, AWrongNameIsToldTheRightOnes) {
+TEST(DataTypeTest, AnUnknownNameIsRefusedWithTheKnownOnes) {
   const Result<DataType> type = parse_data_type("float32");
   ASSERT_FALSE(type);
   EXPECT_EQ(type.error().code, ErrorCode::kInvalid);

@@ -14,9 +14,8 @@ const reduction::Kernels& chosen() {
 
 }  // namespace
 
-void reduce(DataType type, ReduceOp op, void* destination, const void* a, const void* b,
-            size_t elements) {
-  chosen().reduce_of(type, op)(destination, a, b, elements);
+void reduce(DataType type, ReduceOp op, void* destination, Operands from, size_t elements) {
+  chosen().reduce_of(type, op)(destination, from.a, from.b, elements);
 }
 
 void scale(DataType type, void* destination, size_t elements, uint32_t divisor) {

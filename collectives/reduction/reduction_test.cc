@@ -340,13 +340,13 @@ TEST(ReduceTest, AnAverageIsASumThatIsDividedInTheEnd) {
   const std::vector<float> a = {1, 2, 3};
   const std::vector<float> b = {4, 5, 7};
   std::vector<float> result(3);
-  reduce(DataType::kFloat32, ReduceOp::kAverage, result.data(), a.data(), b.data(), 3);
+  reduce(DataType::kFloat32, ReduceOp::kAverage, result.data(), {a.data(), b.data()}, 3);
   scale(DataType::kFloat32, result.data(), 3, 2);
   EXPECT_EQ(result, (std::vector<float>{2.5, 3.5, 5}));
 }
 
 TEST(ReduceTest, NoElementsAreNothingToDo) {
-  reduce(DataType::kFloat32, ReduceOp::kSum, nullptr, nullptr, nullptr, 0);
+  reduce(DataType::kFloat32, ReduceOp::kSum, nullptr, {}, 0);
   scale(DataType::kBfloat16, nullptr, 0, 2);
 }
 

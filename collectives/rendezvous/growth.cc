@@ -18,7 +18,9 @@
 #include "base/log.h"
 #include "base/quantity.h"
 #include "collectives/communicator/split.h"
+#include "collectives/params.h"
 #include "collectives/places.h"
+#include "collectives/rendezvous/rank_text.h"
 
 namespace heddle::collectives {
 namespace {
@@ -26,7 +28,6 @@ namespace {
 constexpr const char* kNewcomers = "heddle/newcomers";
 constexpr const char* kSeated = "heddle/seated";
 constexpr const char* kResult = "result";
-constexpr std::chrono::milliseconds kLook{10};  // whether a newcomer's key has counted up
 
 std::string seat_key(uint64_t newcomer) { return "heddle/seat/" + std::to_string(newcomer); }
 std::string beat_key(uint64_t newcomer) { return "heddle/beat/" + std::to_string(newcomer); }
@@ -57,20 +58,24 @@ struct GrowthResult {
 
 std::string text_of(const Seat& seat) {
   std::ostringstream text;
-  text << "heddle1 " << seat.communicator << ' ' << seat.first << ' ' << seat.next << ' '
+  text << version_word() << ' ' << seat.communicator << ' ' << seat.first << ' ' << seat.next << ' '
        << seat.rank << ' ' << seat.size << ' ' << seat.former;
   return text.str();
 }
 
 std::string text_of(const GrowthResult& result) {
-  std::string text =
-      "heddle1 " + std::to_string(result.taken ? 1 : 0) + " " + std::to_string(result.communicator);
+  std::string text = version_word() + " " + std::to_string(result.taken ? 1 : 0) + " " +
+                     std::to_string(result.communicator);
   for (const uint32_t rank : result.ranks) text += " " + std::to_string(rank);
   return text;
 }
 
+// Of what the ranks of the job write and a newcomer reads.
 Unexpected unreadable(const std::string& key, const std::string& text) {
-  return fail(ErrorCode::kVersion, "cannot read " + key, "it is '" + text + "'",
+  const std::string what = "cannot read " + key;
+  if (std::optional<Error> other = version_error(what, text, "the hosts of the job's ranks"))
+    return fail(*std::move(other));
+  return fail(ErrorCode::kVersion, what, "it is " + quoted(text),
               "run the same version of heddle on all ranks");
 }
 
@@ -80,8 +85,8 @@ Result<Seat> seat_of(const std::string& key, const std::string& text) {
   Seat seat;
   parts >> version >> seat.communicator >> seat.first >> seat.next >> seat.rank >> seat.size >>
       seat.former;
-  const bool sound = parts && version == "heddle1" && seat.former > 0 && seat.former <= seat.rank &&
-                     seat.rank < seat.size && seat.size <= kMostRanks;
+  const bool sound = parts && version == version_word() && seat.former > 0 &&
+                     seat.former <= seat.rank && seat.rank < seat.size && seat.size <= kMostRanks;
   if (!sound) return unreadable(key, text);
   return seat;
 }
@@ -91,7 +96,7 @@ Result<GrowthResult> result_of(const std::string& text, uint32_t ranks) {
   std::string version;
   GrowthResult result;
   parts >> version >> result.taken >> result.communicator;
-  bool sound = parts && version == "heddle1";
+  bool sound = parts && version == version_word();
   for (uint32_t rank = 0; sound && parts >> rank;) {
     sound = rank < ranks && (result.ranks.empty() || rank > result.ranks.back());
     result.ranks.push_back(rank);
@@ -123,7 +128,7 @@ Result<std::vector<uint64_t>> waiting_of(const KeyStore& store, uint64_t first, 
   std::vector<uint64_t> waiting;
   const KeyWait wait(gone_after(find_within));
   while (!quiet.empty() && !wait.ended()) {
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(params::kNewcomerLook);
     std::vector<Quiet> still;
     for (Quiet& each : quiet) {
       const Result<std::optional<std::string>> beat = store.find(beat_key(each.newcomer));
@@ -263,7 +268,7 @@ Result<std::optional<Seat>> wait_for_seat(const KeyStore& store, uint64_t number
       const bool late = *ended == ErrorCode::kTimeout;
       return fail(*ended, "cannot join the job",
                   late ? "its ranks took no newcomer in within " + duration_text(wait.timeout())
-                       : "it was told to stop",
+                       : "it was asked to stop",
                   late ? "see that they call grow(), and have the same store" : "");
     }
     const Result<uint64_t> seated = store.count(kSeated, 0);

@@ -14,6 +14,7 @@
 
 #include "base/config.h"
 #include "base/temporary_folder.h"
+#include "collectives/rendezvous/messages.h"
 
 namespace heddle::collectives {
 namespace {
@@ -104,7 +105,7 @@ class Growth : public testing::Test {
   std::vector<std::thread> threads_;
 };
 
-TEST_F(Growth, WhereNobodyWaitsTheCommunicatorWorksOn) {
+TEST_F(Growth, WithoutNewcomersTheCommunicatorStaysAsItIs) {
   start_job(3, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
     const auto grown = grow(communicator, endpoint, store());
     ASSERT_TRUE(grown) << grown.error().message();
@@ -183,7 +184,7 @@ TEST_F(Growth, WithoutANewcomerThatIsGoneTheRanksGoOn) {
   start([this, &waiting] { leave_when_seated(waiting); });
   while (waiting < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   start_job(2, [this](SharedCommunicator& communicator, DrivenEndpoint& endpoint) {
-    const auto grown = grow(communicator, endpoint, store(), {.find_within = millis(300)});
+    const auto grown = grow(communicator, endpoint, store(), {.find_within = millis(1'500)});
     ASSERT_TRUE(grown) << grown.error().message();
     ASSERT_TRUE(*grown);
     EXPECT_EQ((**grown).communicator->size(), 2U);
@@ -262,7 +263,7 @@ TEST_F(Growth, AStoreThatFailsAtTheEndCostsNoRankItsCommunicator) {
       if (!key.ends_with("/result")) return set(key, text);
       return fail(ErrorCode::kExhausted, "cannot write " + key, "the disk is full", "");
     };
-    const auto grown = grow(communicator, endpoint, failing, {.find_within = millis(300)});
+    const auto grown = grow(communicator, endpoint, failing, {.find_within = millis(1'500)});
     ASSERT_TRUE(grown) << grown.error().message();
     ASSERT_TRUE(*grown);
     EXPECT_EQ(count_ranks(*(**grown).communicator), 2U);
@@ -300,6 +301,43 @@ TEST_F(Growth, ANewcomerThatGaveUpAfterItWasTakenInIsFoundToBeGone) {
     ended = ++done == 2;
   });
   end();
+}
+
+// Of the ranks of a job: a seat, where the former ranks are, and what they came to.
+TEST_F(Growth, ANewcomerOfAnotherVersionLearnsWhichSideToUpgrade) {
+  const auto endpoint = open_endpoint();
+  const auto error_of_join = [&] {
+    const auto joined = join(*endpoint, store(), {.timeout = seconds(30), .stopped = {}});
+    EXPECT_FALSE(joined);
+    return joined ? Error{} : joined.error();
+  };
+  const auto text = [](int version, const std::string& rest) {
+    return "heddle" + std::to_string(version) + rest;
+  };
+  const auto seat_of = [](uint64_t newcomer) { return "heddle/seat/" + std::to_string(newcomer); };
+  const std::string growth = "heddle/growth/7-1/";
+  for (const uint64_t rank : {0, 1}) {
+    ASSERT_TRUE(store().set(growth + "heddle/place/" + std::to_string(rank),
+                            text(kRendezvousVersion, " net 4001 127.0.0.1 9")));
+  }
+  uint64_t newcomer = 0;
+  for (const int version : {kRendezvousVersion - 1, kRendezvousVersion + 1}) {
+    const char* const todo = version < kRendezvousVersion
+                                 ? "upgrade heddle on the hosts of the job's ranks"
+                                 : "upgrade heddle on this host";
+    ASSERT_TRUE(store().set(seat_of(++newcomer), text(version, " 7 1 8 2 3 2")));
+    const Error seat = error_of_join();
+    EXPECT_EQ(seat.code, ErrorCode::kVersion) << seat.message();
+    EXPECT_EQ(seat.what, "cannot read heddle/seat/" + std::to_string(newcomer));
+    EXPECT_EQ(seat.todo, todo);
+    ASSERT_TRUE(store().set(seat_of(++newcomer), text(kRendezvousVersion, " 7 1 8 2 3 2")));
+    ASSERT_TRUE(store().set(growth + "result", text(version, " 1 8 0 1")));
+    const Error result = error_of_join();
+    EXPECT_EQ(result.code, ErrorCode::kVersion) << result.message();
+    EXPECT_EQ(result.todo, todo) << result.message();
+  }
+  ASSERT_TRUE(store().set(seat_of(++newcomer), "another program's"));
+  EXPECT_EQ(error_of_join().todo, "run the same version of heddle on all ranks");
 }
 
 TEST_F(Growth, ANewcomerThatNobodyTakesInEndsWithItsTimeOrWhenToldTo) {

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <tuple>
 
-#include "base/printable.h"
 #include "collectives/group.h"
+#include "collectives/params.h"
 #include "collectives/rendezvous/place.h"
+#include "collectives/rendezvous/rank_text.h"
 #include "engine/addresses.h"
 
 namespace heddle::collectives {
@@ -26,12 +27,6 @@ constexpr const char* kWhat = "cannot make a communicator of these handles";
 
 Unexpected refused(const std::string& why, const std::string& what_to_do) {
   return fail(ErrorCode::kInvalid, kWhat, why, what_to_do);
-}
-
-// A handle comes from another process, by way of the caller.
-std::string quoted(const std::string& text) {
-  constexpr size_t kMost = 200;
-  return "'" + printable(text.substr(0, kMost)) + (text.size() > kMost ? "...'" : "'");
 }
 
 // Nothing: `field` is no such number, or there is more behind it.
@@ -59,10 +54,9 @@ bool is_address(const std::string& text, uint16_t port) {
 }
 
 std::optional<Member> parsed(const std::string& text) {
-  constexpr size_t kMost = 1024;
-  if (text.size() > kMost) return std::nullopt;
+  if (text.size() > params::kMostHandleBytes) return std::nullopt;
   const std::vector<std::string_view> fields = fields_of(text);
-  if (fields.size() != 6 || fields[0] != "heddle1" || fields[1].empty()) return std::nullopt;
+  if (fields.size() != 6 || fields[0] != version_word() || fields[1].empty()) return std::nullopt;
   const auto port = number_in<uint16_t>(fields[2]);
   const std::string address(fields[3]);
   const auto number = number_in<uint64_t>(fields[4]);
@@ -78,6 +72,9 @@ std::optional<Member> parsed(const std::string& text) {
 
 Result<Member> member_of(const std::string& text) {
   if (std::optional<Member> member = parsed(text)) return *std::move(member);
+  const std::string what = std::string(kWhat) + ": one is " + quoted(text);
+  if (std::optional<Error> other = version_error(what, text, "the host of that member"))
+    return fail(*std::move(other));
   return fail(ErrorCode::kVersion, kWhat, "one is " + quoted(text),
               "give those that the members' groups of this version of heddle have returned");
 }

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/config.h"
+#include "collectives/rendezvous/messages.h"
+#include "collectives/rendezvous/rank_text.h"
 #include "collectives/shared_communicator.h"
 
 namespace heddle::collectives {
@@ -20,8 +22,8 @@ namespace {
 
 std::string text(const std::string& network, const std::string& address, uint64_t number,
                  uint32_t rank) {
-  return "heddle1 " + network + " " + std::to_string(4000 + number) + " " + address + " " +
-         std::to_string(number) + " " + std::to_string(rank);
+  return version_word() + " " + network + " " + std::to_string(4000 + number) + " " + address +
+         " " + std::to_string(number) + " " + std::to_string(rank);
 }
 
 OwnHandle own(uint64_t number) {
@@ -66,50 +68,67 @@ TEST(Handles, what_is_no_list_of_members_is_refused) {
   EXPECT_EQ(code_of({.texts = {}}), ErrorCode::kInvalid);
   EXPECT_EQ(code_of({.texts = {text("a", "-", 5, 0)}}), ErrorCode::kInvalid);
   EXPECT_EQ(code_of({.texts = {text("a", "-", 9, 0), text("a", "-", 9, 1)}}), ErrorCode::kInvalid);
-  EXPECT_EQ(code_of({.texts = {text("a", "-", 9, 0), "heddle2 a 4005 - 5 1"}}),
-            ErrorCode::kVersion);
   EXPECT_EQ(code_of({.texts = {text("a", "-", 9, 0), text("b", "-", 5, 1)}}),
             ErrorCode::kUnavailable);
 }
 
 TEST(Handles, a_text_is_read_whole_or_refused) {
   const auto code_of = [](const std::string& other) {
-    const auto members = members_of({.texts = {text("a", "-", 9, 0), other}}, own(9));
+    const auto members =
+        members_of({.texts = {text("a", "-", 9, 0), version_word() + " " + other}}, own(9));
     return members ? ErrorCode::kSystem : members.error().code;
   };
-  EXPECT_EQ(code_of("heddle1 a 4005 - 5 1"), ErrorCode::kSystem);
-  EXPECT_EQ(code_of("heddle1 a 4005 [fd00::1] 5 1"), ErrorCode::kSystem);
+  EXPECT_EQ(code_of("a 4005 - 5 1"), ErrorCode::kSystem);
+  EXPECT_EQ(code_of("a 4005 [fd00::1] 5 1"), ErrorCode::kSystem);
   for (const char* const other :
-       {"", "heddle1 a 4005 -", "heddle1 a 4005 - 5 1 more", "heddle1 a 4005 - 5 1\n",
-        "heddle1 a 4005 - 5 -1", "heddle1 a 4005 - 0x5 1", "heddle1 a 0 - 5 1",
-        "heddle1 a 70000 - 5 1", "heddle1 a +4005 - 5 1", "heddle1 a 4005 - 5 4294967296",
-        "heddle1 a 4005 - 18446744073709551616 1", "heddle1  4005 - 5 1",
-        "heddle1 a 4005 host.invalid 5 1", "heddle1 a 4005 localhost 5 1",
-        "heddle1 a 4005 0.0.0.0 5 1", "heddle1 a 4005 [::] 5 1", "heddle1 a 4005 [fd00::1 5 1"}) {
+       {"", "a 4005 -", "a 4005 - 5 1 more", "a 4005 - 5 1\n", "a 4005 - 5 -1", "a 4005 - 0x5 1",
+        "a 0 - 5 1", "a 70000 - 5 1", "a +4005 - 5 1", "a 4005 - 5 4294967296",
+        "a 4005 - 18446744073709551616 1", " 4005 - 5 1", "a 4005 host.invalid 5 1",
+        "a 4005 localhost 5 1", "a 4005 0.0.0.0 5 1", "a 4005 [::] 5 1", "a 4005 [fd00::1 5 1"}) {
     EXPECT_EQ(code_of(other), ErrorCode::kVersion) << other;
+  }
+  const auto empty = members_of({.texts = {text("a", "-", 9, 0), ""}}, own(9));
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().code, ErrorCode::kVersion);
+}
+
+TEST(Handles, a_handle_of_another_version_names_the_host_to_upgrade) {
+  for (const int other : {kRendezvousVersion - 1, kRendezvousVersion + 1}) {
+    const std::string theirs = "heddle" + std::to_string(other) + " a 4005 - 5 1";
+    const auto members = members_of({.texts = {text("a", "-", 9, 0), theirs}}, own(9));
+    ASSERT_FALSE(members) << theirs;
+    EXPECT_EQ(members.error().code, ErrorCode::kVersion);
+    EXPECT_NE(members.error().message().find("'" + theirs + "': it is of version "),
+              std::string::npos);
+    EXPECT_EQ(members.error().todo, other < kRendezvousVersion
+                                        ? "upgrade heddle on the host of that member"
+                                        : "upgrade heddle on this host");
   }
 }
 
 TEST(Handles, foreign_text_is_cut_and_printable_in_errors) {
   const auto members = members_of(
-      {.texts = {text("a", "-", 9, 0), "heddle1 \x1b[2J" + std::string(5000, 'x')}}, own(9));
+      {.texts = {text("a", "-", 9, 0), version_word() + " \x1b[2J" + std::string(5000, 'x')}},
+      own(9));
   ASSERT_FALSE(members);
   const std::string message = members.error().message();
-  EXPECT_NE(message.find("'heddle1 ?[2Jxxx"), std::string::npos) << message;
+  EXPECT_NE(message.find("'" + version_word() + " ?[2Jxxx"), std::string::npos) << message;
   EXPECT_NE(message.find("xxx...'"), std::string::npos) << message;
   EXPECT_LT(message.size(), 600U);
 }
 
 TEST(Handles, members_at_one_address_are_refused) {
   const auto error_of = [](const std::string& one, const std::string& other) {
-    const auto members = members_of({.texts = {text("a", "-", 9, 0), one, other}}, own(9));
+    const std::string word = version_word() + " ";
+    const auto members =
+        members_of({.texts = {text("a", "-", 9, 0), word + one, word + other}}, own(9));
     return members ? "" : members.error().message();
   };
-  EXPECT_EQ(error_of("heddle1 a 4005 10.0.0.1 5 1", "heddle1 a 4005 10.0.0.2 6 2"), "");
-  EXPECT_NE(error_of("heddle1 a 4005 10.0.0.1 5 1", "heddle1 a 4005 10.0.0.1 6 2")
+  EXPECT_EQ(error_of("a 4005 10.0.0.1 5 1", "a 4005 10.0.0.2 6 2"), "");
+  EXPECT_NE(error_of("a 4005 10.0.0.1 5 1", "a 4005 10.0.0.1 6 2")
                 .find("ranks 1 and 2 are both at 10.0.0.1:4005"),
             std::string::npos);
-  EXPECT_NE(error_of("heddle1 a 4005 [fd00::1] 5 1", "heddle1 a 4005 fd00:0::1 6 2")
+  EXPECT_NE(error_of("a 4005 [fd00::1] 5 1", "a 4005 fd00:0::1 6 2")
                 .find("ranks 1 and 2 are both at [fd00::1]:4005"),
             std::string::npos);
 }

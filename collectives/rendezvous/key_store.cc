@@ -19,14 +19,11 @@
 #include "base/descriptor.h"
 #include "base/quantity.h"
 #include "base/write_all.h"
+#include "collectives/params.h"
 #include "collectives/rendezvous/private_folder.h"
 
 namespace heddle::collectives {
 namespace {
-
-// Between two looks at a store; the first are closer.
-constexpr auto kFirstPause = std::chrono::milliseconds(1);
-constexpr auto kLongestPause = std::chrono::milliseconds(50);
 
 std::string path_of(const std::string& folder, std::string key) {
   std::replace(key.begin(), key.end(), '/', '.');
@@ -95,7 +92,8 @@ Nanos KeyWait::left() const {
 
 Result<std::string> wait_for_key(const KeyStore& store, const std::string& key,
                                  const KeyWait& wait) {
-  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+  for (auto pause = params::kFirstStorePause;;
+       pause = std::min(2 * pause, params::kLongestStorePause)) {
     Result<std::optional<std::string>> text = store.find(key);
     if (!text) return fail(text.error());
     if (*text) return **std::move(text);

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "collectives/group.h"
+#include "collectives/params.h"
 #include "collectives/rendezvous/host_list.h"
 #include "collectives/rendezvous/private_folder.h"
 
 namespace heddle::collectives {
 namespace {
 
-// Below the ports that the system gives to those who ask for any.
-constexpr uint32_t kFirstSlurmPort = 20'000;
-constexpr uint32_t kSlurmJobs = 625;
-constexpr uint32_t kSlurmSteps = 16;
+using params::kFirstSlurmPort;
+using params::kSlurmJobs;
+using params::kSlurmSteps;
 
 constexpr const char* kSetStore =
     "set HEDDLE_STORE=udp://HOST:PORT, with a host where rank 0 runs, or HEDDLE_STORE=file:///PATH "
@@ -49,7 +49,7 @@ class Variables {
         parsed <= high) {
       return parsed;
     }
-    return fail(ErrorCode::kInvalid, "cannot tell which rank this process is",
+    return fail(ErrorCode::kInvalid, "cannot find out which rank this process is",
                 value.empty() ? std::string(name) + " is not set"
                               : std::string(name) + " is '" + value + "'",
                 "it must be a number from " + std::to_string(low) + " to " + std::to_string(high));
@@ -147,7 +147,7 @@ Result<Launch> read_open_mpi(const Variables& variables, const std::string& stor
   const Result<uint32_t> here = variables.number("OMPI_COMM_WORLD_LOCAL_SIZE", 1, kMostRanks);
   if (!here || *here != launch->size || launch->run.empty() ||
       launch->run.find('/') != std::string::npos) {
-    return no_store(*launch, "tells no address of rank 0, and not all ranks are on this host");
+    return no_store(*launch, "has no address of rank 0, and not all ranks are on this host");
   }
   launch->private_folder =
       private_folder(variables.text("XDG_RUNTIME_DIR"), variables.text("TMPDIR"));
@@ -166,13 +166,13 @@ Result<Launch> read_slurm(const Variables& variables, const std::string& store) 
   if (!launch->store.empty() || launch->size == 1) return launch;
   const Result<uint32_t> job_number = variables.number("SLURM_JOB_ID", 0, UINT32_MAX);
   const Result<uint32_t> step_number = variables.number("SLURM_STEP_ID", 0, UINT32_MAX);
-  if (!job_number || !step_number) return no_store(*launch, "tells no job and step");
+  if (!job_number || !step_number) return no_store(*launch, "has no job and step");
   // srun's own addresses are of no use: for one host they are 127.0.0.1.
   std::string first = "127.0.0.1";
   if (variables.text("SLURM_STEP_NUM_NODES") != "1") {
     const Result<std::vector<std::string>> nodes =
         expand_host_list(variables.text("SLURM_STEP_NODELIST"));
-    if (!nodes) return no_store(*launch, "tells no nodes: " + nodes.error().why);
+    if (!nodes) return no_store(*launch, "has no nodes: " + nodes.error().why);
     first = nodes->front();
   }
   const uint32_t port =
@@ -181,18 +181,30 @@ Result<Launch> read_slurm(const Variables& variables, const std::string& store) 
   return launch;
 }
 
+using Reader = Result<Launch> (*)(const Variables& variables, const std::string& store);
+
+// Of the innermost launcher that has set variables; null: none has.
+Reader reader_for(const Variables& variables) {
+  if (variables.has(kHeddle.rank)) return read_heddle;
+  if (variables.has(kTorch.rank) && variables.has(kTorch.size)) return read_torch;
+  if (variables.has(kOpenMpi.rank)) return read_open_mpi;
+  if (variables.has(kSlurm.rank)) return read_slurm;
+  return nullptr;
+}
+
 }  // namespace
 
 Result<Launch> read_launch(std::span<const std::string> environment, const std::string& store) {
   const Variables variables(environment);
-  if (variables.has(kHeddle.rank)) return read_heddle(variables, store);
-  if (variables.has(kTorch.rank) && variables.has(kTorch.size)) return read_torch(variables, store);
-  if (variables.has(kOpenMpi.rank)) return read_open_mpi(variables, store);
-  if (variables.has(kSlurm.rank)) return read_slurm(variables, store);
-  return fail(ErrorCode::kInvalid, "cannot tell which rank this process is",
+  if (const Reader reader = reader_for(variables)) return reader(variables, store);
+  return fail(ErrorCode::kInvalid, "cannot find out which rank this process is",
               "no launcher that heddle knows has started it",
               "start it with `heddle run -n N -- COMMAND`, torchrun, mpirun or srun, or set "
               "HEDDLE_RANK, HEDDLE_SIZE and HEDDLE_STORE");
+}
+
+bool is_launched(std::span<const std::string> environment) {
+  return reader_for(Variables(environment)) != nullptr;
 }
 
 void report_members(const Members& members) {

@@ -129,6 +129,15 @@ TEST(LaunchTest, OpenMpiOnSeveralHostsIsToldWhatToSet) {
   EXPECT_EQ(read_launch(open_mpi("2"), "udp://h0:18701")->store, "udp://h0:18701");
 }
 
+TEST(LaunchTest, VariablesOfEachLauncherAreRecognized) {
+  EXPECT_FALSE(is_launched(Environment{}));
+  EXPECT_FALSE(is_launched(Environment{"RANK=0", "HEDDLE_SIZE=2"}));
+  EXPECT_TRUE(is_launched(Environment{"HEDDLE_RANK=0"}));
+  EXPECT_TRUE(is_launched(Environment{"RANK=0", "WORLD_SIZE=2"}));
+  EXPECT_TRUE(is_launched(open_mpi("4")));
+  EXPECT_TRUE(is_launched(slurm()));
+}
+
 TEST(LaunchTest, TheInnermostLauncherCounts) {
   Environment environment = slurm();
   for (const std::string& pair : open_mpi("4")) environment.push_back(pair);
@@ -139,7 +148,7 @@ TEST(LaunchTest, TheInnermostLauncherCounts) {
   EXPECT_EQ(read_launch(environment, "udp://h:1")->launcher, "heddle");
 }
 
-TEST(LaunchTest, WhatIsMissingOrWrongIsNamed) {
+TEST(LaunchTest, MissingAndWrongVariablesAreNamed) {
   const auto why = [](const Environment& environment) {
     const Result<Launch> launch = read_launch(environment, "");
     return launch ? std::string("accepted") : launch.error().message();

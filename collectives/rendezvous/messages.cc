@@ -5,6 +5,8 @@
 #include <array>
 #include <type_traits>
 
+#include "collectives/params.h"
+
 namespace heddle::collectives {
 namespace {
 
@@ -122,11 +124,10 @@ std::optional<Registration> decode_registration(std::span<const std::byte> messa
   registration.host = reader.text();
   registration.reached = reader.address();
   registration.bound = reader.address();
-  constexpr Nanos kLongest = seconds(30LL * 86'400);
   const bool sane =
       registration.size >= 1 && registration.size <= kMostRanks && registration.patience.count >= 0;
   if (!reader.good_to_the_end() || !sane) return std::nullopt;
-  registration.patience = std::min(registration.patience, kLongest);
+  registration.patience = std::min(registration.patience, params::kLongestPatience);
   return registration;
 }
 

@@ -18,8 +18,6 @@ namespace heddle::collectives {
 
 inline constexpr uint8_t kRendezvousVersion = 2;
 inline constexpr size_t kMaxText = 1'024;  // longer text is cut
-inline constexpr size_t kMaxRegistrationBytes = 4'096;
-inline constexpr size_t kMaxAnswerBytes = 8'192;
 
 // One rank of a run, as it makes itself known.
 struct Registration {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "collectives/params.h"
+
 namespace heddle::collectives {
 namespace {
 
@@ -97,7 +99,7 @@ TEST(RendezvousMessagesTest, ImpossibleNumbersAreNotBelieved) {
   EXPECT_FALSE(decode_group(encode(no_job)));
 }
 
-TEST(RendezvousMessagesTest, AnotherVersionIsToldApart) {
+TEST(RendezvousMessagesTest, ARegistrationOfAnotherVersionKeepsItsVersion) {
   Registration later = registration();
   later.version = kRendezvousVersion + 1;
   const auto read = decode_registration(encode(later));
@@ -109,11 +111,11 @@ TEST(RendezvousMessagesTest, LongTextIsCutAndStaysWithinItsBound) {
   Registration longest = registration();
   longest.run = longest.host = std::string(100'000, 'x');
   const std::vector<std::byte> message = encode(longest);
-  EXPECT_LE(message.size(), kMaxRegistrationBytes);
+  EXPECT_LE(message.size(), params::kMaxRegistrationBytes);
   EXPECT_TRUE(decode_registration(message));
   const std::string text(100'000, 'x');
   EXPECT_LE(encode(Answer{AnswerKind::kLater, 0, {ErrorCode::kSystem, text, text, text}}).size(),
-            kMaxAnswerBytes);
+            params::kMaxAnswerBytes);
 }
 
 }  // namespace

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <sstream>
+#include <utility>
 
 #include "base/boot_id.h"
 #include "base/own_mutex.h"
 #include "base/per_process.h"
+#include "collectives/rendezvous/rank_text.h"
 #include "engine/addresses.h"
 
 namespace heddle::collectives {
@@ -50,7 +53,7 @@ Result<transport::Address> address_of(const std::string& host, uint16_t port) {
 
 std::string text_of(const ProcessPlace& place) {
   std::ostringstream text;
-  text << "heddle1 " << place.network << ' ' << place.port << ' ' << place.address << ' '
+  text << version_word() << ' ' << place.network << ' ' << place.port << ' ' << place.address << ' '
        << place.number;
   return text.str();
 }
@@ -60,9 +63,13 @@ Result<ProcessPlace> place_of(const std::string& text, uint32_t rank) {
   std::string version;
   ProcessPlace place;
   parts >> version >> place.network >> place.port >> place.address >> place.number;
-  if (parts && version == "heddle1") return place;
-  return fail(ErrorCode::kVersion, "cannot read where rank " + std::to_string(rank) + " is",
-              "it wrote '" + text + "'", "run the same version of heddle on all ranks");
+  if (parts && version == version_word()) return place;
+  const std::string writer = "rank " + std::to_string(rank);
+  const std::string what = "cannot read where " + writer + " is";
+  if (std::optional<Error> other = version_error(what, text, "the host of " + writer))
+    return fail(*std::move(other));
+  return fail(ErrorCode::kVersion, what, "it wrote " + quoted(text),
+              "run the same version of heddle on all ranks");
 }
 
 ProcessPlace own_place(const DrivenEndpoint& endpoint, uint64_t number) {

@@ -26,7 +26,8 @@ ProcessPlace own_place(const DrivenEndpoint& endpoint, uint64_t number);
 void learn_address(const std::string& host);
 
 std::string text_of(const ProcessPlace& place);
-// Of rank `rank`, to be named where it cannot be read (kVersion).
+// Of rank `rank`, to be named where it cannot be read (kVersion): of another version, the error
+// names the host to upgrade.
 Result<ProcessPlace> place_of(const std::string& text, uint32_t rank);
 
 std::string without_port(const transport::Address& address);

@@ -40,8 +40,10 @@ Result<std::vector<std::string>> meet_through(const DrivenEndpoint& endpoint, co
   Result<engine::Options> with = configured_rank_options(endpoint.config());
   if (!with) return fail(with.error());
   with->engines = 1;
-  Result<std::unique_ptr<engine::Endpoint>> scout =
-      engine::Endpoint::open(engine::configured_network(endpoint.config()), *with);
+  // XDP sockets take an interface for one endpoint, which this process has already.
+  engine::NetworkOptions network = engine::configured_network(endpoint.config());
+  network.datapath = engine::DatapathKind::kUdp;
+  Result<std::unique_ptr<engine::Endpoint>> scout = engine::Endpoint::open(network, *with);
   if (!scout) return fail(scout.error());
   const Result<Group> group = meet(**scout, *options);
   if (!group) return fail(group.error());

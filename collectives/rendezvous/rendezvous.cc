@@ -87,7 +87,7 @@ class Announcement {
   }
 
  private:
-  static constexpr int kTries = 8;
+  static constexpr int kTries = params::kStoreTries;
 
   std::string path_;
   std::string folder_;

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "collectives/rendezvous/messages.h"
+#include "collectives/rendezvous/seeker.h"
 #include "collectives/rendezvous/store_file.h"
 #include "engine/addresses.h"
 
@@ -275,7 +277,7 @@ TEST_F(RendezvousTest, DifferentSizesAreNamed) {
   for (const Result<Group>& result : meet_all(all)) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kInvalid);
-    EXPECT_THAT(result.error().why, HasSubstr("that there are 3 ranks"));
+    EXPECT_THAT(result.error().why, HasSubstr("was started with 3 ranks"));
   }
 }
 
@@ -289,9 +291,9 @@ TEST_F(RendezvousTest, DifferentSizesWithoutTokenAreNamedToWhoIsRefusedAndAtTheE
   ASSERT_FALSE(results[0]);
   EXPECT_EQ(results[0].error().code, ErrorCode::kTimeout);
   EXPECT_THAT(results[0].error().why, HasSubstr("1 registration was refused"));
-  EXPECT_THAT(results[0].error().why, HasSubstr("that there are 3 ranks"));
+  EXPECT_THAT(results[0].error().why, HasSubstr("was started with 3 ranks"));
   ASSERT_FALSE(results[1]);
-  EXPECT_THAT(results[1].error().why, HasSubstr("that there are 3 ranks"));
+  EXPECT_THAT(results[1].error().why, HasSubstr("was started with 3 ranks"));
 }
 
 TEST_F(RendezvousTest, AStrangersWrongSizeDoesNotEndAKeylessMeeting) {
@@ -313,17 +315,18 @@ TEST_F(RendezvousTest, AStrangerWithoutTheTokenClaimsNoRank) {
   for (Rank& rank : all) rank.launch.token = "what the launcher drew";
   for (const char* token : {"", "what the launcher drev"}) {
     Rank stranger = all[1];
-    stranger.timeout = millis(700);
+    stranger.timeout = seconds(2);  // it may wait for a core
     stranger.launch.token = token;
     Result<Group> answer = fail(ErrorCode::kSystem, "did not run");
     const auto results = meet_after(stranger, all, answer);
     expect_one_group(results);
     ASSERT_FALSE(answer);
     EXPECT_THAT(answer.error().why, HasSubstr("token")) << answer.error().message();
+    EXPECT_THAT(answer.error().todo, HasSubstr("with the same HEDDLE_TOKEN"));
   }
 }
 
-TEST_F(RendezvousTest, WhoConnectsAndSaysNothingKeepsNoRankOut) {
+TEST_F(RendezvousTest, SilentConnectionsKeepNoRankOut) {
   std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
   for (Rank& rank : all) rank.most_connections = 200;
   for (Rank& rank : all) rank.timeout = seconds(4);
@@ -360,6 +363,40 @@ TEST_F(RendezvousTest, AnotherRunIsTurnedAway) {
   EXPECT_THAT(results[0].error().why, HasSubstr("rank 1 of 2"));
   ASSERT_FALSE(results[1]);
   EXPECT_THAT(results[1].error().why, HasSubstr("its run is 'a run'"));
+}
+
+TEST_F(RendezvousTest, AStoreOfAnotherVersionNamesTheHostToUpgrade) {
+  struct Case {
+    int version;
+    const char* todo;
+  };
+  for (const Case& each :
+       {Case{kRendezvousVersion - 1, "upgrade heddle on the host of this process"},
+        Case{kRendezvousVersion + 1, "upgrade heddle on the host of the store"}}) {
+    std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
+    std::atomic<bool> over = false;
+    all[0].stopped = [&over] { return over.load(); };
+    std::unique_ptr<engine::Endpoint> served;
+    std::thread zero([&] { EXPECT_FALSE(meet_one(all[0], served)); });
+    const auto endpoint = open(all[1], 0).value();
+    Registration foreign{.version = static_cast<uint8_t>(each.version), .rank = 1, .size = 2};
+    foreign.patience = seconds(20);
+    foreign.run = all[1].launch.run;
+    const transport::Address at =
+        engine::find_address(all[1].launch.store.substr(std::string("udp://").size()), 0).value();
+    Seeker seeker(*endpoint, foreign, [&at] { return std::vector<StorePlace>{{.address = at}}; });
+    const Nanos until = endpoint->now() + seconds(20);
+    while (seeker.trouble().code != ErrorCode::kVersion && endpoint->now() < until) {
+      seeker.turn();
+      endpoint->progress(millis(1));
+    }
+    EXPECT_FALSE(seeker.outcome());  // the store of its own run may come there yet
+    EXPECT_THAT(seeker.trouble().why,
+                HasSubstr("it speaks version " + std::to_string(kRendezvousVersion)));
+    EXPECT_EQ(seeker.trouble().todo, each.todo);
+    over = true;
+    zero.join();
+  }
 }
 
 TEST_F(RendezvousTest, ClusterKeysProveTheStore) {

@@ -114,7 +114,7 @@ bool Seeker::ask(Attempt& attempt) {
 }
 
 bool Seeker::receive_answer(Attempt& attempt) {
-  attempt.answer.resize(kMaxAnswerBytes);
+  attempt.answer.resize(params::kMaxAnswerBytes);
   const Result<engine::Operation> receiving =
       endpoint_.receive(attempt.connection, kChannel, attempt.answer.data(), attempt.answer.size());
   if (!receiving) return over(attempt, receiving.error());
@@ -153,10 +153,10 @@ bool Seeker::hear_body(Attempt& attempt) {
   const engine::Outcome heard = endpoint_.peek(attempt.receiving_body);
   if (!heard.done) return true;
   attempt.receiving_body = {};
-  if (!heard.ok) return over(attempt, {heard.error, "", "it has gone before it told all", ""});
+  if (!heard.ok) return over(attempt, {heard.error, "", "it is gone and sent only a part", ""});
   auto group = decode_group(std::span<const std::byte>(attempt.body).first(heard.bytes));
   if (!group || group->size != self_.size || self_.rank >= self_.size) {
-    return over(attempt, {ErrorCode::kInvalid, "", "what it told is no group", ""});
+    return over(attempt, {ErrorCode::kInvalid, "", "what it sent is no group", ""});
   }
   group->rank = self_.rank;
   outcome_ = std::move(*group);
@@ -191,9 +191,9 @@ bool Seeker::settled(Attempt& attempt) {
 Error Seeker::trouble() const {
   Error error{ErrorCode::kTimeout, "cannot find the other ranks", "",
               "is rank 0 running, with the same key_file or none, and does UDP get through?"};
-  error.why = "nobody has answered yet";
+  error.why = "no rank has answered yet";
   for (const Attempt& attempt : attempts_) {
-    if (attempt.asked) {
+    if (attempt.asked && attempt.welcome_until == Nanos::never()) {
       error.why =
           "rank 0 at " + engine::address_text(attempt.place.address) + " still waits for others";
       return error;
@@ -201,6 +201,13 @@ Error Seeker::trouble() const {
     error.why = engine::address_text(attempt.place.address) + " does not answer";
   }
   if (trouble_) error.why = trouble_->what + (trouble_->why.empty() ? "" : ": " + trouble_->why);
+  // The store has answered, so what it advises is what helps.
+  const bool refused = trouble_ && (trouble_->code == ErrorCode::kVersion ||
+                                    trouble_->code == ErrorCode::kPermission);
+  if (refused) {
+    error.code = trouble_->code;
+    error.todo = trouble_->todo;
+  }
   return error;
 }
 

@@ -9,6 +9,7 @@
 #include "collectives/params.h"
 #include "collectives/rendezvous/rank_list.h"
 #include "engine/addresses.h"
+#include "events/events.h"
 
 namespace heddle::collectives {
 namespace {
@@ -89,7 +90,7 @@ void Store::send_away(std::map<engine::Connection, Visitor>::iterator visitor) {
 }
 
 void Store::listen(engine::Connection connection, Visitor& visitor) {
-  visitor.asked.resize(kMaxRegistrationBytes);
+  visitor.asked.resize(params::kMaxRegistrationBytes);
   const Result<engine::Operation> posted =
       endpoint_.receive(connection, kChannel, visitor.asked.data(), visitor.asked.size());
   visitor.receiving = posted ? *posted : engine::Operation{};
@@ -242,7 +243,8 @@ std::optional<Error> Store::not_now(const Registration& registration) const {
     const bool older = registration.version < kRendezvousVersion;
     return Error{
         ErrorCode::kVersion, "the store speaks another version",
-        fmt::format("version {}, this process {}", kRendezvousVersion, registration.version),
+        fmt::format("it speaks version {} of the rendezvous of ranks, this process version {}",
+                    kRendezvousVersion, registration.version),
         older ? "upgrade heddle on the host of this process"
               : "upgrade heddle on the host of the store"};
   }
@@ -267,8 +269,7 @@ std::optional<Error> Store::not_now(const Registration& registration) const {
 std::optional<Error> Store::impossible(const Registration& registration) const {
   if (registration.size != self_.size) {
     return Error{ErrorCode::kInvalid, kNoGroup,
-                 fmt::format("rank {} on {} was told that there are {} ranks, rank 0 on {} that "
-                             "there are {}",
+                 fmt::format("rank {} on {} was started with {} ranks, rank 0 on {} with {}",
                              registration.rank, registration.host, registration.size, self_.host,
                              self_.size),
                  "start all ranks with the same size"};
@@ -385,8 +386,14 @@ Error Store::missing(Nanos waited) const {
     why += fmt::format("; {} registration{} refused, the latest: {}", refused_,
                        refused_ == 1 ? " was" : "s were", latest_refusal_);
   }
-  return {ErrorCode::kTimeout, kNoGroup, why,
-          "see why they do not start, or cannot reach this host over UDP"};
+  std::string todo = "see why they do not start, or cannot reach this host over UDP";
+  constexpr auto kForeign = static_cast<size_t>(events::DropReason::kBadVersion);
+  if (const uint64_t count = endpoint_.statistics().drops_by_reason[kForeign]; count > 0) {
+    why += fmt::format("; {} packet{} of another version of the wire protocol came", count,
+                       count == 1 ? "" : "s");
+    todo = "install the same version of heddle on all hosts; else " + todo;
+  }
+  return {ErrorCode::kTimeout, kNoGroup, why, todo};
 }
 
 }  // namespace heddle::collectives

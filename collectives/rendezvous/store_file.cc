@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "base/write_all.h"
+#include "collectives/params.h"
 #include "engine/addresses.h"
 #include "engine/seed.h"
 
@@ -22,7 +23,6 @@ namespace heddle::collectives {
 namespace {
 
 constexpr std::string_view kHeading = "heddle store 1";
-constexpr size_t kMostBytes = 65'536;
 
 Unexpected cannot_write(const std::string& path) {
   const ErrorCode code = errno == EACCES || errno == EPERM ? ErrorCode::kPermission
@@ -101,7 +101,7 @@ Result<StoreFile> read_store_file(const std::string& path, const std::string& ru
   }
   if (descriptor < 0) return fail(ErrorCode::kUnavailable, what, "rank 0 has not written it", "");
   struct stat about {};
-  std::string text(kMostBytes, '\0');
+  std::string text(params::kMostStoreFileBytes, '\0');
   const bool known = fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
   const ssize_t got = known ? read(descriptor, text.data(), text.size()) : -1;
   close(descriptor);

@@ -80,7 +80,7 @@ TEST_F(StoreFileTest, IsRemovedOnlyByTheStoreThatWroteIt) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(StoreFileTest, WhatIsNotUsableIsSaid) {
+TEST_F(StoreFileTest, AnUnusableFileIsRefusedWithTheReason) {
   EXPECT_EQ(read_store_file(path_, "a run").error().code, ErrorCode::kUnavailable);
   ASSERT_TRUE(write_store_file(path_, file_));
   EXPECT_NE(read_store_file(path_, "other").error().why.find("'a run'"), std::string::npos);

@@ -17,7 +17,7 @@ TEST(StoreUrlTest, NamesAFile) {
   EXPECT_TRUE(parse_store_url("file:///tmp/x")->host_port.empty());
 }
 
-TEST(StoreUrlTest, RefusesWhatIsNeither) {
+TEST(StoreUrlTest, RefusesWhatIsNeitherAnAddressNorAnAbsolutePath) {
   for (const char* text :
        {"", "h0:18701", "udp://", "udp://h0", "udp://h0:", "udp://h0:0", "udp://h0:99999",
         "udp://fd00::1", "file://tmp/x", "file:///tmp/", "file://", "http://h0:1"}) {

@@ -1,5 +1,5 @@
-// How a row of elements is cut: into parts that differ by at most one element, or into chunks that
-// end where a burst of the network does.
+// Partition of an array of elements: into parts that differ by at most one element, or into chunks
+// that end where a burst of the network does.
 #pragma once
 
 #include <algorithm>

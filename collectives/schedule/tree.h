@@ -1,6 +1,6 @@
-// Double binary tree: half of the data goes up and down one tree, half another, in which those who
-// were inner nodes are leaves. Sanders, Speck and Träff, "Two-tree algorithms for full bandwidth
-// broadcast, reduction and scan", 2009. Tree k uses channel k.
+// Double binary tree: one half of the data goes up and down one tree, the other half another tree,
+// in which the inner ranks of the first are leaves. Sanders, Speck and Träff, "Two-tree algorithms
+// for full bandwidth broadcast, reduction and scan", 2009. Tree k uses channel k.
 #pragma once
 
 #include <array>

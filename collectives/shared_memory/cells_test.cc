@@ -38,7 +38,7 @@ TEST(Cells, AStreamHoldsSoManyAndNoMore) {
   }
 }
 
-TEST(Cells, WhatIsWrittenIsSeenWholeAndInOrder) {
+TEST(Cells, CellsAreReadWholeAndInOrder) {
   constexpr uint64_t kCount = 20'000;
   const auto stream = std::make_unique<ShortCells>();
   std::thread other([&stream] {

@@ -36,7 +36,7 @@ Result<HostIdentity> host_identity() {
   if (boot.empty() || stat("/proc/self/ns/net", &network) != 0 ||
       gethostname(name.data(), name.size() - 1) != 0) {
     return fail(ErrorCode::kUnavailable, "cannot share memory between ranks",
-                "the system does not tell on which host this is", "mount /proc");
+                "the system does not say on which host this is", "mount /proc");
   }
   return HostIdentity{.boot = hash_text(boot),
                       .network = network.st_ino,

@@ -150,7 +150,7 @@ TEST(SharedLink, NonsenseInTheSegmentTouchesNothingElse) {
 }
 
 // A receiver that pulled while the sender's call ended must not take what it got.
-TEST(SharedLink, WhatWasOfferedIsVoidWhenTheCallHasEnded) {
+TEST(SharedLink, AnOfferIsVoidOnceItsCallHasEnded) {
   LinkPair pair(SharedMemory::kAuto);
   auto receive = pair.receiving(1, 2, kLong, false);
   auto send = pair.sending(0, 2, pattern(kLong, 1));
@@ -163,7 +163,7 @@ TEST(SharedLink, WhatWasOfferedIsVoidWhenTheCallHasEnded) {
   EXPECT_EQ(receive->message.came, 0U);
 }
 
-TEST(SharedLink, WhatIsThereCanBeTakenWhenTheOtherHasLeft) {
+TEST(SharedLink, AWrittenMessageCanBeReadAfterThePeerLeft) {
   LinkPair pair(SharedMemory::kSlots);
   auto send = pair.sending(0, 2, pattern(5000, 1));
   pair.look(0, *send);
@@ -212,7 +212,7 @@ TEST(HostIdentity, AreWrittenAndReadAndCompared) {
   }
 }
 
-TEST(DescriptorChannel, WhoDoesNotKnowItsNameFindsNone) {
+TEST(DescriptorChannel, AWrongNameFindsNoChannel) {
   const engine::DescriptorChannel channel = std::move(engine::DescriptorChannel::open()).value();
   engine::DescriptorChannelName wrong = channel.name();
   wrong[3] ^= std::byte{1};

@@ -36,7 +36,7 @@ inline std::vector<std::byte> elements_of(DataType type, uint32_t rank, size_t c
       one[0] = std::byte{1};
   }
   std::vector<std::byte> two(width);
-  reduce(type, ReduceOp::kSum, two.data(), one.data(), one.data(), 1);
+  reduce(type, ReduceOp::kSum, two.data(), {one.data(), one.data()}, 1);
   std::vector<std::byte> all(count * width);
   for (size_t i = 0; i < count; ++i) {
     const bool is_two = (i * 2654435761U >> 7 ^ rank) % 2 == 1;
@@ -50,7 +50,7 @@ inline std::vector<std::byte> combined(DataType type, ReduceOp op, uint32_t rank
   std::vector<std::byte> all = elements_of(type, 0, count);
   for (uint32_t rank = 1; rank < ranks; ++rank) {
     const std::vector<std::byte> next = elements_of(type, rank, count);
-    reduce(type, op, all.data(), all.data(), next.data(), count);
+    reduce(type, op, all.data(), {all.data(), next.data()}, count);
   }
   if (op == ReduceOp::kAverage) scale(type, all.data(), count, ranks);
   return all;

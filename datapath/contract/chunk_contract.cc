@@ -9,8 +9,8 @@
 
 namespace heddle::datapath::contract {
 
-using transport::PlacedEvent;
-using transport::PlacedEventKind;
+using transport::NicEvent;
+using transport::NicEventKind;
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ChunkContract);
 
@@ -58,13 +58,13 @@ void ChunkContract::write(const Write& write) {
   const Nanos give_up = a().now() + kPatience;
   while (a().transmit({&burst, 1}) == 0) {
     ASSERT_LT(a().now(), give_up) << "the network takes nothing";
-    for (const PlacedEvent& event : events_now(a())) early_.push_back(event);
+    for (const NicEvent& event : events_now(a())) early_.push_back(event);
     pair().wait_for(a(), millis(10));
   }
 }
 
-std::vector<PlacedEvent> ChunkContract::events_now(Datapath& at) {
-  std::vector<PlacedEvent> out;
+std::vector<NicEvent> ChunkContract::events_now(Datapath& at) {
+  std::vector<NicEvent> out;
   RxBatch batch;
   size_t count = 0;
   do {
@@ -77,12 +77,12 @@ std::vector<PlacedEvent> ChunkContract::events_now(Datapath& at) {
   return out;
 }
 
-std::vector<PlacedEvent> ChunkContract::events(Datapath& at, size_t count) {
-  std::vector<PlacedEvent> out;
+std::vector<NicEvent> ChunkContract::events(Datapath& at, size_t count) {
+  std::vector<NicEvent> out;
   if (&at == &a()) out.swap(early_);
   const Nanos give_up = at.now() + kPatience;
   while (out.size() < count && at.now() < give_up) {
-    const std::vector<PlacedEvent> more = events_now(at);
+    const std::vector<NicEvent> more = events_now(at);
     out.insert(out.end(), more.begin(), more.end());
     if (more.empty()) pair().wait_for(at, millis(100));
   }
@@ -114,7 +114,7 @@ TEST_P(ChunkContract, AWriteIsReportedAfterAllItsBytesHaveLanded) {
     write({.path = path, .immediate = ~bytes, .bytes = bytes, .from = 777, .to = 123'456});
     const auto reported = events(b(), 1);
     ASSERT_EQ(reported.size(), 1u);
-    EXPECT_EQ(reported[0].kind, PlacedEventKind::kArrived);
+    EXPECT_EQ(reported[0].kind, NicEventKind::kArrived);
     EXPECT_EQ(reported[0].connection, kAtB);
     EXPECT_EQ(reported[0].path, path);
     EXPECT_EQ(reported[0].immediate, ~bytes);
@@ -152,7 +152,7 @@ TEST_P(ChunkContract, WritesOfAPathAreReportedInOrder) {
            .to = (63 - i) * 8'000u});
   }
   std::vector<uint32_t> next(paths);
-  for (const PlacedEvent& event : events(b(), 64)) {
+  for (const NicEvent& event : events(b(), 64)) {
     ASSERT_LT(event.path, paths);
     EXPECT_EQ(event.immediate, next[event.path] * paths + event.path);
     ++next[event.path];
@@ -173,7 +173,7 @@ TEST_P(ChunkContract, AReliableNicReportsTheEndOfEachWrite) {
   }
   const auto reported = events(a(), 20);
   for (uint64_t number = 0; number < reported.size(); ++number) {
-    EXPECT_EQ(reported[number].kind, PlacedEventKind::kSent);
+    EXPECT_EQ(reported[number].kind, NicEventKind::kSent);
     EXPECT_EQ(reported[number].connection, kAtA);
     EXPECT_EQ(reported[number].number, number);
     EXPECT_EQ(reported[number].epoch, 0u);
@@ -189,7 +189,7 @@ TEST_P(ChunkContract, AFenceAdmitsOnlyTheNewEpoch) {
   b().fence({.connection = kAtB, .path = 0, .epoch = 1});
   const auto fenced = events(b(), 1);
   ASSERT_EQ(fenced.size(), 1u);
-  EXPECT_EQ(fenced[0].kind, PlacedEventKind::kFenced);
+  EXPECT_EQ(fenced[0].kind, NicEventKind::kFenced);
   EXPECT_EQ(fenced[0].connection, kAtB);
   EXPECT_EQ(fenced[0].path, 0);
   EXPECT_EQ(fenced[0].epoch, 1u);

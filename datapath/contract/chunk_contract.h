@@ -32,9 +32,9 @@ class ChunkContract : public Contract {
   // Writes from a's source to b's target; retries until it is accepted.
   void write(const Write& write);
   // Receives events until there are `count` (or kPatience has passed).
-  std::vector<transport::PlacedEvent> events(Datapath& at, size_t count);
+  std::vector<transport::NicEvent> events(Datapath& at, size_t count);
   // Events that are available without waiting.
-  std::vector<transport::PlacedEvent> events_now(Datapath& at);
+  std::vector<transport::NicEvent> events_now(Datapath& at);
 
   uint32_t chunk_bytes() { return a().capabilities().chunk_bytes; }
   bool holds(uint64_t to, uint64_t length, uint64_t from) const;
@@ -42,7 +42,7 @@ class ChunkContract : public Contract {
 
  private:
   Bytestring target_;
-  std::vector<transport::PlacedEvent> early_;  // events at a, received while it waited to send
+  std::vector<transport::NicEvent> early_;  // events at a, received while it waited to send
   transport::RegionId target_region_ = transport::kNoRegion;
 };
 

@@ -45,7 +45,7 @@ void spoil(RxBatch& batch) {
 constexpr std::byte kOddType{0x2b};
 constexpr uint16_t kOddBytes = 37;
 
-// Received datagrams that are not odd, each as it is, until `count` of them are here.
+// Received datagrams but those of kOddType, each whole, until `count` of them have arrived.
 std::vector<Bytestring> all_but_odd(Contract& test, RxBatch& batch, size_t count) {
   std::vector<Bytestring> seen;
   while (seen.size() < count && test.receive_some(test.b(), batch)) {

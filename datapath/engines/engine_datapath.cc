@@ -30,16 +30,16 @@ std::vector<std::unique_ptr<Datapath>> with_engines(std::vector<std::unique_ptr<
 
 EngineDatapath::EngineDatapath(std::unique_ptr<Datapath> inner, uint8_t index,
                                std::shared_ptr<const Inboxes> inboxes)
-    : inner_(std::move(inner)),
+    : ForwardingDatapath(std::move(inner)),
       share_{.index = index, .count = static_cast<uint8_t>(inboxes->size())},
       inboxes_(std::move(inboxes)) {
-  (*inboxes_)[index]->set_owner(inner_.get());
+  (*inboxes_)[index]->set_owner(&this->inner());
 }
 
 EngineDatapath::~EngineDatapath() { (*inboxes_)[share_.index]->set_owner(nullptr); }
 
 size_t EngineDatapath::receive(RxBatch& batch, const Prediction* prediction) {
-  inner_->receive(batch, prediction);
+  inner().receive(batch, prediction);
   inner_lent_ = batch.count + batch.event_count > 0;
   sort_out(batch);
   take_handed(batch);
@@ -50,7 +50,7 @@ size_t EngineDatapath::receive(RxBatch& batch, const Prediction* prediction) {
 
 void EngineDatapath::release(RxBatch& batch) {
   if (handed_.all_taken()) handed_.clear();
-  if (std::exchange(inner_lent_, false)) inner_->release(batch);
+  if (std::exchange(inner_lent_, false)) inner().release(batch);
   batch.count = batch.event_count = 0;
 }
 
@@ -137,17 +137,24 @@ void EngineDatapath::take_handed(RxBatch& batch) {
 // --- memory and counters ---
 
 Result<RegionId> EngineDatapath::register_memory(void* start, size_t bytes) {
-  Result<RegionId> region = inner_->register_memory(start, bytes);
-  if (!region) return region;
-  if (*region >= memory_.size()) memory_.resize(*region + size_t{1});
-  memory_[*region] = static_cast<std::byte*>(start);
+  Result<RegionId> region = inner().register_memory(start, bytes);
+  if (region) note_memory(*region, start);
   return region;
 }
 
-void EngineDatapath::unregister_memory(RegionId region) { inner_->unregister_memory(region); }
+Result<RegionId> EngineDatapath::register_device_memory(const DeviceMemory& memory, size_t bytes) {
+  Result<RegionId> region = inner().register_device_memory(memory, bytes);
+  if (region) note_memory(*region, memory.mapping);
+  return region;
+}
+
+void EngineDatapath::note_memory(RegionId region, void* start) {
+  if (region >= memory_.size()) memory_.resize(region + size_t{1});
+  memory_[region] = static_cast<std::byte*>(start);
+}
 
 const DatapathStatistics& EngineDatapath::statistics() const {
-  statistics_ = inner_->statistics();
+  statistics_ = inner().statistics();
   statistics_.handed_over = handed_over_;
   statistics_.dropped_at_receive += dropped_;
   return statistics_;

@@ -130,7 +130,7 @@ class EnginesTest : public testing::Test {
 
 constexpr size_t kWhole = kHeader + 100;
 
-TEST_F(EnginesTest, WhatAnEngineReceivesForItselfPassesUnchanged) {
+TEST_F(EnginesTest, DatagramsForTheReceivingEnginePassUnchanged) {
   arrive(0, {datagram(0, 1), datagram(0, 2), datagram(0, 3, 7)});
   EXPECT_EQ(take(0), (Taken{{1, kWhole}, {2, kWhole}, {3, kHeader + 7}}));
   EXPECT_FALSE(written_[0]->lent);
@@ -224,7 +224,7 @@ TEST_F(EnginesTest, AFullInboxDropsAndCounts) {
   EXPECT_EQ(taken, counted.handed_over);
 }
 
-TEST_F(EnginesTest, WhatIsForAnEngineThatIsGoneIsDropped) {
+TEST_F(EnginesTest, DatagramsForAClosedEngineAreDropped) {
   engines_.pop_back();
   arrive(0, {datagram(1, 1), datagram(0, 2)});
   EXPECT_EQ(take(0), (Taken{{2, kWhole}}));

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "datapath/fec/params.h"
 #include "datapath/run_filter.h"
 #include "transport/packet_identity.h"
 #include "transport/params.h"
@@ -19,10 +20,6 @@ using transport::TxBurst;
 
 namespace {
 
-constexpr size_t kErrorsKept = 64;
-// Of any datapath, in bytes.
-constexpr uint64_t kLeastCapacity = 64 << 10;
-
 // Datagrams leave space for parity, but all networks pass those of kBaseDatagram.
 uint32_t most_bytes(const Capabilities& inner) {
   const auto overhead = static_cast<uint32_t>(kMostParityOverhead);
@@ -34,7 +31,7 @@ uint32_t most_bytes(const Capabilities& inner) {
 // differ, sends as much of it as of data at most.
 Bytes receive_capacity(const Capabilities& inner) {
   return {std::min(inner.receive_capacity.count,
-                   std::max(inner.receive_capacity.count / 2, kLeastCapacity))};
+                   std::max(inner.receive_capacity.count / 2, fec_params::kLeastCapacity))};
 }
 
 bool is_parity(std::byte first) { return first == transport::kParityFirstByte; }
@@ -59,18 +56,18 @@ Result<std::unique_ptr<Datapath>> FecDatapath::make(std::unique_ptr<Datapath> in
 
 FecDatapath::FecDatapath(std::unique_ptr<Datapath> inner, const FecOptions& options,
                          std::unique_ptr<EncryptedBurst> encrypted)
-    : inner_(std::move(inner)),
-      capabilities_(inner_->capabilities()),
+    : ForwardingDatapath(std::move(inner)),
+      capabilities_(this->inner().capabilities()),
       encoder_(options, most_bytes(capabilities_), capabilities_.max_datagram_bytes,
                [this](const TxBurst& burst) { send_parity(burst); }),
       // A peer's datagrams may be longer than this side's.
-      rebuilder_(inner_->capabilities().max_datagram_bytes),
+      rebuilder_(this->inner().capabilities().max_datagram_bytes),
       encrypted_(std::move(encrypted)) {
   capabilities_.max_datagram_bytes = most_bytes(capabilities_);
   capabilities_.receive_capacity = receive_capacity(capabilities_);
   // What arrives must be seen before it is placed.
   capabilities_.predicts = false;
-  errors_.reserve(kErrorsKept);
+  errors_.reserve(fec_params::kErrorsKept);
 }
 
 // --- sending ---
@@ -79,7 +76,7 @@ FecDatapath::FecDatapath(std::unique_ptr<Datapath> inner, const FecOptions& opti
 size_t FecDatapath::transmit(std::span<const TxBurst> bursts) {
   refused_ = false;
   unsent_.assign(bursts.size(), 0);
-  const Nanos now = inner_->now();
+  const Nanos now = inner().now();
   for (size_t i = 0; i < bursts.size(); ++i) {
     Handling handling;
     size_t end = i;
@@ -88,8 +85,8 @@ size_t FecDatapath::transmit(std::span<const TxBurst> bursts) {
       if (!handling.passes()) break;
     }
     if (end > i) {
-      const size_t taken = inner_->transmit(bursts.subspan(i, end - i));
-      for (size_t each = 0; each < taken; ++each) unsent_[i + each] = inner_->unsent(each);
+      const size_t taken = inner().transmit(bursts.subspan(i, end - i));
+      for (size_t each = 0; each < taken; ++each) unsent_[i + each] = inner().unsent(each);
       i += taken;
       refused_ = i < end;
     }
@@ -130,7 +127,7 @@ bool FecDatapath::is_too_large(const TxBurst& burst) const {
 
 // As the inner datapath does.
 void FecDatapath::report_too_large(const TxBurst& burst) {
-  if (errors_.size() == kErrorsKept) errors_.pop_front();
+  if (errors_.size() == fec_params::kErrorsKept) errors_.pop_front();
   errors_.push_back({.kind = transport::NetworkErrorKind::kTooLarge,
                      .to = burst.to,
                      .path = burst.path,
@@ -154,8 +151,8 @@ const std::byte* FecDatapath::payload_of(const TxBurst& burst) const {
 }
 
 bool FecDatapath::send(const TxBurst& burst, uint32_t& unsent) {
-  if (inner_->transmit({&burst, 1}) == 0) return false;
-  unsent = inner_->unsent(0);
+  if (inner().transmit({&burst, 1}) == 0) return false;
+  unsent = inner().unsent(0);
   return true;
 }
 
@@ -185,7 +182,7 @@ bool FecDatapath::send_covered(Nanos now, const TxBurst& burst, uint32_t& unsent
 
 void FecDatapath::announce(Nanos now, const TxBurst& burst) {
   peers_.on_announced(now, burst.to);
-  const auto bytes = write_announcement(inner_->local_address().port);
+  const auto bytes = write_announcement(inner().local_address().port);
   TxBurst announcement;
   announcement.to = burst.to;
   announcement.path = burst.path;
@@ -194,23 +191,23 @@ void FecDatapath::announce(Nanos now, const TxBurst& burst) {
   announcement.segments = 1;
   announcement.header_bytes = static_cast<uint16_t>(bytes.size());
   announcement.headers = bytes.data();
-  inner_->transmit({&announcement, 1});
+  inner().transmit({&announcement, 1});
 }
 
 // What the network does not accept is dropped: parity is only worth something soon.
 void FecDatapath::send_parity(const TxBurst& burst) {
-  if (inner_->transmit({&burst, 1}) == 1) parity_sent_ += burst.segments - inner_->unsent(0);
+  if (inner().transmit({&burst, 1}) == 1) parity_sent_ += burst.segments - inner().unsent(0);
 }
 
 // Not while a burst is to be offered again: the inner datapath knows how much of it has left.
 void FecDatapath::send_due() {
-  if (!refused_ && encoder_.due_at() != Nanos::never()) encoder_.send_due(inner_->now());
+  if (!refused_ && encoder_.due_at() != Nanos::never()) encoder_.send_due(inner().now());
 }
 
 void FecDatapath::wait(Nanos until) {
   send_due();
   if (rebuilder_.any()) return;
-  inner_->wait(refused_ ? until : std::min(until, encoder_.due_at()));
+  inner().wait(refused_ ? until : std::min(until, encoder_.due_at()));
   send_due();
 }
 
@@ -218,9 +215,9 @@ void FecDatapath::wait(Nanos until) {
 
 size_t FecDatapath::receive(RxBatch& batch, const transport::Prediction* /*prediction*/) {
   send_due();
-  inner_->receive(batch, nullptr);
+  inner().receive(batch, nullptr);
   inner_lent_ = batch.count + batch.event_count > 0;
-  const Nanos now = inner_->now();
+  const Nanos now = inner().now();
   size_t kept = 0;
   for (size_t i = 0; i < batch.count; ++i) {
     if (!take_run(now, batch.runs[i])) continue;
@@ -265,14 +262,14 @@ bool FecDatapath::take_parity(Nanos now, const RxRun& run, std::span<const std::
 
 void FecDatapath::release(RxBatch& batch) {
   rebuilder_.release();
-  if (std::exchange(inner_lent_, false)) inner_->release(batch);
+  if (std::exchange(inner_lent_, false)) inner().release(batch);
   batch.count = batch.event_count = 0;
 }
 
 // --- memory, errors and counters ---
 
 Result<RegionId> FecDatapath::register_memory(void* start, size_t bytes) {
-  Result<RegionId> region = inner_->register_memory(start, bytes);
+  Result<RegionId> region = inner().register_memory(start, bytes);
   if (!region) return region;
   if (*region >= memory_.size()) memory_.resize(*region + size_t{1});
   memory_[*region] = {static_cast<std::byte*>(start), bytes};
@@ -281,7 +278,7 @@ Result<RegionId> FecDatapath::register_memory(void* start, size_t bytes) {
 
 void FecDatapath::unregister_memory(RegionId region) {
   if (region < memory_.size()) memory_[region] = {};
-  inner_->unregister_memory(region);
+  inner().unregister_memory(region);
 }
 
 bool FecDatapath::poll_error(NetworkError& error) {
@@ -289,7 +286,7 @@ bool FecDatapath::poll_error(NetworkError& error) {
     error = errors_.pop_front();
     return true;
   }
-  while (inner_->poll_error(error)) {
+  while (inner().poll_error(error)) {
     // The transport knows nothing of parity and announcements.
     if (error.quoted_bytes == 0 || !is_parity(error.quoted[0])) return true;
   }
@@ -297,7 +294,7 @@ bool FecDatapath::poll_error(NetworkError& error) {
 }
 
 const DatapathStatistics& FecDatapath::statistics() const {
-  statistics_ = inner_->statistics();
+  statistics_ = inner().statistics();
   statistics_.parity_sent = parity_sent_;
   statistics_.parity_received = parity_received_;
   statistics_.rebuilt = rebuilder_.rebuilt();

@@ -13,36 +13,23 @@
 #include "datapath/fec/parity_encoder.h"
 #include "datapath/fec/peers.h"
 #include "datapath/fec/rebuilder.h"
+#include "datapath/forwarding.h"
 
 namespace heddle::datapath {
 
-class FecDatapath final : public Datapath {
+class FecDatapath final : public ForwardingDatapath<> {
  public:
   static Result<std::unique_ptr<Datapath>> make(std::unique_ptr<Datapath> inner,
                                                 const FecOptions& options);
 
   const Capabilities& capabilities() const override { return capabilities_; }
-  transport::Address local_address() const override { return inner_->local_address(); }
-  std::vector<transport::Address> local_nics() const override { return inner_->local_nics(); }
-  NicFacts nic_facts(uint8_t nic) const override { return inner_->nic_facts(nic); }
-  uint16_t source_port(uint16_t path, uint8_t nic) const override {
-    return inner_->source_port(path, nic);
-  }
-  Nanos now() override { return inner_->now(); }
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
   uint32_t unsent(size_t burst) const override {
     return burst < unsent_.size() ? unsent_[burst] : 0;
   }
   size_t receive(RxBatch& batch, const transport::Prediction* prediction) override;
   void release(RxBatch& batch) override;
-  void place(std::span<const transport::Placement> placements) override {
-    inner_->place(placements);
-  }
   void wait(Nanos until) override;
-  void wake() override { inner_->wake(); }
-  int descriptor() const override { return inner_->descriptor(); }
-  int wake_descriptor() const override { return inner_->wake_descriptor(); }
-  void take_wake() override { inner_->take_wake(); }
   Result<transport::RegionId> register_memory(void* start, size_t bytes) override;
   void unregister_memory(transport::RegionId region) override;
   bool poll_error(transport::NetworkError& error) override;
@@ -81,7 +68,6 @@ class FecDatapath final : public Datapath {
   bool take_parity(Nanos now, const transport::RxRun& run, std::span<const std::byte> datagram,
                    bool takes_part);
 
-  const std::unique_ptr<Datapath> inner_;
   Capabilities capabilities_;
   FecPeers peers_;
   ParityEncoder encoder_;

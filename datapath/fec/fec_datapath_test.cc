@@ -128,7 +128,7 @@ class FecDatapathTest : public testing::Test {
   RxBatch batch_;
 };
 
-TEST_F(FecDatapathTest, WhatIsLostArrivesAllTheSame) {
+TEST_F(FecDatapathTest, LostPacketsAreRebuiltFromParity) {
   open({4, 2}, {8, 1});
   meet();
   std::vector<Packet> wanted;
@@ -195,7 +195,7 @@ TEST_F(FecDatapathTest, AGroupThatWaitsIsSentWhenNothingFollows) {
   EXPECT_EQ(a_.wire->waited_until, Nanos::never());
 }
 
-TEST_F(FecDatapathTest, WhatIsSentAgainAfterARefusalIsNotEncryptedAgain) {
+TEST_F(FecDatapathTest, ABurstRetriedAfterARefusalIsNotEncryptedAgain) {
   open({4, 1}, {4, 1});
   meet();
   transport::PacketKey key = key_for(transport::PacketKey::Use::kEncrypt);
@@ -319,7 +319,7 @@ TEST_F(FecDatapathTest, StrangersChangeNothing) {
 }
 
 // Once each removed datagram moved all that were behind it.
-TEST_F(FecDatapathTest, WhatIsRemovedLeavesTheOthersWherePlacesOfTheRunAre) {
+TEST_F(FecDatapathTest, RemovedParityLeavesTheOtherDatagramsInTheirPlaces) {
   open({4, 1}, {4, 1});
   meet();
   b_.wire->coalesces = true;

@@ -45,4 +45,11 @@ inline constexpr Nanos kPendingFor = millis(100);
 // Rebuilt datagrams that the transport has not taken yet; further ones are dropped.
 inline constexpr size_t kMostRebuilt = 64;
 
+// Errors of the network that wait for the transport; when full, the oldest is dropped. Chosen:
+// those of a burst's segments. Range: 16 to 1,024.
+inline constexpr size_t kErrorsKept = 64;
+// Least receive capacity that is announced, in bytes: half is for parity, and the datapath below
+// has some. Chosen: a burst. Range: 16 to 256 KiB.
+inline constexpr uint64_t kLeastCapacity = 64 << 10;
+
 }  // namespace heddle::datapath::fec_params

@@ -78,7 +78,7 @@ TEST_F(ParityEncoderTest, ParityIsNoLongerThanItMayBe) {
   EXPECT_GE(groups_, 3u);
 }
 
-TEST_F(ParityEncoderTest, WhatLeavesNoSpaceForItsParityHasNone) {
+TEST_F(ParityEncoderTest, ADatagramWithoutSpaceForParityHasNone) {
   ParityEncoder encoder({1, 1}, kMost, kMost, count());
   const Nanos now = seconds(1);
   add(encoder, now, data_packet(0, 1, kMost));

@@ -129,7 +129,7 @@ TEST_F(RebuilderTest, EveryOrderOfASmallGroupRepairsIt) {
   } while (std::ranges::next_permutation(order).found);
 }
 
-TEST_F(RebuilderTest, WhatArrivesTwiceIsRebuiltOnce) {
+TEST_F(RebuilderTest, DuplicatedPacketsAreRebuiltOnce) {
   const auto group = packets(4);
   const auto parity = parity_of(group, {4, 2});
   Rebuilder rebuilder(kMost);
@@ -265,7 +265,7 @@ TEST_F(RebuilderTest, ALonePacketIsRebuiltWhileAllPlacesWait) {
   EXPECT_EQ(taken(rebuilder), std::vector<Packet>{lone});
 }
 
-TEST_F(RebuilderTest, WhatIsNotTakenIsDroppedBeyondItsSpace) {
+TEST_F(RebuilderTest, RebuiltPacketsBeyondTheSpaceAreDropped) {
   Rebuilder rebuilder(kMost);
   for (uint32_t i = 0; i < 2 * fec_params::kMostRebuilt; ++i) {
     arrive(rebuilder, parity_of({data_packet(0, i + 1, 80)}, {1, 1})[0]);

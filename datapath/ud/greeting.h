@@ -1,7 +1,7 @@
-// Greeting: the datagram by which two UD datapaths learn each other's receiving queue pair. An ask
-// travels by UDP or, to prove that this way is open, by queue pair; its answer by UDP. Both have
-// one length, so an answer is never longer than its ask. docs/explanation/protocol.md has the
-// layout.
+// Greeting: the datagram by which two UD datapaths learn each other's receiving queue pair; with
+// several engines, each has one. An ask travels by UDP or, to prove that this way is open, by queue
+// pair; its answer by UDP. Both have one length, so an answer is never longer than its ask.
+// docs/explanation/protocol.md has the layout.
 #pragma once
 
 #include <array>
@@ -21,6 +21,9 @@ enum class GreetingKind : uint8_t {
 struct Greeting {
   GreetingKind kind = GreetingKind::kAsk;
   uint8_t mtu = 1;          // as verbs encode it: 1 is 256 bytes, 5 is 4096
+  uint8_t to = 0;           // the engine that it is for
+  uint8_t from = 0;         // the sender's engine
+  uint8_t engines = 1;      // of the sender
   uint16_t port = 0;        // at which the sender receives by UDP
   uint32_t queue_pair = 0;  // that receives, 24 bits
   uint32_t key = 0;         // which its datagrams must carry

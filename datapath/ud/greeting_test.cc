@@ -12,6 +12,9 @@ namespace {
 
 const Greeting kAsk{.kind = GreetingKind::kAsk,
                     .mtu = 5,
+                    .to = 7,
+                    .from = 2,
+                    .engines = 3,
                     .port = 40'000,
                     .queue_pair = 0xff'ffff,
                     .key = 0x7fff'ffff,
@@ -46,14 +49,15 @@ TEST(GreetingTest, OneWithAFieldOutOfRangeIsNotRead) {
     const char* what;
   } kCases[] = {{0, 0x2b, "another type"},
                 {0, 0x3c, "another version"},
-                {1, 2, "another format"},
+                {1, 1, "another format"},
                 {2, 0, "no kind"},
                 {2, 4, "an unknown kind"},
                 {3, 0, "no MTU"},
                 {3, 6, "an unknown MTU"},
-                {6, 1, "reserved"},
-                {7, 1, "reserved"},
-                {11, 1, "25 bits"},
+                {4, 16, "for an engine that no endpoint has"},
+                {5, 3, "an engine that the sender has not"},
+                {11, 0, "no engine"},
+                {11, 17, "too many engines"},
                 {15, 0x80, "a key of the system"}};
   for (const auto& each : kCases) {
     auto bytes = write_greeting(kAsk);
@@ -61,7 +65,7 @@ TEST(GreetingTest, OneWithAFieldOutOfRangeIsNotRead) {
     EXPECT_FALSE(read_greeting(bytes)) << each.what;
   }
   auto without_port = write_greeting(kAsk);
-  without_port[4] = without_port[5] = std::byte{0};
+  without_port[6] = without_port[7] = std::byte{0};
   EXPECT_FALSE(read_greeting(without_port));
 }
 

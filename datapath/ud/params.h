@@ -62,4 +62,11 @@ inline constexpr uint32_t kLooksAfterInput = 64;
 // A wait after a refused transmit ends at the latest after this time. As xdp_params::kRetry.
 inline constexpr Nanos kRetry = micros(100);
 
+// Errors of the network that wait for the transport; when full, the oldest is dropped. Chosen:
+// those of a burst's segments. Range: 16 to 1,024.
+inline constexpr size_t kErrorsKept = 64;
+// MTU of an interface, in bytes, with which a port's packets carry 2,048 bytes; the headers of RDMA
+// take up to 100. Range: 2,148 to 4,200.
+inline constexpr uint32_t kEnoughMtu = 2200;
+
 }  // namespace heddle::datapath::ud_params

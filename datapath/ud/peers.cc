@@ -12,32 +12,50 @@ using transport::Address;
 namespace {
 
 template <typename Peer>
+const UdPeer& name_of(const Peer& peer) {
+  return peer.at.peer;
+}
+
+template <typename Peer>
 const Address& address_of(const Peer& peer) {
-  return peer.at.to;
+  return peer.at.peer.to;
 }
 
 }  // namespace
 
 UdPeers::UdPeers() { peers_.reserve(ud_params::kMostPeers); }
 
-UdPeers::Peer* UdPeers::find(const Address& to) {
-  if (latest_ < peers_.size() && peers_[latest_].at.to == to) return &peers_[latest_];
-  const auto found = std::ranges::lower_bound(peers_, to, {}, address_of<Peer>);
-  if (found == peers_.end() || found->at.to != to) return nullptr;
+UdPeers::Peer* UdPeers::find(const UdPeer& to) {
+  if (latest_ < peers_.size() && peers_[latest_].at.peer == to) return &peers_[latest_];
+  const auto found = std::ranges::lower_bound(peers_, to, {}, name_of<Peer>);
+  if (found == peers_.end() || found->at.peer != to) return nullptr;
   latest_ = static_cast<size_t>(found - peers_.begin());
   return &*found;
 }
 
+std::span<UdPeers::Peer> UdPeers::at(const Address& to) {
+  const auto range = std::ranges::equal_range(peers_, to, {}, address_of<Peer>);
+  return {range.begin(), range.end()};
+}
+
+uint8_t UdPeers::engines_of(const Address& to) {
+  if (latest_ < peers_.size() && peers_[latest_].at.peer.to == to) return peers_[latest_].engines;
+  const std::span<Peer> engines = at(to);
+  return engines.empty() ? 1 : engines.front().engines;
+}
+
 // Where all places are used, the peer that was sent to least recently gives its own.
-UdPeers::Peer& UdPeers::add(Nanos now, const Address& to) {
+UdPeers::Peer& UdPeers::add(Nanos now, const UdPeer& to) {
+  const uint8_t engines = engines_of(to.to);
   if (peers_.size() == ud_params::kMostPeers) {
     peers_.erase(std::ranges::min_element(peers_, {}, &Peer::sent_at));
   }
   Peer made;
-  made.at.to = to;
+  made.at.peer = to;
+  made.engines = engines;
   made.back = ud_params::kBackAfter;
   begin(now, made);
-  return *peers_.insert(std::ranges::lower_bound(peers_, to, {}, address_of<Peer>), made);
+  return *peers_.insert(std::ranges::lower_bound(peers_, to, {}, name_of<Peer>), made);
 }
 
 void UdPeers::begin(Nanos at, Peer& peer) const {
@@ -48,7 +66,7 @@ void UdPeers::begin(Nanos at, Peer& peer) const {
   peer.nonce = 0;
 }
 
-UdPeers::Sending UdPeers::on_send(Nanos now, const Address& to, bool of_connection) {
+UdPeers::Sending UdPeers::on_send(Nanos now, const UdPeer& to, bool of_connection) {
   Peer* peer = find(to);
   if (peer == nullptr && !of_connection) return {};
   if (peer == nullptr) peer = &add(now, to);
@@ -73,7 +91,7 @@ bool UdPeers::is_due(Nanos now, Peer& peer) const {
   return true;
 }
 
-void UdPeers::on_asked(Nanos now, const Address& to, uint64_t nonce) {
+void UdPeers::on_asked(Nanos now, const UdPeer& to, uint64_t nonce) {
   Peer* const peer = find(to);
   if (peer == nullptr) return;
   peer->nonce = nonce;
@@ -84,8 +102,14 @@ void UdPeers::on_asked(Nanos now, const Address& to, uint64_t nonce) {
 }
 
 bool UdPeers::on_answer(Nanos now, const Address& from, const Greeting& answer) {
-  Peer* const peer = find({.host = from.host, .scope = from.scope, .port = answer.port});
-  if (peer == nullptr || answer.nonce == 0 || answer.nonce != peer->nonce) return false;
+  if (answer.nonce == 0) return false;
+  const std::span<Peer> engines = at({.host = from.host, .scope = from.scope, .port = answer.port});
+  const auto peer = std::ranges::find(engines, answer.nonce, &Peer::nonce);
+  if (peer == engines.end()) return false;
+  for (Peer& each : engines) each.engines = answer.engines;
+  // Another engine answers where the endpoint has fewer than it had: nothing is sent to this one
+  // any more.
+  if (peer->at.peer.engine != answer.from) return false;
   const UdDestination known = peer->at;
   peer->at.queue_pair = answer.queue_pair;
   peer->at.key = answer.key;
@@ -103,7 +127,7 @@ bool UdPeers::on_answer(Nanos now, const Address& from, const Greeting& answer) 
   return true;
 }
 
-void UdPeers::on_moved(Nanos now, const Address& to) {
+void UdPeers::on_moved(Nanos now, const UdPeer& to) {
   Peer* const peer = find(to);
   // While it is asked, more of these change nothing, so they cost an ask in that time at most.
   if (peer == nullptr || peer->state == State::kUnknown) return;

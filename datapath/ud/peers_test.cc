@@ -18,7 +18,8 @@ Address peer_at(uint8_t host, uint16_t port = 1'000) {
   return address;
 }
 
-const Address kPeer = peer_at(9);
+const Address kAddress = peer_at(9);
+const UdPeer kPeer{kAddress};
 
 class UdPeersTest : public testing::Test {
  public:
@@ -30,11 +31,13 @@ class UdPeersTest : public testing::Test {
     if (due != Ask::kNone) peers.on_asked(now, kPeer, ++nonce);
     return due;
   }
-  bool answer() { return answer(kPeer, nonce); }
+  bool answer() { return answer(kAddress, nonce); }
   bool answer(const Address& from, uint64_t to) {
     return peers.on_answer(now, from,
                            {.kind = GreetingKind::kAnswer,
                             .mtu = 4,
+                            .from = engine,
+                            .engines = engines,
                             .port = from.port,
                             .queue_pair = pair,
                             .key = 77,
@@ -52,6 +55,8 @@ class UdPeersTest : public testing::Test {
   Nanos now = seconds(100);
   uint64_t nonce = 0;
   uint32_t pair = 5;
+  uint8_t engine = 0;  // that answers
+  uint8_t engines = 1;
 };
 
 TEST_F(UdPeersTest, OnlyOneThatAnswersByQueuePairGetsDatagramsThere) {
@@ -74,12 +79,12 @@ TEST_F(UdPeersTest, AnswersThatWereNotAskedForChangeNothing) {
   EXPECT_FALSE(answer());
   EXPECT_EQ(peers.size(), 0u) << "a stranger adds no peer";
   EXPECT_EQ(turn(), Ask::kByUdp);
-  EXPECT_FALSE(answer(kPeer, nonce + 1));
+  EXPECT_FALSE(answer(kAddress, nonce + 1));
   EXPECT_FALSE(answer(peer_at(8), nonce)) << "another host";
   EXPECT_FALSE(answer(peer_at(9, 1'001), nonce)) << "another port";
   EXPECT_TRUE(answer());
   EXPECT_FALSE(answer()) << "the second of one ask";
-  EXPECT_FALSE(answer(kPeer, 0));
+  EXPECT_FALSE(answer(kAddress, 0));
 }
 
 TEST_F(UdPeersTest, OneWithoutUdIsAskedLessAndLess) {
@@ -139,7 +144,7 @@ TEST_F(UdPeersTest, OneThatRestartedIsProvenAnew) {
 
 TEST_F(UdPeersTest, OneWhoseQueuePairMovedIsAskedByUdpAtOnce) {
   prove();
-  peers.on_moved(now, peer_at(8));
+  peers.on_moved(now, {peer_at(8)});
   EXPECT_TRUE(send().by_pair);
   peers.on_moved(now, kPeer);
   EXPECT_FALSE(send().by_pair);
@@ -159,10 +164,45 @@ TEST_F(UdPeersTest, BeyondTheMostTheOneThatWasSentToLeastRecentlyGoes) {
   prove();
   for (uint32_t i = 0; i < ud_params::kMostPeers; ++i) {
     now += micros(1);
-    peers.on_send(now, peer_at(10, static_cast<uint16_t>(i + 1)), true);
+    peers.on_send(now, {peer_at(10, static_cast<uint16_t>(i + 1))}, true);
   }
   EXPECT_EQ(peers.size(), ud_params::kMostPeers);
   EXPECT_FALSE(send().by_pair);
+}
+
+// --- of an endpoint with several engines, each is asked for itself ---
+
+TEST_F(UdPeersTest, AnAnswerNamesTheEnginesAndEachHasAQueuePairOfItsOwn) {
+  engines = 3;
+  EXPECT_EQ(peers.engines_of(kAddress), 1);
+  prove();
+  EXPECT_EQ(peers.engines_of(kAddress), 3);
+  EXPECT_EQ(peers.engines_of(peer_at(8)), 1);
+  const UdPeer second{kAddress, 1};
+  EXPECT_FALSE(peers.on_send(now, second, true).by_pair);
+  peers.on_asked(now, second, ++nonce);
+  engine = 1;
+  pair = 8;
+  EXPECT_TRUE(answer());
+  peers.on_asked(now, second, ++nonce);
+  EXPECT_TRUE(answer());
+  EXPECT_EQ(peers.on_send(now, second, true).to->queue_pair, 8u);
+  EXPECT_EQ(send().to->queue_pair, 5u);
+  peers.on_moved(now, second);
+  EXPECT_FALSE(peers.on_send(now, second, true).by_pair);
+  EXPECT_TRUE(send().by_pair);
+}
+
+TEST_F(UdPeersTest, AnEndpointThatComesBackWithFewerEnginesSaysSo) {
+  engines = 3;
+  prove();
+  const UdPeer third{kAddress, 2};
+  peers.on_send(now, third, true);
+  peers.on_asked(now, third, ++nonce);
+  engines = 1;  // engine 0 answers: there is no other
+  EXPECT_FALSE(answer());
+  EXPECT_EQ(peers.engines_of(kAddress), 1);
+  EXPECT_FALSE(peers.on_send(now, third, true).by_pair);
 }
 
 }  // namespace

@@ -104,14 +104,14 @@ UdSender::Sent UdSender::send(Nanos now, const TxBurst& burst, const UdDestinati
   if (free_.size() < burst.segments || pair.slots.size() + burst.segments > ud_params::kSendDepth) {
     return Sent::kFull;
   }
-  ibv_ah* const handle = handles_->find(to.to, burst.path, burst.ecn_capable);
+  ibv_ah* const handle = handles_->find(to.peer.to, burst.path, burst.ecn_capable);
   if (handle == nullptr) return Sent::kNoWay;
   const std::byte* payload = nullptr;
   if (burst.total_payload() > 0) {
     payload = regions_.resolve({burst.region, burst.offset, burst.total_payload()});
   }
   Row row;
-  const uint32_t ports = htonl(ports_of(options_.source_ports[burst.path], to.to.port));
+  const uint32_t ports = htonl(ports_of(options_.source_ports[burst.path], to.peer.to.port));
   for (uint32_t i = 0; i < burst.segments; ++i) {
     ibv_send_wr& request = row.requests[i];
     request = {};

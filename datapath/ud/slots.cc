@@ -21,8 +21,8 @@ Result<std::unique_ptr<UdSlots>> UdSlots::make(VerbsDevice& device, uint32_t cou
     return fail(ErrorCode::kExhausted, "cannot open RDMA datagrams", std::strerror(errno));
   }
   made->start_ = static_cast<std::byte*>(start);
-  made->memory_ =
-      device.library().reg_mr(device.domain(), start, bytes, writable ? IBV_ACCESS_LOCAL_WRITE : 0);
+  made->memory_ = device.library().memory.reg_mr(device.domain(), start, bytes,
+                                                 writable ? IBV_ACCESS_LOCAL_WRITE : 0);
   if (made->memory_ == nullptr) {
     const bool limited = errno == ENOMEM;
     return fail(limited ? ErrorCode::kExhausted : ErrorCode::kSystem, "cannot open RDMA datagrams",
@@ -35,7 +35,7 @@ Result<std::unique_ptr<UdSlots>> UdSlots::make(VerbsDevice& device, uint32_t cou
 }
 
 UdSlots::~UdSlots() {
-  if (memory_ != nullptr) device_.library().dereg_mr(memory_);
+  if (memory_ != nullptr) device_.library().memory.dereg_mr(memory_);
   if (start_ != nullptr) munmap(start_, count_ * slot_bytes_);
 }
 

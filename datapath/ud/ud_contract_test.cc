@@ -28,7 +28,7 @@ class UdPair final : public Pair {
     auto pair = std::make_unique<UdPair>(wish);
     for (size_t end = 0; end < 2; ++end) {
       const VerbsOptions options{.paths = 8, .chunk_paths = 4, .mode = RdmaMode::kDatagrams};
-      auto opened = UdDatapath::open(options, pair->nics_.choice(end), pair->nics_.library());
+      auto opened = UdDatapath::open(options, {.port = pair->nics_.port(end)});
       if (!opened) return fail(opened.error());
       pair->ends_[end] = std::move(*opened);
     }

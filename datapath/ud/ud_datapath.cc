@@ -26,10 +26,6 @@ using transport::TxBurst;
 
 namespace {
 
-constexpr size_t kErrorsKept = 64;
-// With it a port's packets carry 2,048 bytes; the headers of RDMA take up to 100.
-constexpr uint32_t kEnoughMtu = 2200;
-
 template <typename Integer>
 Integer random_bits() {
   Integer bits = 0;
@@ -40,14 +36,17 @@ Integer random_bits() {
 }  // namespace
 
 Result<std::unique_ptr<UdDatapath>> UdDatapath::open(const VerbsOptions& options,
-                                                     const RdmaChoice& choice,
-                                                     const VerbsLibrary& library,
-                                                     Nanos ends_within) {
-  std::unique_ptr<UdDatapath> made(new UdDatapath());
-  Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_beside_verbs(options, choice));
+                                                     const UdPlace& place) {
+  auto udp = UdpDatapath::open(udp_beside_verbs(options, place.port.choice));
   if (!udp) return fail(std::move(udp).error());
-  made->udp_ = std::move(*udp);
-  if (Result<void> attached = made->attach(options, choice, library, ends_within); !attached) {
+  return open(options, place, std::move(*udp));
+}
+
+Result<std::unique_ptr<UdDatapath>> UdDatapath::open(const VerbsOptions& options,
+                                                     const UdPlace& place,
+                                                     std::unique_ptr<UdpDatapath> udp) {
+  std::unique_ptr<UdDatapath> made(new UdDatapath(std::move(udp), place.engine));
+  if (Result<void> attached = made->attach(options, place); !attached) {
     return fail(attached.error());
   }
   return made;
@@ -59,9 +58,9 @@ UdDatapath::~UdDatapath() {
   receiver_.reset();
 }
 
-Result<void> UdDatapath::attach(const VerbsOptions& options, const RdmaChoice& choice,
-                                const VerbsLibrary& library, Nanos ends_within) {
-  Result<std::unique_ptr<VerbsDevice>> device = VerbsDevice::open(choice, library);
+Result<void> UdDatapath::attach(const VerbsOptions& options, const UdPlace& place) {
+  const RdmaChoice& choice = place.port.choice;
+  Result<std::unique_ptr<VerbsDevice>> device = VerbsDevice::open(choice, *place.port.library);
   if (!device) return fail(std::move(device).error());
   device_ = std::move(*device);
   const uint32_t packet = mtu_bytes(device_->mtu());
@@ -70,11 +69,11 @@ Result<void> UdDatapath::attach(const VerbsOptions& options, const RdmaChoice& c
                 fmt::format("packets of {} port {} carry {} bytes, and datagrams need {}",
                             choice.device, choice.port, packet, transport::params::kBaseDatagram),
                 fmt::format("raise the MTU of its interface to {} or more, or set rdma_mode to rc",
-                            kEnoughMtu));
+                            ud_params::kEnoughMtu));
   }
-  const uint32_t datagram = std::min(packet, udp_->capabilities().max_datagram_bytes);
+  const uint32_t datagram = std::min(packet, inner().capabilities().max_datagram_bytes);
   key_ = random_bits<uint32_t>() >> 1;
-  ender_ = std::make_unique<QueuePairEnder>(device_, ends_within);
+  ender_ = std::make_unique<QueuePairEnder>(device_, place.ends_within);
   if (ender_->descriptor() < 0) {
     return fail(ErrorCode::kExhausted, "cannot open RDMA verbs", "there are no more descriptors",
                 "raise the limit of open files (ulimit -n)");
@@ -84,13 +83,14 @@ Result<void> UdDatapath::attach(const VerbsOptions& options, const RdmaChoice& c
                           .traffic_class = options.traffic_class,
                           .max_datagram_bytes = datagram};
   for (uint16_t path = 0; path < options.paths; ++path) {
-    sends.source_ports.push_back(udp_->source_port(path, 0));
+    sends.source_ports.push_back(inner().source_port(path, 0));
   }
-  sender_ = std::make_unique<UdSender>(*device_, *ender_, udp_->regions(), std::move(sends), own_);
+  sender_ =
+      std::make_unique<UdSender>(*device_, *ender_, inner().regions(), std::move(sends), own_);
   if (Result<void> opened = sender_->open(); !opened) return opened;
   receiver_ = std::make_unique<UdReceiver>(
       *device_, *ender_,
-      UdReceiver::Options{.local = udp_->local_address(),
+      UdReceiver::Options{.local = inner().local_address(),
                           .key = key_,
                           .slots = static_cast<uint32_t>(options.receive_buffer.count / packet),
                           .max_datagram_bytes = packet},
@@ -98,11 +98,11 @@ Result<void> UdDatapath::attach(const VerbsOptions& options, const RdmaChoice& c
   if (Result<void> opened = receiver_->open(); !opened) return opened;
   for (const int descriptor :
        {device_->completion_descriptor(), device_->report_descriptor(), ender_->descriptor()}) {
-    if (Result<void> watched = udp_->watch_input(descriptor); !watched) return watched;
+    if (Result<void> watched = inner().watch_input(descriptor); !watched) return watched;
   }
-  errors_.reserve(kErrorsKept);
-  udp_->limit_datagrams(datagram);
-  capabilities_ = udp_->capabilities();
+  errors_.reserve(ud_params::kErrorsKept);
+  inner().limit_datagrams(datagram);
+  capabilities_ = inner().capabilities();
   capabilities_.max_burst_segments = transport::kMaxBurstSegments;
   capabilities_.receives_runs = true;
   capabilities_.predicts = false;  // the NIC takes the next slot, whatever arrives
@@ -123,7 +123,7 @@ Result<void> UdDatapath::attach(const VerbsOptions& options, const RdmaChoice& c
 size_t UdDatapath::transmit(std::span<const TxBurst> bursts) {
   unsent_.clear();
   refused_ = false;
-  const Nanos now = udp_->now();
+  const Nanos now = inner().now();
   size_t taken = 0;
   while (taken < bursts.size()) {
     if (by_pair(now, bursts[taken])) {
@@ -153,9 +153,9 @@ size_t UdDatapath::transmit(std::span<const TxBurst> bursts) {
 }
 
 size_t UdDatapath::send_udp(std::span<const TxBurst> bursts, size_t first) {
-  const size_t count = udp_->transmit(bursts);
+  const size_t count = inner().transmit(bursts);
   for (size_t i = 0; i < count; ++i) {
-    const uint32_t lost = udp_->unsent(i);
+    const uint32_t lost = inner().unsent(i);
     if (lost == 0) continue;
     unsent_.resize(first + i + 1);
     unsent_.back() = lost;
@@ -163,18 +163,29 @@ size_t UdDatapath::send_udp(std::span<const TxBurst> bursts, size_t first) {
   return count;
 }
 
+// A burst is of one connection, so its first datagram names the engine of all.
+UdPeer UdDatapath::peer_of(const TxBurst& burst) {
+  const uint8_t engines = peers_.engines_of(burst.to);
+  if (engines == 1) return {.to = burst.to};
+  const uint8_t engine =
+      transport::engine_of({burst.headers, burst.header_bytes}, {.count = engines});
+  return {.to = burst.to, .engine = engine < engines ? engine : uint8_t{0}};
+}
+
 // Asks the peer where that is due. Probes of a route or of its MTU, and what UDP reports as too
 // large, need IP's own answers.
 bool UdDatapath::by_pair(Nanos now, const TxBurst& burst) {
   if (!works_) return false;
-  const UdPeers::Sending sending = peers_.on_send(now, burst.to, burst.connection != 0);
-  if (sending.ask != UdPeers::Ask::kNone) ask(now, burst.to, sending);
+  const UdPeer to = peer_of(burst);
+  const UdPeers::Sending sending = peers_.on_send(now, to, burst.connection != 0);
+  if (sending.ask != UdPeers::Ask::kNone) ask(now, to, sending);
   return sending.by_pair && burst.hop_limit == 0 && !burst.may_fragment &&
          burst.datagram_bytes() <= capabilities_.max_datagram_bytes;
 }
 
 UdDatapath::Way UdDatapath::send(Nanos now, const TxBurst& burst, uint32_t& unsent) {
-  const UdPeers::Sending sending = peers_.on_send(now, burst.to, false);
+  const UdPeer peer = peer_of(burst);
+  const UdPeers::Sending sending = peers_.on_send(now, peer, false);
   const UdDestination& to = *sending.to;
   if (burst.datagram_bytes() > to.mtu_bytes) {
     report_too_large(burst, to.mtu_bytes);
@@ -197,12 +208,12 @@ UdDatapath::Way UdDatapath::send(Nanos now, const TxBurst& burst, uint32_t& unse
     case UdSender::Sent::kNoWay:
       break;
   }
-  peers_.on_moved(now, burst.to);
+  peers_.on_moved(now, peer);
   return Way::kUdp;
 }
 
 void UdDatapath::report_too_large(const TxBurst& burst, uint32_t limit) {
-  if (errors_.size() == kErrorsKept) errors_.pop_front();
+  if (errors_.size() == ud_params::kErrorsKept) errors_.pop_front();
   errors_.push_back({.kind = transport::NetworkErrorKind::kTooLarge,
                      .to = burst.to,
                      .path = burst.path,
@@ -210,30 +221,33 @@ void UdDatapath::report_too_large(const TxBurst& burst, uint32_t limit) {
                      .local = true});
 }
 
-void UdDatapath::ask(Nanos now, const Address& to, const UdPeers::Sending& sending) {
+void UdDatapath::ask(Nanos now, const UdPeer& to, const UdPeers::Sending& sending) {
   const auto nonce = random_bits<uint64_t>() | 1;
   greet(to, GreetingKind::kAsk, nonce, sending.ask == UdPeers::Ask::kByPair ? sending.to : nullptr);
   peers_.on_asked(now, to, nonce);
 }
 
 // What the network does not accept is asked or answered again.
-void UdDatapath::greet(const Address& to, GreetingKind kind, uint64_t nonce,
+void UdDatapath::greet(const UdPeer& to, GreetingKind kind, uint64_t nonce,
                        const UdDestination* by_pair) {
   const auto bytes = write_greeting({.kind = kind,
                                      .mtu = device_->mtu(),
-                                     .port = udp_->local_address().port,
+                                     .to = to.engine,
+                                     .from = engine_.index,
+                                     .engines = engine_.count,
+                                     .port = inner().local_address().port,
                                      .queue_pair = receiver_->number(),
                                      .key = key_,
                                      .nonce = nonce});
   TxBurst burst;
-  burst.to = to;
+  burst.to = to.to;
   burst.segments = 1;
   burst.header_bytes = static_cast<uint16_t>(bytes.size());
   burst.headers = bytes.data();
   if (by_pair != nullptr) {
-    sender_->send(udp_->now(), burst, *by_pair);
+    sender_->send(inner().now(), burst, *by_pair);
   } else {
-    udp_->transmit({&burst, 1});
+    inner().transmit({&burst, 1});
   }
 }
 
@@ -258,7 +272,7 @@ size_t UdDatapath::receive(RxBatch& batch, const Prediction* prediction) {
 size_t UdDatapath::receive_udp(Nanos now, RxBatch& batch, const Prediction* prediction) {
   turns_ = 0;
   lent_ud_ = false;
-  if (udp_->receive(batch, prediction) == 0) {
+  if (inner().receive(batch, prediction) == 0) {
     peers_.on_look(now);
     if (looks_ > 0) --looks_;
     return 0;
@@ -276,7 +290,7 @@ size_t UdDatapath::receive_udp(Nanos now, RxBatch& batch, const Prediction* pred
   }
   batch.count = kept;
   // The caller releases no empty batch.
-  if (kept == 0) udp_->release(batch);
+  if (kept == 0) inner().release(batch);
   return kept;
 }
 
@@ -284,12 +298,15 @@ bool UdDatapath::take(Nanos now, const Address& from, std::span<const std::byte>
   if (datagram.empty() || datagram[0] != kGreetingFirstByte) return false;
   const auto greeting = read_greeting(datagram);
   if (!greeting) return false;  // for the transport to drop and count
+  // The kernel merged it with datagrams of this engine: it is asked again.
+  if (greeting->to != engine_.index && greeting->to < engine_.count) return true;
   on_greeting(now, from, *greeting);
   return true;
 }
 
 void UdDatapath::on_greeting(Nanos now, const Address& from, const Greeting& greeting) {
-  const Address peer{.host = from.host, .scope = from.scope, .port = greeting.port};
+  const UdPeer peer{.to = {.host = from.host, .scope = from.scope, .port = greeting.port},
+                    .engine = greeting.from};
   switch (greeting.kind) {
     case GreetingKind::kAsk:
       if (works_ && receiver_->number() != 0) greet(peer, GreetingKind::kAnswer, greeting.nonce);
@@ -305,7 +322,7 @@ void UdDatapath::on_greeting(Nanos now, const Address& from, const Greeting& gre
 
 void UdDatapath::release(RxBatch& batch) {
   if (!lent_ud_) {
-    udp_->release(batch);
+    inner().release(batch);
     return;
   }
   lent_ud_ = false;
@@ -315,7 +332,7 @@ void UdDatapath::release(RxBatch& batch) {
 
 // Takes what the NIC has done; returns the time.
 Nanos UdDatapath::poll() {
-  const Nanos now = udp_->now();
+  const Nanos now = inner().now();
   if (!works_) return now;
   std::array<ibv_wc, verbs_params::kCompletionsACall> done;
   int count = 0;
@@ -347,15 +364,15 @@ Nanos UdDatapath::poll() {
 void UdDatapath::settle(Nanos now) {
   sender_->settle();
   if (!works_ || !receiver_->settle(now)) return;
-  peers_.for_each([this](const Address& to) { greet(to, GreetingKind::kMoved, 1); });
+  peers_.for_each([this](const UdPeer& to) { greet(to, GreetingKind::kMoved, 1); });
 }
 
 // From now on all travels by UDP. The kernel closes the descriptors of a device that is gone: they
 // would end each wait at once.
 void UdDatapath::give_up() {
   works_ = false;
-  udp_->ignore_input(device_->report_descriptor());
-  udp_->ignore_input(device_->completion_descriptor());
+  inner().ignore_input(device_->report_descriptor());
+  inner().ignore_input(device_->completion_descriptor());
 }
 
 // --- waiting, memory, errors and counters ---
@@ -369,9 +386,9 @@ void UdDatapath::wait(Nanos until) {
     device_->arm();
     poll();
     if (receiver_->has_input()) return;
-    if (std::exchange(refused_, false)) until = std::min(until, udp_->now() + ud_params::kRetry);
+    if (std::exchange(refused_, false)) until = std::min(until, inner().now() + ud_params::kRetry);
   }
-  udp_->wait(until);
+  inner().wait(until);
   ender_->take_notification();
   if (!works_) return;
   device_->take_notification();
@@ -380,14 +397,14 @@ void UdDatapath::wait(Nanos until) {
 
 void UdDatapath::take_wake() {
   looks_ = std::max(looks_, 1u);
-  udp_->take_wake();
+  inner().take_wake();
   ender_->take_notification();
   if (!works_) return;
   device_->take_notification();
   device_->arm();
   poll();
   if (device_->take_reports()) give_up();
-  if (receiver_->has_input()) udp_->wake();
+  if (receiver_->has_input()) inner().wake();
 }
 
 bool UdDatapath::poll_error(NetworkError& error) {
@@ -395,7 +412,7 @@ bool UdDatapath::poll_error(NetworkError& error) {
     error = errors_.pop_front();
     return true;
   }
-  while (udp_->poll_error(error)) {
+  while (inner().poll_error(error)) {
     // The transport knows nothing of greetings.
     if (error.quoted_bytes == 0 || error.quoted[0] != kGreetingFirstByte) return true;
   }
@@ -403,7 +420,7 @@ bool UdDatapath::poll_error(NetworkError& error) {
 }
 
 const DatapathStatistics& UdDatapath::statistics() const {
-  all_ = udp_->statistics();
+  all_ = inner().statistics();
   all_.transmit_calls += own_.transmit_calls;
   all_.receive_calls += own_.receive_calls;
   all_.datagrams_sent += own_.datagrams_sent;

@@ -6,55 +6,50 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/ring.h"
-#include "datapath/datapath.h"
+#include "datapath/forwarding.h"
 #include "datapath/ud/peers.h"
 #include "datapath/ud/receiver.h"
 #include "datapath/ud/sender.h"
 #include "datapath/udp/udp_datapath.h"
 #include "datapath/verbs.h"
 #include "datapath/verbs/device.h"
+#include "datapath/verbs/open.h"
 #include "datapath/verbs/params.h"
 #include "datapath/verbs/queue_pair_ender.h"
+#include "transport/engine_share.h"
 
 namespace heddle::datapath {
 
-class UdDatapath final : public Datapath {
+// Where a UD datapath is.
+struct UdPlace {
+  VerbsPort port;  // its library must outlive the datapath
+  transport::EngineShare engine;
+  Nanos ends_within = verbs_params::kEndsWithin;  // closing waits at most this for queue pairs
+};
+
+class UdDatapath final : public ForwardingDatapath<UdpDatapath> {
  public:
-  // On this port, by this library, which must outlive it. Closing waits for its queue pairs at most
-  // `ends_within`. Errors: as open_verbs().
+  // Errors: as open_verbs().
   static Result<std::unique_ptr<UdDatapath>> open(const VerbsOptions& options,
-                                                  const RdmaChoice& choice,
-                                                  const VerbsLibrary& library,
-                                                  Nanos ends_within = verbs_params::kEndsWithin);
+                                                  const UdPlace& place);
+  // Over a UDP datapath at the port's address.
+  static Result<std::unique_ptr<UdDatapath>> open(const VerbsOptions& options, const UdPlace& place,
+                                                  std::unique_ptr<UdpDatapath> udp);
   ~UdDatapath() override;
 
   const Capabilities& capabilities() const override { return capabilities_; }
-  transport::Address local_address() const override { return udp_->local_address(); }
-  NicFacts nic_facts(uint8_t nic) const override { return udp_->nic_facts(nic); }
-  uint16_t source_port(uint16_t path, uint8_t nic) const override {
-    return udp_->source_port(path, nic);
-  }
-  Nanos now() override { return udp_->now(); }
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
   uint32_t unsent(size_t burst) const override {
     return burst < unsent_.size() ? unsent_[burst] : 0;
   }
   size_t receive(RxBatch& batch, const transport::Prediction* prediction) override;
   void release(RxBatch& batch) override;
-  void place(std::span<const transport::Placement> placements) override { udp_->place(placements); }
   void wait(Nanos until) override;
-  void wake() override { udp_->wake(); }
-  int descriptor() const override { return udp_->descriptor(); }
-  int wake_descriptor() const override { return udp_->wake_descriptor(); }
   void take_wake() override;
-  Result<transport::RegionId> register_memory(void* start, size_t bytes) override {
-    return udp_->register_memory(start, bytes);
-  }
-  // What was sent of it is copied, so nothing reads it any more.
-  void unregister_memory(transport::RegionId region) override { udp_->unregister_memory(region); }
   bool poll_error(transport::NetworkError& error) override;
   const DatapathStatistics& statistics() const override;
 
@@ -67,14 +62,15 @@ class UdDatapath final : public Datapath {
   // What became of a burst that may go by queue pair.
   enum class Way : uint8_t { kTaken, kFull, kUdp };
 
-  UdDatapath() = default;
-  Result<void> attach(const VerbsOptions& options, const RdmaChoice& choice,
-                      const VerbsLibrary& library, Nanos ends_within);
+  UdDatapath(std::unique_ptr<UdpDatapath> udp, const transport::EngineShare& engine)
+      : ForwardingDatapath(std::move(udp)), engine_(engine) {}
+  Result<void> attach(const VerbsOptions& options, const UdPlace& place);
+  UdPeer peer_of(const transport::TxBurst& burst);
   bool by_pair(Nanos now, const transport::TxBurst& burst);
   Way send(Nanos now, const transport::TxBurst& burst, uint32_t& unsent);
   size_t send_udp(std::span<const transport::TxBurst> bursts, size_t first);
-  void ask(Nanos now, const transport::Address& to, const UdPeers::Sending& sending);
-  void greet(const transport::Address& to, GreetingKind kind, uint64_t nonce,
+  void ask(Nanos now, const UdPeer& to, const UdPeers::Sending& sending);
+  void greet(const UdPeer& to, GreetingKind kind, uint64_t nonce,
              const UdDestination* by_pair = nullptr);
   bool take(Nanos now, const transport::Address& from, std::span<const std::byte> datagram);
   void on_greeting(Nanos now, const transport::Address& from, const Greeting& greeting);
@@ -87,7 +83,7 @@ class UdDatapath final : public Datapath {
   Capabilities capabilities_;
   DatapathStatistics own_;          // of the queue pairs
   mutable DatapathStatistics all_;  // with UDP's
-  std::unique_ptr<UdpDatapath> udp_;
+  const transport::EngineShare engine_;
   std::shared_ptr<VerbsDevice> device_;
   std::unique_ptr<QueuePairEnder> ender_;
   std::unique_ptr<UdSender> sender_;

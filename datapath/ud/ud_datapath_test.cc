@@ -36,7 +36,7 @@ class UdDatapathTest : public testing::Test {
     return {.port = port, .paths = 4, .chunk_paths = 2, .mode = RdmaMode::kDatagrams};
   }
   std::unique_ptr<UdDatapath> open(size_t device, uint16_t port = 0) {
-    auto opened = UdDatapath::open(options(port), nics.choice(device), nics.library());
+    auto opened = UdDatapath::open(options(port), {.port = nics.port(device)});
     EXPECT_TRUE(opened) << opened.error().message();
     return std::move(*opened);
   }
@@ -145,7 +145,7 @@ TEST_F(UdDatapathTest, OnceTheyDoTheyGoByQueuePair) {
 // first time, others by a peer that withdraws its receive or acknowledges what it has not received.
 // The program then uses the memory anew. Regression: what was sent for the first time, without a
 // key, was read from it later.
-TEST_F(UdDatapathTest, WhatMemoryHeldWhenItWasAcceptedIsSent) {
+TEST_F(UdDatapathTest, MemoryIsSentAsItWasWhenTheBurstWasAccepted) {
   ASSERT_TRUE(acquaint(*a, *b));
   for (const auto& [type, flags] : {std::pair(PacketType::kData, uint8_t{0}),
                                     std::pair(PacketType::kData, transport::kFlagRetransmission),
@@ -184,7 +184,7 @@ TEST_F(UdDatapathTest, ClosingEndsInTimeAndWhatQueuePairsUseStaysUntilTheirEnd) 
   ASSERT_TRUE(acquaint(*a, *b));
   const size_t registered = nics.registered();
   const size_t handles = nics.handles();
-  auto third = UdDatapath::open(options(), nics.choice(0), nics.library(), millis(20));
+  auto third = UdDatapath::open(options(), {.port = nics.port(0), .ends_within = millis(20)});
   ASSERT_TRUE(third);
   ASSERT_TRUE(acquaint(**third, *b));
   EXPECT_EQ(nics.registered(), registered + 2);
@@ -260,12 +260,12 @@ TEST_F(UdDatapathTest, WhereQueuePairsReachNothingDatagramsGoByUdp) {
   Nanos begun = a->now();
   while (trickle(millis(1)) == 0 && a->now() - begun < seconds(10)) {
   }
-  EXPECT_LT(a->now() - begun, seconds(2));
+  EXPECT_LT(a->now() - begun, seconds(5));
   EXPECT_GT(trickle(millis(20), 20), 10u);
   nics.lose_all(false);
   begun = a->now();
   while (!goes_by_pair() && a->now() - begun < seconds(10)) trickle(millis(5));
-  EXPECT_LT(a->now() - begun, seconds(2));
+  EXPECT_LT(a->now() - begun, seconds(5));
 }
 
 TEST_F(UdDatapathTest, APeerThatStartsAgainAtItsPortIsReached) {
@@ -276,7 +276,7 @@ TEST_F(UdDatapathTest, APeerThatStartsAgainAtItsPortIsReached) {
   const Nanos begun = a->now();
   while (trickle(millis(1)) == 0 && a->now() - begun < seconds(10)) {
   }
-  EXPECT_LT(a->now() - begun, seconds(2));
+  EXPECT_LT(a->now() - begun, seconds(5));
   while (!goes_by_pair() && a->now() - begun < seconds(10)) trickle(millis(1));
   EXPECT_TRUE(goes_by_pair());
   EXPECT_EQ(nics.wrong_key(), 0u) << "the queue pair of another number";
@@ -305,7 +305,7 @@ TEST_F(UdDatapathTest, AHostThatNoHandleNamesGetsAllByUdp) {
   EXPECT_EQ(by_pair(), 0u);
 }
 
-TEST_F(UdDatapathTest, WhatIsLongerThanThePeersPacketsIsReported) {
+TEST_F(UdDatapathTest, DatagramsAboveThePeersMtuAreReported) {
   b.reset();
   nics.set_mtu(1, 4);
   b = open(1);
@@ -402,7 +402,7 @@ TEST_F(UdDatapathTest, GreetingsOfStrangersAreAnsweredWithoutMemoryOfThem) {
 
 TEST_F(UdDatapathTest, PacketsThatAreTooShortForDatagramsAreOneClearError) {
   nics.set_mtu(0, 3);
-  const auto opened = UdDatapath::open(options(), nics.choice(0), nics.library());
+  const auto opened = UdDatapath::open(options(), {.port = nics.port(0)});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(opened.error().message(),
@@ -421,7 +421,7 @@ TEST_F(UdDatapathTest, LittleLockedMemoryMakesFewerSlots) {
 
 TEST_F(UdDatapathTest, NoLockedMemoryIsOneClearError) {
   nics.refuse_memory(0);
-  const auto opened = UdDatapath::open(options(), nics.choice(0), nics.library());
+  const auto opened = UdDatapath::open(options(), {.port = nics.port(0)});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kExhausted);
   EXPECT_THAT(opened.error().message(), HasSubstr("raise the limit of locked memory (ulimit -l)"));
@@ -429,7 +429,7 @@ TEST_F(UdDatapathTest, NoLockedMemoryIsOneClearError) {
 
 TEST_F(UdDatapathTest, ADeviceWithoutUdIsOneClearError) {
   nics.refuse_pairs();
-  const auto opened = UdDatapath::open(options(), nics.choice(0), nics.library());
+  const auto opened = UdDatapath::open(options(), {.port = nics.port(0)});
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, ErrorCode::kUnavailable);
   EXPECT_THAT(opened.error().message(), HasSubstr("nic0 has no UD queue pairs"));

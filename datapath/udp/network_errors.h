@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/nanos.h"
+#include "datapath/udp/params.h"
 #include "transport/address.h"
 #include "transport/rx_run.h"
 
@@ -23,7 +24,7 @@ class NetworkErrors {
   bool empty() const { return count_ == 0; }
 
  private:
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMost = udp_params::kErrorsKept;
   std::array<transport::NetworkError, kMost> errors_;
   size_t first_ = 0;
   size_t count_ = 0;

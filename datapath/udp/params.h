@@ -21,6 +21,12 @@ namespace heddle::datapath::udp_params {
 // NICs that use a page per packet are near 25% at 1,472 bytes. So a quarter is advertised. It holds
 // for datagrams of about 500 bytes or more; smaller ones should be counted as 500. Range: 3 to 8.
 inline constexpr uint32_t kCapacityShare = 4;
+// Paths of a datapath, each with a socket and a source port. Chosen: above the routes between two
+// hosts of a fabric. Range: 64 to 256, as the setting `paths`.
+inline constexpr uint16_t kMaxPaths = 256;
+// The interface's MTU counts up to this number of bytes; a larger one must be requested. Chosen:
+// Ethernet's jumbo frames; loopback has 65,536. Range: 1,500 to 9,216.
+inline constexpr uint32_t kJumboMtu = 9000;
 // Retry interval after a full interface queue. Chosen. Range: 20 us to 1 ms.
 inline constexpr Nanos kNoBuffersRetry = micros(100);
 // The send sockets' error queues are checked after kIdleTurnsPerCheck turns without input, or
@@ -52,6 +58,10 @@ inline constexpr uint32_t kMaxRowFrames = 4;
 // Frames of up to this number of bytes are moved together, so that they take little of the arena.
 // Chosen. Range: 512 to 4,096.
 inline constexpr size_t kSmallBytes = 2048;
+// Datagrams of one receive whose payload goes to the predicted place, each a header and its payload
+// (scattering.h). Source: Linux coalesces up to 64 (UDP_GRO_CNT_MAX). Range: 8 to 510: a call takes
+// 1,024 pieces (UIO_MAXIOV), and each pair is two of them.
+inline constexpr uint32_t kMaxPairs = 64;
 // Calls of one receive(), whatever arrives. Chosen. Range: 16 to 256.
 inline constexpr uint32_t kMaxCalls = 64;
 // With at least this number of bytes in a batch, data behind a full place waits for a new
@@ -61,5 +71,22 @@ inline constexpr size_t kWorthATurn = 16 * 1024;
 // batches, twice as many each time, up to kMaxDistrust. Chosen. Range: 1 to 16 KiB; 8 to 256.
 inline constexpr uint32_t kCostlyBytes = 4096;
 inline constexpr uint32_t kMaxDistrust = 64;
+
+// --- sockets (path_socket.h, socket.h, probe_socket.h) ---
+
+// Consecutive equal calls before a setting moves to the socket: a destination at first and at most,
+// since the number doubles at every disconnect, and a mark. Chosen: a connect() costs as much as
+// some calls with an address. Range: 8 to 256; 2^10 to 2^30; 8 to 256.
+inline constexpr uint32_t kFirstPatience = 32;
+inline constexpr uint32_t kMostPatience = 1u << 20;
+inline constexpr uint32_t kMarkPatience = 32;
+// Attempts to find a port that is free at all NICs. Chosen. Range: 4 to 64.
+inline constexpr int kPortAttempts = 16;
+// Bytes of a probe socket's buffers: for trains that arrive faster than they are read. Chosen: some
+// 18 trains of 96 packets, for which the kernel charges 2,304 bytes each. Range: 1 to 16 MiB.
+inline constexpr int kProbeBufferBytes = 4 << 20;
+// Errors of the network that wait for the transport; when full, the oldest is dropped. Chosen:
+// those of a burst's segments. Range: 16 to 1,024.
+inline constexpr size_t kErrorsKept = 64;
 
 }  // namespace heddle::datapath::udp_params

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "datapath/udp/params.h"
 #include "datapath/udp/socket.h"
 #include "transport/address.h"
 
@@ -47,9 +48,9 @@ class PathSocket {
  private:
   // Consecutive equal calls before the setting moves to the socket. For destinations the value
   // doubles at every disconnect, up to kMostPatience.
-  static constexpr uint32_t kFirstPatience = 32;
-  static constexpr uint32_t kMostPatience = 1u << 20;
-  static constexpr uint32_t kMarkPatience = 32;
+  static constexpr uint32_t kFirstPatience = udp_params::kFirstPatience;
+  static constexpr uint32_t kMostPatience = udp_params::kMostPatience;
+  static constexpr uint32_t kMarkPatience = udp_params::kMarkPatience;
 
   // Settings that the kernel keeps per protocol.
   struct Protocol {

@@ -15,13 +15,11 @@
 #include "base/check.h"
 #include "datapath/resolve.h"
 #include "datapath/udp/network_errors.h"
+#include "datapath/udp/params.h"
 #include "datapath/udp/socket_address.h"
 
 namespace heddle::datapath {
 namespace {
-
-// For trains that arrive faster than they are read.
-constexpr int kBufferBytes = 4 << 20;
 
 bool set(int descriptor, int level, int name, int value) {
   return setsockopt(descriptor, level, name, &value, sizeof value) == 0;
@@ -50,8 +48,8 @@ void set_up(int descriptor, bool is_ipv4) {
     set(descriptor, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
   }
   set(descriptor, SOL_SOCKET, SO_TIMESTAMPNS, 1);
-  if (!set(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, kBufferBytes)) {
-    set(descriptor, SOL_SOCKET, SO_RCVBUF, kBufferBytes);
+  if (!set(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, udp_params::kProbeBufferBytes)) {
+    set(descriptor, SOL_SOCKET, SO_RCVBUF, udp_params::kProbeBufferBytes);
   }
 }
 

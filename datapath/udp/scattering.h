@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "datapath/udp/params.h"
 #include "transport/rx_run.h"
 
 namespace heddle::datapath {
@@ -16,7 +17,7 @@ namespace heddle::datapath {
 class Scattering {
  public:
   static constexpr size_t kRowBytes = 65536;  // upper bound of a datagram or run
-  static constexpr uint32_t kMaxPairs = 64;   // each a header and its payload
+  static constexpr uint32_t kMaxPairs = udp_params::kMaxPairs;
   static constexpr size_t kMaxPieces = 2 * kMaxPairs + 3;
   // Memory that a receive needs in addition to the place: slots, room for contiguous datagrams,
   // spill.

@@ -94,7 +94,6 @@ Result<void> bind_to(const Socket& socket, const Attachment& attachment, uint16_
 // Binds to a free port by its number, so that the port stays when the socket reconnects.
 Result<void> bind_to_free_port(const Socket& socket, const Attachment& attachment,
                                const std::string& what) {
-  constexpr int kAttempts = 16;
   for (int attempt = 1;; ++attempt) {
     uint16_t port = 0;
     {
@@ -105,7 +104,7 @@ Result<void> bind_to_free_port(const Socket& socket, const Attachment& attachmen
     }
     Result<void> bound = bind_to(socket, attachment, port, what);
     const bool taken_meanwhile = !bound && bound.error().code == ErrorCode::kInUse;
-    if (!taken_meanwhile || attempt == kAttempts) return bound;
+    if (!taken_meanwhile || attempt == udp_params::kPortAttempts) return bound;
   }
 }
 
@@ -252,13 +251,12 @@ Result<std::vector<ReceiveSocket>> open_at(std::vector<Attachment> attachments,
 
 // A port that is free at the first NIC may be in use at another; another free port is then tried.
 Result<std::vector<ReceiveSocket>> open_receive_sockets(const UdpOptions& options) {
-  constexpr int kAttempts = 16;
   const Result<std::vector<Attachment>> attachments = attach_all(options);
   if (!attachments) return fail(attachments.error());
   for (int attempt = 1;; ++attempt) {
     Result<std::vector<ReceiveSocket>> opened = open_at(*attachments, options);
     const bool retry = !opened && opened.error().code == ErrorCode::kInUse && options.port == 0;
-    if (!retry || attempt == kAttempts) return opened;
+    if (!retry || attempt == udp_params::kPortAttempts) return opened;
   }
 }
 

@@ -23,13 +23,11 @@ using transport::TxBurst;
 
 namespace {
 
-constexpr uint16_t kMaxPaths = 256;
 constexpr uint32_t kMinMtu = 1280;
-constexpr uint32_t kJumboMtu = 9000;
 constexpr uint32_t kMaxMtu = 65535;
 Result<void> check(const UdpOptions& options) {
   const std::string what = "cannot attach to UDP";
-  if (options.paths < 1 || options.paths > kMaxPaths) {
+  if (options.paths < 1 || options.paths > udp_params::kMaxPaths) {
     return fail(ErrorCode::kInvalid, what,
                 std::to_string(options.paths) + " paths are not possible", "choose 1 to 256");
   }
@@ -48,8 +46,9 @@ Result<void> check(const UdpOptions& options) {
 }
 
 uint32_t largest_datagram(const UdpOptions& options, const transport::Address& local) {
-  const uint32_t mtu =
-      options.mtu_bytes != 0 ? options.mtu_bytes : std::min(interface_mtu(local), kJumboMtu);
+  const uint32_t mtu = options.mtu_bytes != 0
+                           ? options.mtu_bytes
+                           : std::min(interface_mtu(local), udp_params::kJumboMtu);
   // A wildcard socket uses both protocols: IPv4 allows the larger datagram, and PMTU probes find
   // the limit of IPv6.
   const bool six = !is_ipv4(local) && !is_any(local);
@@ -78,16 +77,26 @@ Result<std::unique_ptr<Datapath>> open_udp(const UdpOptions& options) {
 
 Result<std::vector<std::unique_ptr<Datapath>>> open_udp_engines(const UdpOptions& options,
                                                                 uint8_t engines) {
+  Result<std::vector<std::unique_ptr<UdpDatapath>>> opened =
+      UdpDatapath::open_engines(options, engines);
+  if (!opened) return fail(std::move(opened).error());
+  std::vector<std::unique_ptr<Datapath>> made;
+  for (std::unique_ptr<UdpDatapath>& each : *opened) made.push_back(std::move(each));
+  return with_engines(std::move(made));
+}
+
+Result<std::vector<std::unique_ptr<UdpDatapath>>> UdpDatapath::open_engines(
+    const UdpOptions& options, uint8_t engines) {
   if (Result<void> good = check(options); !good) return fail(std::move(good).error());
   Result<std::vector<EngineSockets>> sockets = open_shared_port(options, engines);
   if (!sockets) return fail(std::move(sockets).error());
-  std::vector<std::unique_ptr<Datapath>> made;
+  std::vector<std::unique_ptr<UdpDatapath>> made;
   for (EngineSockets& each : *sockets) {
-    Result<std::unique_ptr<UdpDatapath>> opened = UdpDatapath::open(options, std::move(each));
+    Result<std::unique_ptr<UdpDatapath>> opened = open(options, std::move(each));
     if (!opened) return fail(std::move(opened).error());
     made.push_back(std::move(*opened));
   }
-  return with_engines(std::move(made));
+  return made;
 }
 
 Result<std::unique_ptr<UdpDatapath>> UdpDatapath::open(const UdpOptions& options) {

@@ -19,9 +19,9 @@ namespace heddle::datapath {
 class UdpDatapath final : public Datapath {
  public:
   static Result<std::unique_ptr<UdpDatapath>> open(const UdpOptions& options);
-  // The same with receive sockets that are open.
-  static Result<std::unique_ptr<UdpDatapath>> open(const UdpOptions& options,
-                                                   std::vector<ReceiveSocket> receives);
+  // One for each engine (at least 2), at one port.
+  static Result<std::vector<std::unique_ptr<UdpDatapath>>> open_engines(const UdpOptions& options,
+                                                                        uint8_t engines);
 
   const Capabilities& capabilities() const override { return capabilities_; }
   transport::Address local_address() const override { return nics_.front(); }
@@ -56,6 +56,8 @@ class UdpDatapath final : public Datapath {
   const Sender& sender() const { return sender_; }
 
  private:
+  static Result<std::unique_ptr<UdpDatapath>> open(const UdpOptions& options,
+                                                   std::vector<ReceiveSocket> receives);
   UdpDatapath(const UdpOptions& options, std::vector<ReceiveSocket> receives,
               std::vector<Socket> sends, bool segments);
 

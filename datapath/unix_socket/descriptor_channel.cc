@@ -13,11 +13,12 @@
 #include <cstring>
 #include <string>
 
+#include "datapath/params.h"
+
 namespace heddle::datapath {
 namespace {
 
 constexpr size_t kMostDescriptors = 2;
-constexpr int kBacklog = 128;
 
 Unexpected system_failure(const char* what) {
   const bool limit = errno == EMFILE || errno == ENFILE;
@@ -68,7 +69,9 @@ Result<DescriptorChannel> DescriptorChannel::open() {
   if (bind(channel.listener_.number(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
     return system_failure("bind");
   }
-  if (listen(channel.listener_.number(), kBacklog) != 0) return system_failure("listen");
+  if (listen(channel.listener_.number(), params::kWaitingConnections) != 0) {
+    return system_failure("listen");
+  }
   return channel;
 }
 

@@ -9,8 +9,8 @@
 namespace heddle::datapath {
 
 using transport::FenceRequest;
-using transport::PlacedEvent;
-using transport::PlacedEventKind;
+using transport::NicEvent;
+using transport::NicEventKind;
 
 ChunkReceiver::~ChunkReceiver() {
   for (auto& [key, path] : paths_) drop_pair(path);
@@ -141,8 +141,8 @@ void ChunkReceiver::on_completion(Nanos now, const Completion& completion) {
     break_pair(path, completion.error);
     return;
   }
-  PlacedEvent event;
-  event.kind = PlacedEventKind::kArrived;
+  NicEvent event;
+  event.kind = NicEventKind::kArrived;
   event.connection = path.connection;
   event.path = path.path;
   event.immediate = completion.immediate;
@@ -226,8 +226,8 @@ void ChunkReceiver::settle() {
 }
 
 void ChunkReceiver::confirm(const FenceRequest& request) {
-  PlacedEvent event;
-  event.kind = PlacedEventKind::kFenced;
+  NicEvent event;
+  event.kind = NicEventKind::kFenced;
   event.connection = request.connection;
   event.path = request.path;
   event.epoch = request.epoch;

@@ -34,7 +34,7 @@ class ChunkReceiver {
     uint8_t traffic_class = 0;
   };
   ChunkReceiver(VerbsDevice& device, Exchange& exchange, QueuePairEnder& ender,
-                const Options& options, Ring<transport::PlacedEvent>& events)
+                const Options& options, Ring<transport::NicEvent>& events)
       : device_(device), exchange_(exchange), ender_(ender), options_(options), events_(events) {}
   ~ChunkReceiver();
   ChunkReceiver(const ChunkReceiver&) = delete;
@@ -91,7 +91,7 @@ class ChunkReceiver {
   Exchange& exchange_;
   QueuePairEnder& ender_;
   Options options_;
-  Ring<transport::PlacedEvent>& events_;
+  Ring<transport::NicEvent>& events_;
   std::unordered_map<uint32_t, transport::WriterAdmission> admitted_;  // by local connection
   std::map<Key, Path> paths_;                                          // of those that were used
   std::unordered_map<uint32_t, Path*> by_id_;

@@ -11,7 +11,7 @@ namespace heddle::datapath {
 namespace {
 
 using transport::FenceRequest;
-using transport::PlacedEventKind;
+using transport::NicEventKind;
 
 constexpr uint64_t kSecret = 77;
 constexpr uint32_t kConnection = 5;
@@ -76,7 +76,7 @@ class ChunkReceiverTest : public testing::Test {
   QueuePairEnder ender_{device_};
   ExchangeEnd own_;
   ExchangeEnd peer_;
-  Ring<transport::PlacedEvent> events_;
+  Ring<transport::NicEvent> events_;
   ChunkReceiver receiver_{*device_, own_.exchange(), ender_, {.secret = kSecret}, events_};
   uint32_t attempts_ = 0;
   bool held_ = false;
@@ -192,7 +192,7 @@ TEST_F(ChunkReceiverTest, AFenceIsAnsweredOnceItsQueuePairHasEnded) {
   EXPECT_EQ(events_.size(), 1u) << "it is over, but may be written";
   let_end();
   ASSERT_EQ(events_.size(), 3u);
-  EXPECT_EQ(events_[1].kind, PlacedEventKind::kFenced);
+  EXPECT_EQ(events_[1].kind, NicEventKind::kFenced);
   EXPECT_EQ(events_[1].epoch, 1u);
   EXPECT_EQ(events_[2].path, FenceRequest::kEveryPath);
 }

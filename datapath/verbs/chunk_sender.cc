@@ -13,8 +13,8 @@
 
 namespace heddle::datapath {
 
-using transport::PlacedEvent;
-using transport::PlacedEventKind;
+using transport::NicEvent;
+using transport::NicEventKind;
 using transport::TxBurst;
 
 namespace {
@@ -29,7 +29,7 @@ uint64_t system_random() {
 }  // namespace
 
 ChunkSender::ChunkSender(VerbsDevice& device, Exchange& exchange, QueuePairEnder& ender,
-                         const Options& options, Ring<PlacedEvent>& events)
+                         const Options& options, Ring<NicEvent>& events)
     : device_(device), exchange_(exchange), ender_(ender), options_(options), events_(events) {}
 
 ChunkSender::~ChunkSender() {
@@ -73,8 +73,8 @@ void ChunkSender::send(Nanos now, const TxBurst& burst, const std::byte* from, u
 void ChunkSender::refuse(const TxBurst& burst) {
   const transport::ChunkWrite& write = *burst.write;
   if (options_.mode != RdmaMode::kReliable) return;
-  PlacedEvent event;
-  event.kind = PlacedEventKind::kSent;
+  NicEvent event;
+  event.kind = NicEventKind::kSent;
   event.connection = write.from_connection;
   event.path = burst.path;
   event.epoch = write.epoch;
@@ -266,8 +266,8 @@ uint64_t ChunkSender::reads(const transport::RecallRequest& request) const {
 template <typename From>
 void ChunkSender::report(const From& from, uint64_t number, bool ok) {
   if (options_.mode != RdmaMode::kReliable) return;
-  PlacedEvent event;
-  event.kind = PlacedEventKind::kSent;
+  NicEvent event;
+  event.kind = NicEventKind::kSent;
   event.connection = from.connection;
   event.path = from.path;
   event.epoch = from.epoch;

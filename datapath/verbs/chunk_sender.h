@@ -29,7 +29,7 @@ class ChunkSender {
   };
   // Events of writes that ended go to `events`.
   ChunkSender(VerbsDevice& device, Exchange& exchange, QueuePairEnder& ender,
-              const Options& options, Ring<transport::PlacedEvent>& events);
+              const Options& options, Ring<transport::NicEvent>& events);
   ~ChunkSender();
   ChunkSender(const ChunkSender&) = delete;
   ChunkSender& operator=(const ChunkSender&) = delete;
@@ -114,7 +114,7 @@ class ChunkSender {
   Exchange& exchange_;
   QueuePairEnder& ender_;
   Options options_;
-  Ring<transport::PlacedEvent>& events_;
+  Ring<transport::NicEvent>& events_;
   std::map<Key, Path> paths_;
   std::map<uint32_t, Ending> ending_;             // by id of completions
   std::unordered_map<uint32_t, Path*> by_id_;     // connected ones

@@ -68,7 +68,7 @@ class ChunkSenderTest : public testing::TestWithParam<RdmaMode> {
   QueuePairEnder ender_{device_};
   ExchangeEnd own_;
   ExchangeEnd peer_;
-  Ring<transport::PlacedEvent> events_;
+  Ring<transport::NicEvent> events_;
   ChunkSender sender_{*device_, own_.exchange(), ender_, {.mode = GetParam()}, events_};
   uint64_t numbers_ = 0;
 };

@@ -17,9 +17,6 @@
 namespace heddle::datapath {
 namespace {
 
-// Completions of queue pairs that have ended may stay until they are taken.
-constexpr uint32_t kSpareCompletions = 1024;
-
 Unexpected cannot_open(const RdmaChoice& choice, const char* what, int error) {
   const std::string where = fmt::format("cannot use the RDMA device {}", choice.device);
   const std::string why = fmt::format("{}: {}", what, std::strerror(error));
@@ -131,7 +128,7 @@ Result<void> VerbsDevice::make_queues() {
 }
 
 bool VerbsDevice::reserve_completions(uint32_t count) {
-  const uint64_t needed = uint64_t{reserved_} + count + kSpareCompletions;
+  const uint64_t needed = uint64_t{reserved_} + count + verbs_params::kSpareCompletions;
   if (needed > capacity_) {
     const uint64_t wanted =
         std::min<uint64_t>(std::max(needed, uint64_t{capacity_} * 2), most_capacity_);
@@ -207,11 +204,11 @@ bool VerbsDevice::take_reports() {
 RegisteredRange VerbsDevice::add(void* start, uint64_t bytes) {
   RegisteredRange range;
   range.writable = true;
-  range.memory =
-      library_.reg_mr(domain_, start, bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  range.memory = library_.memory.reg_mr(domain_, start, bytes,
+                                        IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   if (range.memory == nullptr && errno != ENOMEM) {
     range.writable = false;
-    range.memory = library_.reg_mr(domain_, start, bytes, 0);
+    range.memory = library_.memory.reg_mr(domain_, start, bytes, 0);
   }
   if (range.memory == nullptr) {
     log_warn("RDMA: {} bytes cannot be registered ({}), so they travel as datagrams{}", bytes,
@@ -224,8 +221,27 @@ RegisteredRange VerbsDevice::add(void* start, uint64_t bytes) {
   return range;
 }
 
+RegisteredRange VerbsDevice::add_device(const DeviceMemory& memory, uint64_t bytes) {
+  RegisteredRange range;
+  if (library_.memory.reg_dmabuf_mr == nullptr) {
+    range.error = ENOSYS;
+    return range;
+  }
+  range.memory = library_.memory.reg_dmabuf_mr(
+      domain_, memory.offset, bytes, reinterpret_cast<uintptr_t>(memory.mapping), memory.dmabuf,
+      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  if (range.memory == nullptr) {
+    range.error = errno;
+    return range;
+  }
+  range.writable = true;
+  range.local_key = range.memory->lkey;
+  range.remote_key = range.memory->rkey;
+  return range;
+}
+
 void VerbsDevice::remove(const RegisteredRange& range) {
-  if (library_.dereg_mr(range.memory) != 0) {
+  if (library_.memory.dereg_mr(range.memory) != 0) {
     log_warn("RDMA: memory cannot be unregistered: {}", std::strerror(errno));
   }
 }

@@ -57,6 +57,7 @@ class VerbsDevice final : public MemoryRegistrar {
   bool take_reports();
 
   RegisteredRange add(void* start, uint64_t bytes) override;
+  RegisteredRange add_device(const DeviceMemory& memory, uint64_t bytes) override;
   void remove(const RegisteredRange& range) override;
 
  private:

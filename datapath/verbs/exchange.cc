@@ -18,9 +18,6 @@
 namespace heddle::datapath {
 namespace {
 
-// Messages that one turn reads: more wait, so that strangers cannot hold the driving thread.
-constexpr int kMessagesATurn = 64;
-
 Unexpected cannot_open(const char* what) {
   const bool too_many = errno == EMFILE || errno == ENFILE;
   return fail(too_many ? ErrorCode::kExhausted : ErrorCode::kSystem, what, std::strerror(errno),
@@ -87,7 +84,7 @@ void Exchange::turn(Nanos now, ExchangeHandler& handler) {
 }
 
 void Exchange::receive(ExchangeHandler& handler) {
-  for (int i = 0; i < kMessagesATurn; ++i) {
+  for (int i = 0; i < verbs_params::kMessagesATurn; ++i) {
     std::array<std::byte, kExchangeBytes + 1> bytes;
     SocketAddress address;
     socklen_t length = sizeof address.bytes;

@@ -39,8 +39,10 @@ Loaded load_library() {
   find(library, "ibv_query_port", table.query_port, made.error);
   find(library, "ibv_alloc_pd", table.alloc_pd, made.error);
   find(library, "ibv_dealloc_pd", table.dealloc_pd, made.error);
-  find(library, "ibv_reg_mr", table.reg_mr, made.error);
-  find(library, "ibv_dereg_mr", table.dereg_mr, made.error);
+  find(library, "ibv_reg_mr", table.memory.reg_mr, made.error);
+  find(library, "ibv_dereg_mr", table.memory.dereg_mr, made.error);
+  std::string optional;
+  find(library, "ibv_reg_dmabuf_mr", table.memory.reg_dmabuf_mr, optional);
   find(library, "ibv_create_comp_channel", table.create_comp_channel, made.error);
   find(library, "ibv_destroy_comp_channel", table.destroy_comp_channel, made.error);
   find(library, "ibv_create_cq", table.create_cq, made.error);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/result.h"
 
@@ -23,7 +24,17 @@ struct ibv_qp_init_attr;
 
 namespace heddle::datapath {
 
+// Those that register memory.
+struct VerbsRegistration {
+  ibv_mr* (*reg_mr)(ibv_pd* domain, void* start, size_t bytes, int access) = nullptr;
+  int (*dereg_mr)(ibv_mr* memory) = nullptr;
+  // Null where the library has none (before rdma-core 34).
+  ibv_mr* (*reg_dmabuf_mr)(ibv_pd* domain, uint64_t offset, size_t bytes, uint64_t address,
+                           int dmabuf, int access) = nullptr;
+};
+
 struct VerbsLibrary {
+  VerbsRegistration memory;
   ibv_device** (*get_device_list)(int* count) = nullptr;
   void (*free_device_list)(ibv_device** list) = nullptr;
   const char* (*get_device_name)(ibv_device* device) = nullptr;
@@ -33,8 +44,6 @@ struct VerbsLibrary {
   int (*query_port)(ibv_context* context, unsigned char port, ibv_port_attr* attributes) = nullptr;
   ibv_pd* (*alloc_pd)(ibv_context* context) = nullptr;
   int (*dealloc_pd)(ibv_pd* domain) = nullptr;
-  ibv_mr* (*reg_mr)(ibv_pd* domain, void* start, size_t bytes, int access) = nullptr;
-  int (*dereg_mr)(ibv_mr* memory) = nullptr;
   ibv_comp_channel* (*create_comp_channel)(ibv_context* context) = nullptr;
   int (*destroy_comp_channel)(ibv_comp_channel* channel) = nullptr;
   ibv_cq* (*create_cq)(ibv_context* context, int entries, void* owner, ibv_comp_channel* channel,

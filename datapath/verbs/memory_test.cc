@@ -20,6 +20,9 @@ class FakeRegistrar final : public MemoryRegistrar {
     range.writable = true;
     return range;
   }
+  RegisteredRange add_device(const DeviceMemory& memory, uint64_t bytes) override {
+    return add(memory.mapping, bytes);
+  }
   void remove(const RegisteredRange& range) override { removed.push_back(range.remote_key); }
 
   bool refuses = false;
@@ -57,6 +60,17 @@ TEST_F(RegisteredMemoryTest, OverlappingRangesAreApart) {
   EXPECT_EQ(memory_.find(1, bytes_, 128).remote_key, 2u);
   memory_.forget(0);
   EXPECT_EQ(memory_.find(1, bytes_, 128).remote_key, 2u);
+}
+
+TEST_F(RegisteredMemoryTest, MemoryOfADeviceIsApartFromItsMapping) {
+  EXPECT_EQ(memory_.add_device(0, {.mapping = bytes_}, 256).remote_key, 1u);
+  EXPECT_EQ(memory_.find(0, bytes_, 256).remote_key, 1u);
+  EXPECT_EQ(memory_.find(1, bytes_, 256).remote_key, 2u) << "registered as the host's";
+  memory_.forget(0);
+  EXPECT_EQ(nic_.removed, std::vector<uint32_t>{1});
+  nic_.refuses = true;
+  EXPECT_EQ(memory_.add_device(2, {.mapping = bytes_}, 256).memory, nullptr);
+  EXPECT_EQ(memory_.ranges(), 1u) << "a failure is not kept";
 }
 
 TEST_F(RegisteredMemoryTest, UnknownRegionsAreForgottenWithoutEffect) {

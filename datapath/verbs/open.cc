@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "datapath/engines.h"
 #include "datapath/interfaces.h"
 #include "datapath/resolve.h"
 #include "datapath/ud/ud_datapath.h"
@@ -81,9 +82,34 @@ Result<std::unique_ptr<Datapath>> open_verbs(const VerbsOptions& options) {
   const Result<VerbsPort> port = find_verbs_port(options);
   if (!port) return fail(port.error());
   if (options.mode == RdmaMode::kDatagrams) {
-    return as_datapath(UdDatapath::open(options, port->choice, *port->library));
+    return as_datapath(UdDatapath::open(options, {.port = *port}));
   }
-  return as_datapath(VerbsDatapath::open(options, port->choice, *port->library));
+  return as_datapath(VerbsDatapath::open(options, *port));
+}
+
+Result<std::vector<std::unique_ptr<Datapath>>> open_verbs_engines(const VerbsOptions& options,
+                                                                  uint8_t engines) {
+  const Result<VerbsPort> port = find_verbs_port(options);
+  if (!port) return fail(port.error());
+  return open_verbs_engines(options, *port, engines);
+}
+
+Result<std::vector<std::unique_ptr<Datapath>>> open_verbs_engines(const VerbsOptions& options,
+                                                                  const VerbsPort& port,
+                                                                  uint8_t engines) {
+  auto udp = UdpDatapath::open_engines(udp_beside_verbs(options, port.choice), engines);
+  if (!udp) return fail(std::move(udp).error());
+  std::vector<std::unique_ptr<Datapath>> all;
+  for (std::unique_ptr<UdpDatapath>& each : *udp) {
+    const transport::EngineShare engine{static_cast<uint8_t>(all.size()), engines};
+    auto made = options.mode == RdmaMode::kDatagrams
+                    ? as_datapath(UdDatapath::open(options, {.port = port, .engine = engine},
+                                                   std::move(each)))
+                    : as_datapath(VerbsDatapath::open(options, port, std::move(each)));
+    if (!made) return fail(std::move(made).error());
+    all.push_back(std::move(*made));
+  }
+  return with_engines(std::move(all));
 }
 
 }  // namespace heddle::datapath

@@ -2,6 +2,10 @@
 // options name, and the UDP datapath at its address.
 #pragma once
 
+#include <cstdint>
+#include <memory>
+#include <vector>
+
 #include "base/result.h"
 #include "datapath/rdma_devices.h"
 #include "datapath/udp.h"
@@ -19,5 +23,10 @@ struct VerbsPort {
 Result<VerbsPort> find_verbs_port(const VerbsOptions& options);
 
 UdpOptions udp_beside_verbs(const VerbsOptions& options, const RdmaChoice& choice);
+
+// As that of datapath/verbs.h, on this port.
+Result<std::vector<std::unique_ptr<Datapath>>> open_verbs_engines(const VerbsOptions& options,
+                                                                  const VerbsPort& port,
+                                                                  uint8_t engines);
 
 }  // namespace heddle::datapath

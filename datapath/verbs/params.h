@@ -8,10 +8,12 @@
 
 namespace heddle::datapath::verbs_params {
 
-// Bytes of a write. RC: the largest that the transport numbers. UC: a lost packet loses the chunk,
-// so half of it. Both are UCCL-Tran's range (32 to 64 KiB).
+// Unit of writes in bytes. RC: the largest write that the transport numbers. UC: a lost packet
+// loses the write, which has four units (32 KiB), and down to one where packets are lost
+// (transport/extensions/remote_writes.cc): 2 packets of the largest RDMA MTU. UCCL-Tran has 32 to
+// 64 KiB. Range: 4 to 64 KiB; a message has at most 16,384 units.
 inline constexpr uint32_t kReliableChunkBytes = 64 * 1024;
-inline constexpr uint32_t kUnreliableChunkBytes = 32 * 1024;
+inline constexpr uint32_t kUnreliableChunkBytes = 8 * 1024;
 // Writes that a queue pair holds. Chosen: 2 MiB in flight a path, 0.16 ms at 100 Gb/s; more wait in
 // user memory. Range: 8 to 256.
 inline constexpr uint32_t kSendDepth = 32;
@@ -58,6 +60,16 @@ inline constexpr uint8_t kReceiverNotReadyTimer = 1;
 inline constexpr uint8_t kReceiverNotReadyRetries = 7;
 inline constexpr uint8_t kHopLimit = 64;
 
+// A test of RC (rc_stream.h) polls this long before it sleeps: a round trip of a cluster's NICs is
+// below 20 us. Chosen. Range: 0 to 200 us.
+inline constexpr Nanos kStreamSpin = micros(50);
+// Then it sleeps no longer than this, since what completes before it asks for an event makes none.
+// Chosen: short beside the time of a test. Range: 0.2 to 10 ms.
+inline constexpr Nanos kStreamWait = millis(1);
+// How long after its time it waits for what it has sent: above kRetries of the NIC. Chosen. Range:
+// 1 to 10 s.
+inline constexpr Nanos kStreamEnds = seconds(3);
+
 // A request for a queue pair is repeated after this time, doubled each time, kRequestTries times in
 // all: 2.5 s. Chosen: above the time in which a NIC makes a queue pair. Range: 1 to 100 ms; 4
 // to 16.
@@ -70,5 +82,20 @@ inline constexpr uint32_t kTurnsPerLook = 32;
 // messages below this size travel as datagrams (transport/messages/outgoing.cc). Range: up to
 // 2,048.
 inline constexpr uint64_t kLeastRegionBytes = 2048;
+
+// Completions of queue pairs that have ended may stay until they are taken: this many more than
+// those of the queue pairs. Chosen: eight queue pairs of 128. Range: 128 to 16,384.
+inline constexpr uint32_t kSpareCompletions = 1024;
+// Messages of the exchange that one turn reads: more wait, so that strangers cannot hold the
+// driving thread. Chosen. Range: 16 to 256.
+inline constexpr int kMessagesATurn = 64;
+// What the doctor wants: bytes that may be locked, since a large job registers its buffers, and
+// each registered page is locked. Chosen. Range: 64 MiB to 64 GiB.
+inline constexpr int64_t kWantedMemlock = int64_t{1} << 30;
+// An interface's MTU with which RDMA packets carry 2,048 bytes, of which datagrams need 1,200 (UD);
+// and 4,096: their headers take up to 84 bytes (soft-RoCE counts 80), so that 4,200 is what vendors
+// advise. Range: 2,148 to 4,200; 4,180 to 9,000.
+inline constexpr uint32_t kEnoughForDatagrams = 2'200;
+inline constexpr uint32_t kWantedMtu = 4'200;
 
 }  // namespace heddle::datapath::verbs_params

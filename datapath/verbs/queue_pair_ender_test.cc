@@ -62,7 +62,7 @@ TEST_F(QueuePairEnderTest, ItsEndWaitsForTheirs) {
   EXPECT_EQ(device_.use_count(), 1);
 }
 
-TEST_F(QueuePairEnderTest, WhatEndsTooLateKeepsTheDeviceUntilThen) {
+TEST_F(QueuePairEnderTest, AQueuePairThatEndsLateKeepsTheDeviceUntilThen) {
   fake_.hold_ends(true);
   {
     QueuePairEnder ender(device_, millis(1));

@@ -14,19 +14,12 @@
 #include <system_error>
 
 #include "datapath/interfaces.h"
+#include "datapath/verbs/params.h"
 
 namespace heddle::datapath {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A large job registers its buffers, and each registered page is locked.
-constexpr int64_t kWantedMemlock = int64_t{1} << 30;
-// RDMA packets carry 2,048 bytes, of which datagrams need 1,200 (UD).
-constexpr uint32_t kEnoughForDatagrams = 2'200;
-// RoCE packets of 4,096 bytes need this much of the interface: their headers take up to 84 bytes
-// (soft-RoCE counts 80), so that 4,200 is what vendors advise.
-constexpr uint32_t kWantedMtu = 4'200;
 
 bool is_capable(unsigned capability) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
@@ -45,21 +38,19 @@ uint32_t count_providers() {
   return count;
 }
 
-void add(std::vector<Finding>& findings, Grade grade, const char* topic, std::string what,
-         std::string why = {}, std::string todo = {}) {
-  findings.push_back({grade, topic, std::move(what), std::move(why), std::move(todo)});
-}
-
 void check_library(const RdmaHost& host, std::vector<Finding>& findings) {
   if (!host.library) {
-    add(findings, Grade::kFail, "library", "libibverbs.so.1 is not installed",
-        "no program of this host can use RDMA", "apt-get install libibverbs1 ibverbs-providers");
+    findings.push_back({Grade::kFail, "library", "libibverbs.so.1 is not installed",
+                        "no program of this host can use RDMA",
+                        "apt-get install libibverbs1 ibverbs-providers"});
   } else if (host.providers == 0) {
-    add(findings, Grade::kFail, "library", "libibverbs has no drivers",
-        "it finds no device without the NIC's driver library", "apt-get install ibverbs-providers");
+    findings.push_back({Grade::kFail, "library", "libibverbs has no drivers",
+                        "it finds no device without the NIC's driver library",
+                        "apt-get install ibverbs-providers"});
   } else {
-    add(findings, Grade::kOk, "library",
-        fmt::format("libibverbs with drivers for {} kinds of NICs", host.providers));
+    findings.push_back(
+        {Grade::kOk, "library",
+         fmt::format("libibverbs with drivers for {} kinds of NICs", host.providers)});
   }
 }
 
@@ -70,9 +61,9 @@ std::string port_name(const RdmaVerdict& verdict) {
 void check_ports(const RdmaHost& host, const std::vector<RdmaVerdict>& verdicts,
                  std::vector<Finding>& findings) {
   if (verdicts.empty()) {
-    add(findings, Grade::kFail, "device", "this host has no RDMA devices",
-        "heddle uses its UDP datapath",
-        "load the driver of the NIC; heddle lab vm has RDMA devices for tests");
+    findings.push_back({Grade::kFail, "device", "this host has no RDMA devices",
+                        "heddle uses its UDP datapath",
+                        "load the driver of the NIC; heddle lab vm has RDMA devices for tests"});
     return;
   }
   const bool any = std::any_of(verdicts.begin(), verdicts.end(),
@@ -81,22 +72,24 @@ void check_ports(const RdmaHost& host, const std::vector<RdmaVerdict>& verdicts,
   for (const RdmaVerdict& verdict : verdicts) {
     if (!verdict.choice) {
       // A port that is not in use next to one that is needs no attention of a script.
-      add(findings, any ? Grade::kWarn : Grade::kFail, "port",
-          fmt::format("{} is not used", port_name(verdict)), verdict.reason, verdict.todo);
+      findings.push_back({any ? Grade::kWarn : Grade::kFail, "port",
+                          fmt::format("{} is not used", port_name(verdict)), verdict.reason,
+                          verdict.todo});
       continue;
     }
     const RdmaGid& gid = verdict.choice->gid;
-    add(findings, Grade::kOk, "port",
-        fmt::format("{} {}: GID {}, {}{}, {}", port_name(verdict),
-                    taken ? "could be used, too" : "is used", gid.index,
-                    rdma_address_text(gid.address),
-                    gid.interface.empty() ? "" : " of " + gid.interface, verdict.reason));
+    findings.push_back(
+        {Grade::kOk, "port",
+         fmt::format("{} {}: GID {}, {}{}, {}", port_name(verdict),
+                     taken ? "could be used, too" : "is used", gid.index,
+                     rdma_address_text(gid.address),
+                     gid.interface.empty() ? "" : " of " + gid.interface, verdict.reason)});
     taken = true;
   }
   if (any || (!host.binding.address && host.binding.interface.empty())) return;
-  add(findings, Grade::kFail, "binding", "no port fits what heddle is bound to",
-      "verbs and UDP of an endpoint use the same address",
-      "leave --local out to see what there is");
+  findings.push_back({Grade::kFail, "binding", "no port fits what heddle is bound to",
+                      "verbs and UDP of an endpoint use the same address",
+                      "leave --local out to see what there is"});
 }
 
 void check_mtu(const RdmaHost& host, const std::vector<RdmaVerdict>& verdicts,
@@ -109,31 +102,32 @@ void check_mtu(const RdmaHost& host, const std::vector<RdmaVerdict>& verdicts,
         });
     if (found == host.interfaces.end()) continue;
     const std::string text = fmt::format("{}: {} bytes", found->name, found->mtu_bytes);
-    if (found->mtu_bytes >= kWantedMtu) {
-      add(findings, Grade::kOk, "mtu", text);
+    if (found->mtu_bytes >= verbs_params::kWantedMtu) {
+      findings.push_back({Grade::kOk, "mtu", text});
     } else {
-      add(findings, Grade::kWarn, "mtu", text,
-          found->mtu_bytes >= kEnoughForDatagrams
-              ? "packets of RoCE carry at most 2,048 bytes"
-              : "packets of RoCE carry at most 1,024 bytes, too few for rdma_mode ud",
-          fmt::format("ip link set {} mtu 9000, on all hosts and switches", found->name));
+      findings.push_back(
+          {Grade::kWarn, "mtu", text,
+           found->mtu_bytes >= verbs_params::kEnoughForDatagrams
+               ? "packets of RoCE carry at most 2,048 bytes"
+               : "packets of RoCE carry at most 1,024 bytes, too few for rdma_mode ud",
+           fmt::format("ip link set {} mtu 9000, on all hosts and switches", found->name)});
     }
   }
 }
 
 void check_memlock(const RdmaHost& host, std::vector<Finding>& findings) {
   if (host.may_lock || host.memlock_bytes < 0) {
-    add(findings, Grade::kOk, "memlock", "memory can be registered without a limit");
+    findings.push_back({Grade::kOk, "memlock", "memory can be registered without a limit"});
     return;
   }
   const std::string text = fmt::format("{} KiB of memory can be locked", host.memlock_bytes >> 10);
-  if (host.memlock_bytes >= kWantedMemlock) {
-    add(findings, Grade::kOk, "memlock", text);
+  if (host.memlock_bytes >= verbs_params::kWantedMemlock) {
+    findings.push_back({Grade::kOk, "memlock", text});
     return;
   }
-  add(findings, Grade::kWarn, "memlock", text, "registering larger buffers fails",
-      "ulimit -l unlimited, LimitMEMLOCK=infinity of the service, or "
-      "docker run --ulimit memlock=-1");
+  findings.push_back({Grade::kWarn, "memlock", text, "registering larger buffers fails",
+                      "ulimit -l unlimited, LimitMEMLOCK=infinity of the service, or "
+                      "docker run --ulimit memlock=-1"});
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
+#include <string>
 #include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
-#include "datapath/verbs/open.h"
 #include "datapath/verbs/params.h"
 
 namespace heddle::datapath {
@@ -18,31 +20,59 @@ using transport::Prediction;
 using transport::RegionId;
 using transport::TxBurst;
 
+namespace {
+
+Unexpected no_device_memory(const std::string& nic, int error) {
+  const std::string what = "cannot register memory of a device with " + nic;
+  const std::string instead = "register its mapping, which the processor copies to and from";
+  switch (error) {
+    case ENOSYS:
+      return fail(ErrorCode::kUnavailable, what, "this libibverbs knows no dmabuf",
+                  "use rdma-core 34 or newer, or " + instead);
+    case EOPNOTSUPP:
+      return fail(ErrorCode::kUnavailable, what,
+                  "its driver, or this kernel, cannot reach other devices' memory",
+                  "use a NIC and a kernel (5.12 or newer) with dmabuf registration, or " + instead);
+    case ENOMEM:
+      return fail(ErrorCode::kExhausted, what, std::strerror(error),
+                  "raise the limit of locked memory (ulimit -l)");
+    default:
+      return fail(ErrorCode::kInvalid, what, std::strerror(error),
+                  "give a dmabuf of the device and a range within it, or " + instead);
+  }
+}
+
+}  // namespace
+
 Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& options) {
   const Result<VerbsPort> port = find_verbs_port(options);
   if (!port) return fail(port.error());
-  return open(options, port->choice, *port->library);
+  return open(options, *port);
 }
 
 Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& options,
-                                                           const RdmaChoice& choice,
-                                                           const VerbsLibrary& library) {
-  std::unique_ptr<VerbsDatapath> made(new VerbsDatapath());
-  Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_beside_verbs(options, choice));
+                                                           const VerbsPort& port) {
+  auto udp = UdpDatapath::open(udp_beside_verbs(options, port.choice));
   if (!udp) return fail(std::move(udp).error());
-  made->udp_ = std::move(*udp);
-  if (Result<void> attached = made->attach(options, choice, library); !attached) {
+  return open(options, port, std::move(*udp));
+}
+
+Result<std::unique_ptr<VerbsDatapath>> VerbsDatapath::open(const VerbsOptions& options,
+                                                           const VerbsPort& port,
+                                                           std::unique_ptr<UdpDatapath> udp) {
+  std::unique_ptr<VerbsDatapath> made(new VerbsDatapath(std::move(udp)));
+  if (Result<void> attached = made->attach(options, port); !attached) {
     return fail(attached.error());
   }
   return made;
 }
 
-Result<void> VerbsDatapath::attach(const VerbsOptions& options, const RdmaChoice& choice,
-                                   const VerbsLibrary& library) {
-  Result<std::unique_ptr<VerbsDevice>> device = VerbsDevice::open(choice, library);
+Result<void> VerbsDatapath::attach(const VerbsOptions& options, const VerbsPort& port) {
+  const RdmaChoice& choice = port.choice;
+  Result<std::unique_ptr<VerbsDevice>> device = VerbsDevice::open(choice, *port.library);
   if (!device) return fail(std::move(device).error());
   device_ = std::move(*device);
-  Result<std::unique_ptr<Exchange>> exchange = Exchange::open(udp_->local_address());
+  Result<std::unique_ptr<Exchange>> exchange = Exchange::open(inner().local_address());
   if (!exchange) return fail(std::move(exchange).error());
   exchange_ = std::move(*exchange);
   CHECK(getrandom(&secret_, sizeof secret_, 0) == sizeof secret_);
@@ -61,10 +91,10 @@ Result<void> VerbsDatapath::attach(const VerbsOptions& options, const RdmaChoice
   for (const int descriptor :
        {device_->completion_descriptor(), device_->report_descriptor(),
         exchange_->socket_descriptor(), exchange_->timer_descriptor(), ender_->descriptor()}) {
-    if (Result<void> watched = udp_->watch_input(descriptor); !watched) return watched;
+    if (Result<void> watched = inner().watch_input(descriptor); !watched) return watched;
   }
   const bool reliable = options.mode == RdmaMode::kReliable;
-  capabilities_ = udp_->capabilities();
+  capabilities_ = inner().capabilities();
   capabilities_.chunk_paths = options.chunk_paths;
   capabilities_.chunk_bytes =
       reliable ? verbs_params::kReliableChunkBytes : verbs_params::kUnreliableChunkBytes;
@@ -78,7 +108,7 @@ Result<void> VerbsDatapath::attach(const VerbsOptions& options, const RdmaChoice
 size_t VerbsDatapath::transmit(std::span<const TxBurst> bursts) {
   unsent_.clear();
   size_t taken = 0;
-  const Nanos now = udp_->now();
+  const Nanos now = inner().now();
   while (taken < bursts.size()) {
     if (bursts[taken].write != nullptr) {
       send_chunk(now, bursts[taken++]);
@@ -87,9 +117,9 @@ size_t VerbsDatapath::transmit(std::span<const TxBurst> bursts) {
     // The datagrams up to the next chunk.
     size_t end = taken + 1;
     while (end < bursts.size() && bursts[end].write == nullptr) ++end;
-    const size_t count = udp_->transmit(bursts.subspan(taken, end - taken));
+    const size_t count = inner().transmit(bursts.subspan(taken, end - taken));
     for (size_t i = 0; i < count; ++i) {
-      const uint32_t lost = udp_->unsent(i);
+      const uint32_t lost = inner().unsent(i);
       if (lost == 0) continue;
       unsent_.resize(taken + i + 1);
       unsent_.back() = lost;
@@ -107,14 +137,14 @@ void VerbsDatapath::send_chunk(Nanos now, const TxBurst& burst) {
     sender_->send(now, burst, nullptr, 0);
     return;
   }
-  const Region& region = udp_->regions().at(burst.region);
+  const Region& region = inner().regions().at(burst.region);
   const RegisteredRange& range = memory_->find(burst.region, region.start, region.bytes);
   if (range.memory == nullptr) {
     sender_->refuse(burst);
     return;
   }
   const std::byte* const from =
-      udp_->regions().resolve({burst.region, burst.offset, burst.payload_bytes});
+      inner().regions().resolve({burst.region, burst.offset, burst.payload_bytes});
   sender_->send(now, burst, from, range.local_key);
 }
 
@@ -124,7 +154,7 @@ size_t VerbsDatapath::receive(RxBatch& batch, const Prediction* prediction) {
     look();
   }
   poll_completions();
-  udp_->receive(batch, prediction);
+  inner().receive(batch, prediction);
   batch.event_count = 0;
   while (batch.event_count < RxBatch::kMaxRuns && !events_.empty()) {
     batch.events[batch.event_count++] = events_.pop_front();
@@ -134,7 +164,7 @@ size_t VerbsDatapath::receive(RxBatch& batch, const Prediction* prediction) {
 
 void VerbsDatapath::release(RxBatch& batch) {
   batch.event_count = 0;
-  udp_->release(batch);
+  inner().release(batch);
 }
 
 void VerbsDatapath::serve() {
@@ -146,7 +176,7 @@ void VerbsDatapath::look() {
   turns_ = 0;
   look_due_ = false;
   settle();  // before requests that wait for it are replaced
-  exchange_->turn(udp_->now(), *this);
+  exchange_->turn(inner().now(), *this);
   if (device_->take_reports()) give_up();
 }
 
@@ -160,8 +190,8 @@ void VerbsDatapath::settle() {
 // The kernel closes the descriptors of a device that is gone: from then on they would end each wait
 // at once.
 void VerbsDatapath::give_up() {
-  udp_->ignore_input(device_->report_descriptor());
-  udp_->ignore_input(device_->completion_descriptor());
+  inner().ignore_input(device_->report_descriptor());
+  inner().ignore_input(device_->completion_descriptor());
   sender_->give_up();
 }
 
@@ -171,7 +201,7 @@ void VerbsDatapath::poll_completions() {
   Nanos now;
   do {
     count = device_->poll(done);
-    if (count > 0) now = udp_->now();
+    if (count > 0) now = inner().now();
     for (size_t i = 0; i < count; ++i) {
       if ((done[i].id & 1) == 0) {
         sender_->on_completion(done[i]);
@@ -189,7 +219,7 @@ void VerbsDatapath::poll_completions() {
 
 void VerbsDatapath::handle_message(const transport::Address& from, const ExchangeMessage& message) {
   if (message.kind == ExchangeKind::kRequest) {
-    receiver_->on_request(udp_->now(), from, message);
+    receiver_->on_request(inner().now(), from, message);
   } else {
     sender_->on_message(from, message);
   }
@@ -202,28 +232,37 @@ void VerbsDatapath::wait(Nanos until) {
   device_->arm();
   poll_completions();
   if (!events_.empty()) return;
-  udp_->wait(until);
+  inner().wait(until);
   device_->take_notification();
   look_due_ = true;
 }
 
 void VerbsDatapath::take_wake() {
-  udp_->take_wake();
+  inner().take_wake();
   device_->take_notification();
   device_->arm();
   look_due_ = true;
   poll_completions();
-  if (!events_.empty()) udp_->wake();
+  if (!events_.empty()) inner().wake();
+}
+
+Result<RegionId> VerbsDatapath::register_device_memory(const DeviceMemory& memory, size_t bytes) {
+  const Result<RegionId> region = inner().register_memory(memory.mapping, bytes);
+  if (!region) return region;
+  const RegisteredRange range = memory_->add_device(*region, memory, bytes);
+  if (range.memory != nullptr) return region;
+  inner().unregister_memory(*region);
+  return no_device_memory(device_->choice().device, range.error);
 }
 
 void VerbsDatapath::unregister_memory(RegionId region) {
   sender_->drop_waiting(region);
   memory_->forget(region);
-  udp_->unregister_memory(region);
+  inner().unregister_memory(region);
 }
 
 transport::MemoryToken VerbsDatapath::token(RegionId id) const {
-  const Region& region = udp_->regions().at(id);
+  const Region& region = inner().regions().at(id);
   if (region.bytes < verbs_params::kLeastRegionBytes) return {};
   const RegisteredRange& range = memory_->find(id, region.start, region.bytes);
   if (range.memory == nullptr || !range.writable) return {};
@@ -239,9 +278,9 @@ transport::MemoryToken VerbsDatapath::token(RegionId id) const {
 void VerbsDatapath::recall(const transport::RecallRequest& request) {
   poll_completions();
   sender_->recall(request);
-  const Nanos end = udp_->now() + verbs_params::kFlushWait;
+  const Nanos end = inner().now() + verbs_params::kFlushWait;
   while (const uint64_t number = sender_->reads(request)) {
-    if (udp_->now() >= end) ender_->wait_for(number);
+    if (inner().now() >= end) ender_->wait_for(number);
     poll_completions();
     settle();
   }
@@ -255,7 +294,7 @@ void VerbsDatapath::fence(const transport::FenceRequest& request) {
 }
 
 const DatapathStatistics& VerbsDatapath::statistics() const {
-  all_ = udp_->statistics();
+  all_ = inner().statistics();
   all_.datagrams_sent += own_.datagrams_sent;
   all_.datagrams_received += own_.datagrams_received;
   all_.payload_placed_bytes += own_.payload_placed_bytes;

@@ -5,10 +5,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/ring.h"
-#include "datapath/datapath.h"
+#include "datapath/forwarding.h"
 #include "datapath/udp/udp_datapath.h"
 #include "datapath/verbs.h"
 #include "datapath/verbs/chunk_receiver.h"
@@ -16,46 +17,38 @@
 #include "datapath/verbs/device.h"
 #include "datapath/verbs/exchange.h"
 #include "datapath/verbs/memory.h"
+#include "datapath/verbs/open.h"
 #include "datapath/verbs/queue_pair_ender.h"
 
 namespace heddle::datapath {
 
-class VerbsDatapath final : public Datapath, private ExchangeHandler {
+class VerbsDatapath final : public ForwardingDatapath<UdpDatapath>, private ExchangeHandler {
  public:
   static Result<std::unique_ptr<VerbsDatapath>> open(const VerbsOptions& options);
   // On this port, by this library, which must outlive it.
   static Result<std::unique_ptr<VerbsDatapath>> open(const VerbsOptions& options,
-                                                     const RdmaChoice& choice,
-                                                     const VerbsLibrary& library);
+                                                     const VerbsPort& port);
+  // Over a UDP datapath at the port's address.
+  static Result<std::unique_ptr<VerbsDatapath>> open(const VerbsOptions& options,
+                                                     const VerbsPort& port,
+                                                     std::unique_ptr<UdpDatapath> udp);
 
   const Capabilities& capabilities() const override { return capabilities_; }
-  transport::Address local_address() const override { return udp_->local_address(); }
-  NicFacts nic_facts(uint8_t nic) const override { return udp_->nic_facts(nic); }
-  uint16_t source_port(uint16_t path, uint8_t nic) const override {
-    return udp_->source_port(path, nic);
-  }
-  Nanos now() override { return udp_->now(); }
   size_t transmit(std::span<const transport::TxBurst> bursts) override;
   uint32_t unsent(size_t burst) const override {
     return burst < unsent_.size() ? unsent_[burst] : 0;
   }
   size_t receive(RxBatch& batch, const transport::Prediction* prediction) override;
   void release(RxBatch& batch) override;
-  void place(std::span<const transport::Placement> placements) override { udp_->place(placements); }
   void wait(Nanos until) override;
-  void wake() override { udp_->wake(); }
-  int descriptor() const override { return udp_->descriptor(); }
-  int wake_descriptor() const override { return udp_->wake_descriptor(); }
   void take_wake() override;
-  Result<transport::RegionId> register_memory(void* start, size_t bytes) override {
-    return udp_->register_memory(start, bytes);
-  }
+  Result<transport::RegionId> register_device_memory(const DeviceMemory& memory,
+                                                     size_t bytes) override;
   void unregister_memory(transport::RegionId region) override;
   transport::MemoryToken token(transport::RegionId region) const override;
   void admit(const transport::WriterAdmission& peer) override { receiver_->admit(peer); }
   void recall(const transport::RecallRequest& request) override;
   void fence(const transport::FenceRequest& request) override;
-  bool poll_error(transport::NetworkError& error) override { return udp_->poll_error(error); }
   const DatapathStatistics& statistics() const override;
 
   const ChunkSender& sender() const { return *sender_; }
@@ -66,10 +59,9 @@ class VerbsDatapath final : public Datapath, private ExchangeHandler {
   bool has_events() const { return !events_.empty(); }
 
  private:
-  VerbsDatapath() = default;
+  explicit VerbsDatapath(std::unique_ptr<UdpDatapath> udp) : ForwardingDatapath(std::move(udp)) {}
 
-  Result<void> attach(const VerbsOptions& options, const RdmaChoice& choice,
-                      const VerbsLibrary& library);
+  Result<void> attach(const VerbsOptions& options, const VerbsPort& port);
   void handle_message(const transport::Address& from, const ExchangeMessage& message) override;
   void handle_silence(uint64_t nonce) override { sender_->on_silence(nonce); }
   void send_chunk(Nanos now, const transport::TxBurst& burst);
@@ -81,8 +73,7 @@ class VerbsDatapath final : public Datapath, private ExchangeHandler {
   Capabilities capabilities_;
   DatapathStatistics own_;          // of chunks
   mutable DatapathStatistics all_;  // with UDP's
-  Ring<transport::PlacedEvent> events_;
-  std::unique_ptr<UdpDatapath> udp_;
+  Ring<transport::NicEvent> events_;
   std::shared_ptr<VerbsDevice> device_;
   mutable std::unique_ptr<RegisteredMemory> memory_;
   std::unique_ptr<QueuePairEnder> ender_;

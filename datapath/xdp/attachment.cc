@@ -30,10 +30,10 @@ constexpr uint32_t packet_in(uint32_t frame_bytes) { return frame_bytes - kHeadr
 
 // The kernel frees a queue some time after its socket was closed, also for a process that has
 // ended.
-std::unique_ptr<XdpSocket> open_socket(const XdpSocketOptions& options, const FrameLayout& layout,
+std::unique_ptr<XdpSocket> open_socket(const XdpSocketOptions& options, XdpQueue& queue,
                                        std::span<std::byte> memory, XdpFailure& failure) {
   for (int attempt = 1;; ++attempt) {
-    auto socket = XdpSocket::open(options, layout, memory, failure);
+    auto socket = XdpSocket::open(options, queue, memory, failure);
     if (socket != nullptr || failure.error != EBUSY || attempt == xdp_params::kQueueAttempts) {
       return socket;
     }
@@ -45,25 +45,33 @@ const char* name_of(XdpHook hook) { return hook == XdpHook::kDriver ? "native" :
 
 }  // namespace
 
-Result<std::unique_ptr<XdpAttachment>> XdpAttachment::open(const XdpInterface& interface,
-                                                           const XdpOptions& options, uint16_t port,
-                                                           uint32_t mtu_bytes) {
+Result<std::shared_ptr<XdpAttachment>> XdpAttachment::open(const XdpOptions& options,
+                                                           const XdpWanted& wanted) {
+  Netlink netlink;
+  if (Result<void> opened = netlink.open(); !opened) return fail(opened.error());
+  Result<XdpInterface> interface = find_xdp_interface(wanted.local, netlink);
+  if (!interface) return fail(std::move(interface).error());
   if (Result<void> allowed = check_xdp_rights(); !allowed) return fail(allowed.error());
   raise_locked_memory_limit();
-  std::unique_ptr<XdpAttachment> made(new XdpAttachment(interface));
+  std::shared_ptr<XdpAttachment> made(new XdpAttachment(std::move(*interface), wanted));
+  if (Result<void> attached = made->attach_best(options); !attached) return fail(attached.error());
+  return made;
+}
+
+Result<void> XdpAttachment::attach_best(const XdpOptions& options) {
+  const uint32_t mtu_bytes = std::min(wanted_.mtu_bytes, interface_.mtu_bytes);
   for (const Attempt& attempt : attempts(options.mode, mtu_bytes)) {
-    made->mtu_bytes_ = mtu_bytes;
-    const Outcome outcome = made->attach(attempt, options, port);
-    if (outcome == Outcome::kFatal) return fail(std::move(made->error_));
+    mtu_bytes_ = mtu_bytes;
+    const Outcome outcome = attach(attempt, options);
+    if (outcome == Outcome::kFatal) return fail(std::move(error_));
     if (outcome == Outcome::kTryNext) continue;
     if (attempt.hook == XdpHook::kGeneric && options.mode == XdpMode::kAuto) {
-      log_warn("AF_XDP: {} runs in generic mode, which is slower: {}", interface.name,
-               made->reasons_);
+      log_warn("AF_XDP: {} runs in generic mode, which is slower: {}", interface_.name, reasons_);
     }
-    log_info("AF_XDP: {}", made->text());
-    return made;
+    log_info("AF_XDP: {}", text());
+    return {};
   }
-  return fail(ErrorCode::kUnavailable, kWhat + std::string(" on ") + interface.name, made->reasons_,
+  return fail(ErrorCode::kUnavailable, kWhat + std::string(" on ") + interface_.name, reasons_,
               "choose another mode, or use UDP on this interface");
 }
 
@@ -89,33 +97,41 @@ std::vector<XdpAttachment::Attempt> XdpAttachment::attempts(XdpMode mode, uint32
   return all;
 }
 
-XdpAttachment::Outcome XdpAttachment::attach(const Attempt& attempt, const XdpOptions& options,
-                                             uint16_t port) {
+XdpAttachment::Outcome XdpAttachment::attach(const Attempt& attempt, const XdpOptions& options) {
   sockets_.clear();
+  queues_.clear();
   const bool attached =
       link_.valid() && hook_ == attempt.hook && multi_buffer_ == attempt.multi_buffer;
   if (!attached) {
-    link_ = Descriptor();
-    hook_ = attempt.hook;
-    multi_buffer_ = attempt.multi_buffer;
-    BpfResult map = make_socket_map(interface_.receive_queues);
-    if (map.error != 0) return judge("map of sockets", map.error);
-    map_ = std::move(map.descriptor);
-    std::string verifier;
-    BpfResult program = load_program(steering_program(map_.number(), port, interface_.addresses),
-                                     attempt.multi_buffer, verifier);
-    if (program.error != 0) {
-      if (!verifier.empty()) log_warn("AF_XDP: the kernel rejects the program: {}", verifier);
-      return judge("BPF program", program.error);
-    }
-    program_ = std::move(program.descriptor);
-    BpfResult link = attach_program(program_, interface_.device, hook_);
-    if (link.error != 0) return judge(std::string(name_of(hook_)) + " attachment", link.error);
-    link_ = std::move(link.descriptor);
+    const Outcome outcome = attach_program_for(attempt);
+    if (outcome != Outcome::kDone) return outcome;
   }
   const Outcome outcome = open_sockets(attempt, options);
   if (outcome != Outcome::kDone) sockets_.clear();
   return outcome;
+}
+
+XdpAttachment::Outcome XdpAttachment::attach_program_for(const Attempt& attempt) {
+  link_ = Descriptor();
+  hook_ = attempt.hook;
+  multi_buffer_ = attempt.multi_buffer;
+  BpfResult map = make_socket_map(interface_.receive_queues * wanted_.engines);
+  if (map.error != 0) return judge("map of sockets", map.error);
+  map_ = std::move(map.descriptor);
+  std::string verifier;
+  const SteeringTarget target{.map = map_.number(), .engines = wanted_.engines};
+  BpfResult program =
+      load_program(steering_program(target, wanted_.local.port, interface_.addresses),
+                   attempt.multi_buffer, verifier);
+  if (program.error != 0) {
+    if (!verifier.empty()) log_warn("AF_XDP: the kernel rejects the program: {}", verifier);
+    return judge("BPF program", program.error);
+  }
+  program_ = std::move(program.descriptor);
+  BpfResult link = attach_program(program_, interface_.device, hook_);
+  if (link.error != 0) return judge(std::string(name_of(hook_)) + " attachment", link.error);
+  link_ = std::move(link.descriptor);
+  return Outcome::kDone;
 }
 
 XdpAttachment::Outcome XdpAttachment::open_sockets(const Attempt& attempt,
@@ -124,6 +140,7 @@ XdpAttachment::Outcome XdpAttachment::open_sockets(const Attempt& attempt,
   layout.frame_bytes = mtu_bytes_ <= packet_in(kSmallFrame) ? kSmallFrame : kLargeFrame;
   layout.receive_frames = xdp_params::kReceiveFrames;
   layout.transmit_frames = xdp_params::kTransmitFrames;
+  layout.engines = wanted_.engines;
   if (!attempt.multi_buffer) mtu_bytes_ = std::min(mtu_bytes_, packet_in(layout.frame_bytes));
   uint32_t queues = interface_.receive_queues;
   if (options.queues > 0) queues = std::min(queues, options.queues);
@@ -132,22 +149,37 @@ XdpAttachment::Outcome XdpAttachment::open_sockets(const Attempt& attempt,
     error_ = xdp_memory_exhausted(queues * layout.queue_bytes());
     return Outcome::kFatal;
   }
+  for (uint32_t number = 0; number < queues; ++number) {
+    queues_.push_back(std::make_unique<XdpQueue>(layout, number));
+  }
+  sockets_.resize(size_t{queues} * wanted_.engines);
   XdpSocketOptions wanted;
   wanted.interface = interface_.device;
   wanted.zero_copy = attempt.zero_copy;
   wanted.multi_buffer = attempt.multi_buffer;
   wanted.busy_poll_us = options.busy_poll_us;
-  for (uint32_t queue = 0; queue < queues; ++queue) {
-    wanted.queue = queue;
-    XdpFailure failure;
-    auto socket = open_socket(wanted, layout, {memory_.start(), memory_.bytes()}, failure);
-    if (socket == nullptr) return judge(failure.step, failure.error);
-    if (queue == 0) wanted.first_socket = socket->descriptor();
-    const int error = put_socket(map_, queue, socket->descriptor());
-    if (error != 0) return judge("map of sockets", error);
-    sockets_.push_back(std::move(socket));
+  for (uint32_t number = 0; number < queues; ++number) {
+    const Outcome outcome = open_queue(wanted, number);
+    if (outcome != Outcome::kDone) return outcome;
+    wanted.first_socket = sockets_.front()->descriptor();
   }
-  senders_ = std::clamp<size_t>(interface_.transmit_queues, 1, sockets_.size());
+  senders_ = std::clamp<size_t>(interface_.transmit_queues, 1, queues);
+  return Outcome::kDone;
+}
+
+XdpAttachment::Outcome XdpAttachment::open_queue(XdpSocketOptions options, uint32_t number) {
+  for (uint8_t engine = 0; engine < wanted_.engines; ++engine) {
+    options.engine = engine;
+    XdpFailure failure;
+    auto socket =
+        open_socket(options, *queues_[number], {memory_.start(), memory_.bytes()}, failure);
+    if (socket == nullptr) return judge(failure.step, failure.error);
+    if (engine == 0) options.first_of_queue = socket->descriptor();
+    const uint32_t place = number * wanted_.engines + engine;
+    const int error = put_socket(map_, place, socket->descriptor());
+    if (error != 0) return judge("map of sockets", error);
+    sockets_[engine * queues_.size() + number] = std::move(socket);
+  }
   return Outcome::kDone;
 }
 
@@ -202,8 +234,10 @@ Error XdpAttachment::in_use(const std::string& step) const {
 
 std::string XdpAttachment::text() const {
   const bool zero_copy = !sockets_.empty() && sockets_.front()->zero_copy();
-  return interface_.name + ", " + std::to_string(sockets_.size()) +
-         (sockets_.size() == 1 ? " queue, " : " queues, ") + name_of(hook_) +
+  const std::string engines =
+      wanted_.engines == 1 ? "" : std::to_string(wanted_.engines) + " engines, ";
+  return interface_.name + ", " + std::to_string(queues_.size()) +
+         (queues_.size() == 1 ? " queue, " : " queues, ") + engines + name_of(hook_) +
          (zero_copy ? ", zero copy" : ", copy") + ", packets of " + std::to_string(mtu_bytes_) +
          " bytes";
 }

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "datapath/xdp/params.h"
+
 namespace heddle::datapath {
 
 namespace {
@@ -18,7 +20,6 @@ namespace {
 constexpr char kName[] = "heddle_xdp";
 constexpr char kLicense[] = "Apache-2.0";        // none of the functions that it calls needs GPL
 constexpr uint32_t kAcceptsFragments = 1u << 5;  // BPF_F_XDP_HAS_FRAGS
-constexpr size_t kLogBytes = 16 * 1024;
 
 static_assert(sizeof(bpf_insn) == sizeof(uint64_t));
 
@@ -73,9 +74,9 @@ BpfResult load_program(std::span<const uint64_t> instructions, bool fragments, s
   BpfResult result = made(bpf(BPF_PROG_LOAD, attributes));
   if (result.error == 0 || result.error == EPERM) return result;
   // Only then, since the log costs time and may not fit.
-  log.assign(kLogBytes, '\0');
+  log.assign(xdp_params::kVerifierLogBytes, '\0');
   attributes.log_buf = pointer(log.data());
-  attributes.log_size = kLogBytes;
+  attributes.log_size = xdp_params::kVerifierLogBytes;
   attributes.log_level = 1;
   BpfResult again = made(bpf(BPF_PROG_LOAD, attributes));
   log.resize(std::min(log.find('\0'), log.size()));

@@ -1,6 +1,7 @@
 // See mapping.h.
 #include "datapath/xdp/mapping.h"
 
+#include <linux/if_xdp.h>
 #include <sys/mman.h>
 
 namespace heddle::datapath {
@@ -28,6 +29,18 @@ Mapping Mapping::memory(size_t bytes) {
 
 Mapping::~Mapping() {
   if (start_ != nullptr) munmap(start_, bytes_);
+}
+
+Mapping map_ring(int socket, const RingShape& shape, RingPlace& place) {
+  const xdp_ring_offset& parts = shape.parts;
+  Mapping mapping = Mapping::ring(socket, parts.desc + shape.size * shape.entry_bytes, shape.page);
+  if (mapping.start() == nullptr) return mapping;
+  place.producer = reinterpret_cast<uint32_t*>(mapping.start() + parts.producer);
+  place.consumer = reinterpret_cast<uint32_t*>(mapping.start() + parts.consumer);
+  place.flags = reinterpret_cast<uint32_t*>(mapping.start() + parts.flags);
+  place.entries = mapping.start() + parts.desc;
+  place.size = shape.size;
+  return mapping;
 }
 
 }  // namespace heddle::datapath

@@ -5,6 +5,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "datapath/xdp/rings.h"
+
+struct xdp_ring_offset;
+
 namespace heddle::datapath {
 
 class Mapping {
@@ -32,5 +36,16 @@ class Mapping {
   std::byte* start_ = nullptr;
   size_t bytes_ = 0;
 };
+
+// A ring as the kernel lays it out.
+struct RingShape {
+  const xdp_ring_offset& parts;
+  uint32_t size = 0;  // a power of two
+  size_t entry_bytes = 0;
+  uint64_t page = 0;  // XDP_PGOFF_RX_RING, …
+};
+
+// Maps a ring of a socket and finds its parts; empty on failure (errno).
+Mapping map_ring(int socket, const RingShape& shape, RingPlace& place);
 
 }  // namespace heddle::datapath

@@ -18,6 +18,7 @@
 
 #include "base/check.h"
 #include "datapath/udp/socket_address.h"
+#include "datapath/xdp/params.h"
 
 namespace heddle::datapath {
 
@@ -25,7 +26,6 @@ using transport::Address;
 
 namespace {
 
-constexpr size_t kReplyBytes = 64 * 1024;
 // Neighbor states whose MAC address the kernel itself sends to.
 constexpr uint16_t kUsable =
     NUD_REACHABLE | NUD_PERMANENT | NUD_NOARP | NUD_STALE | NUD_DELAY | NUD_PROBE;
@@ -161,7 +161,7 @@ Result<void> Netlink::open() {
                 "cannot read the kernel's routes (rtnetlink)", std::strerror(errno),
                 many ? "raise the limit of open files (`ulimit -n`)" : "");
   }
-  reply_.resize(kReplyBytes);
+  reply_.resize(xdp_params::kReplyBytes);
   return {};
 }
 

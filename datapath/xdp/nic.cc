@@ -1,7 +1,6 @@
 // See nic.h.
 #include "datapath/xdp/nic.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -24,40 +23,39 @@ uint32_t header_bytes(const transport::Address& local) {
 
 }  // namespace
 
-Result<std::unique_ptr<XdpNic>> XdpNic::open(const XdpOptions& options, XdpNicOptions nic) {
+Result<std::unique_ptr<XdpNic>> XdpNic::open(const XdpOptions& options,
+                                             std::shared_ptr<XdpAttachment> attachment,
+                                             XdpNicOptions nic) {
   std::unique_ptr<XdpNic> made(new XdpNic());
   made->netlink_ = std::make_unique<Netlink>();
   if (Result<void> opened = made->netlink_->open(); !opened) return fail(opened.error());
-  Result<XdpInterface> interface = find_xdp_interface(nic.local, *made->netlink_);
-  if (!interface) return fail(std::move(interface).error());
-  const uint32_t mtu = std::min(nic.mtu_bytes, interface->mtu_bytes);
-  auto attachment = XdpAttachment::open(*interface, options, nic.local.port, mtu);
-  if (!attachment) return fail(std::move(attachment).error());
-  made->attachment_ = std::move(*attachment);
-  for (const auto& socket : made->attachment_->sockets()) {
+  made->attachment_ = std::move(attachment);
+  made->engine_ = nic.engine;
+  const XdpInterface& interface = made->attachment_->interface();
+  for (const auto& socket : made->sockets()) {
     made->descriptors_.push_back(socket->descriptor());
   }
   made->max_datagram_bytes_ = made->attachment_->mtu_bytes() - header_bytes(nic.local);
 
   RouteInterface route;
-  route.index = interface->addressed;
+  route.index = interface.addressed;
   route.local = nic.local;
-  route.mac = interface->mac;
-  route.tags = interface->tags;
-  route.tag_count = interface->tag_count;
+  route.mac = interface.mac;
+  route.tags = interface.tags;
+  route.tag_count = interface.tag_count;
   route.traffic_class = options.traffic_class;
   made->routes_ = std::make_unique<RouteCache>(*made->netlink_, route);
   XdpReceiverOptions receives;
   receives.port = nic.local.port;
-  receives.scope = interface->addressed;
+  receives.scope = interface.addressed;
   receives.nic = nic.nic;
   receives.busy_poll = options.busy_poll_us > 0;
   receives.places = made->attachment_->multi_buffer();
-  made->receiver_ = std::make_unique<XdpReceiver>(made->attachment_->sockets(), receives,
-                                                  *nic.regions, *nic.statistics);
+  made->receiver_ =
+      std::make_unique<XdpReceiver>(made->sockets(), receives, *nic.regions, *nic.statistics);
   XdpTransmitterOptions sends{std::move(nic.source_ports), options.traffic_class};
   made->transmitter_ = std::make_unique<XdpTransmitter>(
-      made->attachment_->senders(), std::move(sends), *nic.regions, *nic.statistics);
+      made->attachment_->senders(nic.engine), std::move(sends), *nic.regions, *nic.statistics);
   return made;
 }
 
@@ -84,14 +82,14 @@ bool XdpNic::push() {
 }
 
 void XdpNic::prepare_wait() const {
-  for (const auto& socket : attachment_->sockets()) {
+  for (const auto& socket : sockets()) {
     if (socket->receive_needs_wakeup()) socket->poll_driver();
   }
 }
 
 uint64_t XdpNic::dropped() const {
   uint64_t sum = receiver_->faulty();
-  for (const auto& socket : attachment_->sockets()) sum += socket->dropped();
+  for (const auto& socket : sockets()) sum += socket->dropped();
   return sum;
 }
 

@@ -1,9 +1,10 @@
-// XdpNic: one NIC of an AF_XDP datapath: the attachment to its interface, and what sends, receives
-// and finds routes through it. XdpDatapath owns one per NIC.
+// XdpNic: one NIC of an AF_XDP datapath: the sockets of its engine in the attachment to the
+// interface, and what sends, receives and finds routes through them. XdpDatapath owns one per NIC.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/nanos.h"
@@ -23,7 +24,7 @@ namespace heddle::datapath {
 struct XdpNicOptions {
   transport::Address local;            // with the receive port; its host may be a wildcard
   uint8_t nic = 0;                     // its number
-  uint32_t mtu_bytes = 0;              // of an IP packet; the interface's may be less
+  uint8_t engine = 0;                  // of those that share the attachment
   std::vector<uint16_t> source_ports;  // by path
   // Of the datapath; must outlive the NIC.
   const RegionTable* regions = nullptr;
@@ -33,7 +34,9 @@ struct XdpNicOptions {
 class XdpNic {
  public:
   // Errors: see open_xdp().
-  static Result<std::unique_ptr<XdpNic>> open(const XdpOptions& options, XdpNicOptions nic);
+  static Result<std::unique_ptr<XdpNic>> open(const XdpOptions& options,
+                                              std::shared_ptr<XdpAttachment> attachment,
+                                              XdpNicOptions nic);
 
   // What became of a burst.
   enum class Sent : uint8_t {
@@ -62,7 +65,12 @@ class XdpNic {
  private:
   XdpNic() = default;
 
-  std::unique_ptr<XdpAttachment> attachment_;
+  std::span<const std::unique_ptr<XdpSocket>> sockets() const {
+    return attachment_->sockets(engine_);
+  }
+
+  std::shared_ptr<XdpAttachment> attachment_;
+  uint8_t engine_ = 0;
   std::unique_ptr<Netlink> netlink_;
   std::unique_ptr<RouteCache> routes_;
   std::unique_ptr<XdpReceiver> receiver_;

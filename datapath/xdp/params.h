@@ -57,4 +57,15 @@ inline constexpr int kTransmitBudget = 256;
 // documentation of AF_XDP uses it. Range: 8 to 64.
 inline constexpr int kBusyPollBudget = 64;
 
+// Addresses whose datagrams the program steers (program.h). Chosen: an interface has few, and each
+// datagram is compared with them one by one. Range: 4 to 64.
+inline constexpr size_t kMaxProgramAddresses = 16;
+// Bytes of the verifier's log of the program. Chosen: the end of what it says. Range: 4 KiB to 1
+// MiB.
+inline constexpr size_t kVerifierLogBytes = 16 * 1024;
+// Bytes of a reply of rtnetlink: the kernel fills at most 32 KiB at a time. Range: 32 to 256 KiB.
+inline constexpr size_t kReplyBytes = 64 * 1024;
+// Hop limit of frames: the default of Linux. Range: 16 to 255.
+inline constexpr uint8_t kHopLimit = 64;
+
 }  // namespace heddle::datapath::xdp_params

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "datapath/resolve.h"
 #include "datapath/xdp/bpf.h"
 #include "datapath/xdp/frame.h"
+#include "transport/engine_share.h"
 
 namespace heddle::datapath {
 namespace {
@@ -40,7 +42,8 @@ class XdpProgramTest : public testing::Test {
     std::vector<transport::Address> ours = {address("10.0.0.2"), address("fd00::2"),
                                             address("10.0.0.3"), address("fd00::3")};
     std::string log;
-    BpfResult program = load_program(steering_program(map_.number(), kPort, ours), false, log);
+    BpfResult program =
+        load_program(steering_program({.map = map_.number()}, kPort, ours), false, log);
     ASSERT_EQ(program.error, 0) << log;
     program_ = std::move(program.descriptor);
     socket_ = Descriptor(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
@@ -67,6 +70,16 @@ Frame udp(const char* from, const char* to, std::vector<VlanTag> tags = {}, uint
   Frame built(frame.header_bytes + 20);
   write_frame_headers(frame, {.from_port = 50'000, .to_port = port, .payload_bytes = 20}, {},
                       built.data());
+  return built;
+}
+
+Frame udp_with(const char* from, const char* to, std::span<const std::byte> payload) {
+  const FrameTemplate frame = make_frame_template({}, address(from), address(to));
+  Frame built(frame.header_bytes + payload.size());
+  const auto bytes = static_cast<uint32_t>(payload.size());
+  write_frame_headers(frame, {.from_port = 50'000, .to_port = kPort, .payload_bytes = bytes}, {},
+                      built.data());
+  std::copy(payload.begin(), payload.end(), built.end() - static_cast<ptrdiff_t>(payload.size()));
   return built;
 }
 
@@ -99,7 +112,7 @@ TEST_F(XdpProgramTest, OtherAddressesAndPortsPass) {
   EXPECT_FALSE(steers(udp("fd00::1", "fd00::2", {}, kPort + 1)));
 }
 
-TEST_F(XdpProgramTest, WhatIsNoPlainUdpPasses) {
+TEST_F(XdpProgramTest, AllButPlainUdpPassesToTheKernel) {
   const Frame four = udp("10.0.0.1", "10.0.0.2");
   EXPECT_FALSE(steers(changed(four, 23, 6))) << "TCP";
   EXPECT_FALSE(steers(changed(four, 14, 0x46))) << "IPv4 options";
@@ -124,13 +137,13 @@ TEST_F(XdpProgramTest, TruncatedFramesPass) {
 
 TEST_F(XdpProgramTest, AddressesOfOneProtocolLeaveTheOtherAlone) {
   std::string log;
-  BpfResult four =
-      load_program(steering_program(map_.number(), kPort, {address("10.0.0.2")}), true, log);
+  BpfResult four = load_program(
+      steering_program({.map = map_.number()}, kPort, {address("10.0.0.2")}), true, log);
   ASSERT_EQ(four.error, 0) << log;
   EXPECT_EQ(run_program(four.descriptor, udp("10.0.0.1", "10.0.0.2")), kRedirect);
   EXPECT_EQ(run_program(four.descriptor, udp("fd00::1", "fd00::2")), kPass);
-  BpfResult six =
-      load_program(steering_program(map_.number(), kPort, {address("fd00::2")}), true, log);
+  BpfResult six = load_program(
+      steering_program({.map = map_.number()}, kPort, {address("fd00::2")}), true, log);
   ASSERT_EQ(six.error, 0) << log;
   EXPECT_EQ(run_program(six.descriptor, udp("10.0.0.1", "10.0.0.2")), kPass);
   EXPECT_EQ(run_program(six.descriptor, udp("fd00::1", "fd00::2")), kRedirect);
@@ -143,10 +156,44 @@ TEST_F(XdpProgramTest, TheMostAddressesFit) {
     many.back().host[15] = static_cast<uint8_t>(i);
   }
   std::string log;
-  BpfResult full = load_program(steering_program(map_.number(), kPort, many), true, log);
+  BpfResult full = load_program(steering_program({.map = map_.number()}, kPort, many), true, log);
   ASSERT_EQ(full.error, 0) << log;
   EXPECT_EQ(run_program(full.descriptor, udp("fd00::1", "fd00::10f")), kRedirect);
   EXPECT_EQ(run_program(full.descriptor, udp("fd00::1", "fd00::110")), kPass);
+}
+
+// The kernel's copy of transport::engine_of(): with a socket at one engine's place, only what
+// belongs to that engine is redirected, at any length.
+TEST_F(XdpProgramTest, EachDatagramTakesTheSocketOfTheEngineThatItNames) {
+  for (const uint8_t engines : {uint8_t{2}, uint8_t{3}, transport::kMostEngines}) {
+    for (uint8_t engine = 0; engine < engines; ++engine) {
+      BpfResult map = make_socket_map(engines);
+      ASSERT_EQ(map.error, 0);
+      ASSERT_EQ(put_socket(map.descriptor, engine, socket_.number()), 0);
+      std::string log;
+      const SteeringTarget target{.map = map.descriptor.number(), .engines = engines};
+      BpfResult program = load_program(
+          steering_program(target, kPort, {address("10.0.0.2"), address("fd00::2")}), false, log);
+      ASSERT_EQ(program.error, 0) << log;
+      for (const auto& [from, to] : {std::pair{"10.0.0.1", "10.0.0.2"}, {"fd00::1", "fd00::2"}}) {
+        for (unsigned type = 0; type < 16; ++type) {
+          for (const size_t bytes : {1UL, 8UL, 9UL, 24UL, 25UL, 64UL}) {
+            for (int id = 0; id < 256; id += 7) {
+              std::vector<std::byte> payload(bytes, std::byte{static_cast<uint8_t>(id)});
+              payload[0] = std::byte{static_cast<uint8_t>(0x20 | type)};
+              const uint8_t owner = transport::engine_of(payload, {.count = engines});
+              if (owner >= engines) continue;  // any may take it
+              const bool own = owner == engine;
+              EXPECT_EQ(run_program(program.descriptor, udp_with(from, to, payload)),
+                        own ? kRedirect : kPass)
+                  << "type " << type << " id " << id << " of " << bytes << " bytes, engine "
+                  << int{engine} << " of " << int{engines};
+            }
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

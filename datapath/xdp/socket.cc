@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/check.h"
 #include "datapath/xdp/params.h"
 
 namespace heddle::datapath {
@@ -27,103 +26,69 @@ bool set(int socket, int name, const void* value, size_t bytes) {
   return setsockopt(socket, SOL_XDP, name, value, static_cast<socklen_t>(bytes)) == 0;
 }
 
-bool failed(XdpFailure& failure, const char* step) {
-  failure = {step, errno};
-  return false;
-}
-
 }  // namespace
 
-std::unique_ptr<XdpSocket> XdpSocket::open(const XdpSocketOptions& options,
-                                           const FrameLayout& layout, std::span<std::byte> memory,
-                                           XdpFailure& failure) {
-  std::unique_ptr<XdpSocket> made(new XdpSocket(options, layout, memory));
+std::unique_ptr<XdpSocket> XdpSocket::open(const XdpSocketOptions& options, XdpQueue& queue,
+                                           std::span<std::byte> memory, XdpFailure& failure) {
+  std::unique_ptr<XdpSocket> made(new XdpSocket(options, queue, memory));
   if (!made->socket_.valid()) {
-    failed(failure, "socket(AF_XDP)");
+    failed_at(failure, "socket(AF_XDP)");
     return nullptr;
   }
   if (!made->make_rings(failure) || !made->map_rings(failure)) return nullptr;
-  made->fill_all();
   made->configure();
   if (!made->bind_to_queue(failure)) return nullptr;
   return made;
 }
 
-XdpSocket::XdpSocket(const XdpSocketOptions& options, const FrameLayout& layout,
-                     std::span<std::byte> memory)
+XdpSocket::XdpSocket(const XdpSocketOptions& options, XdpQueue& queue, std::span<std::byte> memory)
     : options_(options),
-      layout_(layout),
+      queue_(queue),
       memory_(memory),
-      socket_(::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)) {}
+      socket_(::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)),
+      free_(queue.transmit_frames(options.engine)) {}
 
 bool XdpSocket::make_rings(XdpFailure& failure) {
   const int socket = socket_.number();
-  if (options_.first_socket < 0) {
+  const bool registers = options_.first_socket < 0 && options_.first_of_queue < 0;
+  if (registers) {
     xdp_umem_reg region;
     std::memset(&region, 0, sizeof region);  // newer kernels read more of it
     region.addr = reinterpret_cast<uintptr_t>(memory_.data());
     region.len = memory_.size();
-    region.chunk_size = layout_.frame_bytes;
-    if (!set(socket, XDP_UMEM_REG, &region, sizeof region)) return failed(failure, "XDP_UMEM_REG");
+    region.chunk_size = layout().frame_bytes;
+    if (!set(socket, XDP_UMEM_REG, &region, sizeof region)) {
+      return failed_at(failure, "XDP_UMEM_REG");
+    }
   }
-  const uint32_t in = layout_.receive_frames;
-  const uint32_t out = layout_.transmit_frames;
-  const uint32_t fill = fill_entries();
-  const bool done = set(socket, XDP_UMEM_FILL_RING, &fill, sizeof fill) &&
-                    set(socket, XDP_UMEM_COMPLETION_RING, &out, sizeof out) &&
-                    set(socket, XDP_RX_RING, &in, sizeof in) &&
-                    set(socket, XDP_TX_RING, &out, sizeof out);
-  return done || failed(failure, "rings of the XDP socket");
+  if (options_.first_of_queue < 0 && !queue_.open(socket, failure)) return false;
+  const uint32_t in = layout().receive_frames;
+  const uint32_t out = layout().transmit_frames;
+  const bool done =
+      set(socket, XDP_RX_RING, &in, sizeof in) && set(socket, XDP_TX_RING, &out, sizeof out);
+  return done || failed_at(failure, "rings of the XDP socket");
 }
 
 bool XdpSocket::map_rings(XdpFailure& failure) {
   xdp_mmap_offsets offsets{};
   socklen_t length = sizeof offsets;
   if (getsockopt(socket_.number(), SOL_XDP, XDP_MMAP_OFFSETS, &offsets, &length) != 0) {
-    return failed(failure, "XDP_MMAP_OFFSETS");
+    return failed_at(failure, "XDP_MMAP_OFFSETS");
   }
-  const auto map = [&](const xdp_ring_offset& parts, uint32_t size, size_t entry_bytes,
-                       uint64_t page, RingPlace& place) {
-    Mapping mapping =
-        Mapping::ring(socket_.number(), parts.desc + size_t{size} * entry_bytes, page);
-    if (mapping.start() == nullptr) return failed(failure, "mmap of a ring");
-    place.producer = reinterpret_cast<uint32_t*>(mapping.start() + parts.producer);
-    place.consumer = reinterpret_cast<uint32_t*>(mapping.start() + parts.consumer);
-    place.flags = reinterpret_cast<uint32_t*>(mapping.start() + parts.flags);
-    place.entries = mapping.start() + parts.desc;
-    place.size = size;
-    mappings_.push_back(std::move(mapping));
-    return true;
-  };
-  RingPlace fill;
-  RingPlace completion;
+  constexpr size_t kEntry = sizeof(XdpDescriptor);
   RingPlace receive;
   RingPlace transmit;
-  const uint32_t in = layout_.receive_frames;
-  const uint32_t out = layout_.transmit_frames;
-  if (!map(offsets.fr, fill_entries(), sizeof(uint64_t), XDP_UMEM_PGOFF_FILL_RING, fill) ||
-      !map(offsets.cr, out, sizeof(uint64_t), XDP_UMEM_PGOFF_COMPLETION_RING, completion) ||
-      !map(offsets.rx, in, sizeof(XdpDescriptor), XDP_PGOFF_RX_RING, receive) ||
-      !map(offsets.tx, out, sizeof(XdpDescriptor), XDP_PGOFF_TX_RING, transmit)) {
-    return false;
+  mappings_.push_back(map_ring(
+      socket_.number(), {offsets.rx, layout().receive_frames, kEntry, XDP_PGOFF_RX_RING}, receive));
+  mappings_.push_back(map_ring(socket_.number(),
+                               {offsets.tx, layout().transmit_frames, kEntry, XDP_PGOFF_TX_RING},
+                               transmit));
+  for (const Mapping& each : mappings_) {
+    if (each.start() == nullptr) return failed_at(failure, "mmap of a ring");
   }
-  fill_ = WriteRing<uint64_t>(fill);
-  completion_ = ReadRing<uint64_t>(completion);
   receive_ = ReadRing<XdpDescriptor>(receive);
   transmit_ = WriteRing<XdpDescriptor>(transmit);
   return true;
-}
-
-void XdpSocket::fill_all() {
-  uint64_t address = size_t{options_.queue} * layout_.queue_bytes();
-  for (uint32_t i = 0; i < layout_.receive_frames; ++i, address += layout_.frame_bytes) {
-    fill_.write(address);
-  }
-  fill_.submit();
-  free_.reserve(layout_.transmit_frames);
-  for (uint32_t i = 0; i < layout_.transmit_frames; ++i, address += layout_.frame_bytes) {
-    free_.push_back(address);
-  }
 }
 
 // All optional: older kernels work without, more slowly.
@@ -143,31 +108,25 @@ bool XdpSocket::bind_to_queue(XdpFailure& failure) {
   sockaddr_xdp address{};
   address.sxdp_family = AF_XDP;
   address.sxdp_ifindex = options_.interface;
-  address.sxdp_queue_id = options_.queue;
-  if (options_.first_socket >= 0) {  // the mode is the first socket's
+  address.sxdp_queue_id = queue_.number();
+  const bool first = options_.first_of_queue < 0;
+  const int shared = first ? options_.first_socket : options_.first_of_queue;
+  if (shared >= 0) {  // the mode is the first socket's
     address.sxdp_flags = XDP_SHARED_UMEM;
-    address.sxdp_shared_umem_fd = static_cast<uint32_t>(options_.first_socket);
+    address.sxdp_shared_umem_fd = static_cast<uint32_t>(shared);
   } else {
     address.sxdp_flags =
         static_cast<uint16_t>(XDP_USE_NEED_WAKEUP | (options_.zero_copy ? XDP_ZEROCOPY : XDP_COPY) |
                               (options_.multi_buffer ? kUseMultiBuffer : 0));
   }
   if (bind(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return failed(failure, "bind of the XDP socket");
+    return failed_at(failure, "bind of the XDP socket");
   }
   xdp_options options{};
   socklen_t length = sizeof options;
   getsockopt(socket_.number(), SOL_XDP, XDP_OPTIONS, &options, &length);
   zero_copy_ = (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
   return true;
-}
-
-void XdpSocket::give_back(uint32_t count) {
-  const uint64_t frame_mask = ~uint64_t{layout_.frame_bytes - 1};
-  CHECK(fill_.room() >= count || fill_.fresh_room() >= count);
-  for (uint32_t i = 0; i < count; ++i) fill_.write(receive_.at(i).address & frame_mask);
-  receive_.release(count);
-  fill_.submit();
 }
 
 void XdpSocket::poll_driver() const {
@@ -182,16 +141,8 @@ uint64_t XdpSocket::dropped() const {
 }
 
 bool XdpSocket::has_room(uint32_t frames) {
-  if (free_.size() < frames) collect_completed();
+  if (free_.size() < frames) queue_.collect_sent(options_.engine, free_);
   return free_.size() >= frames && (transmit_.room() >= frames || transmit_.fresh_room() >= frames);
-}
-
-void XdpSocket::collect_completed() {
-  const uint64_t frame_mask = ~uint64_t{layout_.frame_bytes - 1};
-  for (uint32_t count = completion_.available(); count > 0; count = completion_.available()) {
-    for (uint32_t i = 0; i < count; ++i) free_.push_back(completion_.at(i) & frame_mask);
-    completion_.release(count);
-  }
 }
 
 uint64_t XdpSocket::take_frame() {

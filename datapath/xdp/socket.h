@@ -1,65 +1,50 @@
-// XdpSocket: one XDP socket, for one queue of an interface, with its rings and its share of the
-// frames. The frames of all queues of a NIC are in one memory (umem), registered by the first
-// socket. XdpReceiver and XdpTransmitter use it.
+// XdpSocket: one XDP socket, of one engine, for one queue of an interface, with its own rings for
+// receiving and sending. The frames of all queues of a NIC are in one memory (umem), registered by
+// the first socket. XdpReceiver and XdpTransmitter use it.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "base/descriptor.h"
 #include "datapath/xdp/mapping.h"
+#include "datapath/xdp/queue.h"
 #include "datapath/xdp/rings.h"
 
 namespace heddle::datapath {
 
-// Frames of a NIC: for each queue first those for receiving, then those for sending.
-struct FrameLayout {
-  uint32_t frame_bytes = 2048;  // 2,048 or 4,096
-  uint32_t receive_frames = 0;  // per queue, a power of two
-  uint32_t transmit_frames = 0;
-
-  uint32_t per_queue() const { return receive_frames + transmit_frames; }
-  size_t queue_bytes() const { return size_t{per_queue()} * frame_bytes; }
-};
-
 struct XdpSocketOptions {
   uint32_t interface = 0;
-  uint32_t queue = 0;
+  uint8_t engine = 0;
   bool zero_copy = false;
   bool multi_buffer = false;  // a packet may take several frames
   uint32_t busy_poll_us = 0;
-  int first_socket = -1;  // that registered the memory; -1: this one does
-};
-
-// What a step of opening failed with.
-struct XdpFailure {
-  std::string step;
-  int error = 0;
+  int first_socket = -1;    // that registered the memory; -1: this one does
+  int first_of_queue = -1;  // that made the queue's rings; -1: this one does
 };
 
 class XdpSocket {
  public:
-  // Null on failure. `memory` holds the frames of all queues and outlives the socket.
-  static std::unique_ptr<XdpSocket> open(const XdpSocketOptions& options, const FrameLayout& layout,
+  // Null on failure. `memory` holds the frames of all queues; it and `queue` outlive the socket.
+  static std::unique_ptr<XdpSocket> open(const XdpSocketOptions& options, XdpQueue& queue,
                                          std::span<std::byte> memory, XdpFailure& failure);
 
   int descriptor() const { return socket_.number(); }
   bool zero_copy() const { return zero_copy_; }
   std::byte* memory() const { return memory_.data(); }
-  const FrameLayout& layout() const { return layout_; }
+  const FrameLayout& layout() const { return queue_.layout(); }
 
   // --- receiving: entries of the ring are lent until give_back() ---
   uint32_t received() { return receive_.available(); }
   const XdpDescriptor& received_at(uint32_t index) const { return receive_.at(index); }
   // Returns the frames of the first `count` entries to the kernel, in their order.
-  void give_back(uint32_t count);
+  void give_back(uint32_t count) { queue_.give_back(receive_, count); }
   // Lets the driver run (busy polling, or after the fill ring was empty); no input is lost.
   void poll_driver() const;
-  bool receive_needs_wakeup() const { return fill_.needs_wakeup(); }
+  bool receive_needs_wakeup() const { return queue_.receive_needs_wakeup(); }
   // Datagrams that the kernel dropped because no frame or ring slot was free.
   uint64_t dropped() const;
 
@@ -77,26 +62,18 @@ class XdpSocket {
   bool unfinished() const { return !zero_copy_ && transmit_.pending() > 0; }
 
  private:
-  XdpSocket(const XdpSocketOptions& options, const FrameLayout& layout,
-            std::span<std::byte> memory);
+  XdpSocket(const XdpSocketOptions& options, XdpQueue& queue, std::span<std::byte> memory);
 
-  // The kernel shows received frames before it frees their entries of the fill ring, so that ring
-  // must hold every frame twice.
-  uint32_t fill_entries() const { return 2 * layout_.receive_frames; }
   bool make_rings(XdpFailure& failure);
   void configure() const;
-  void fill_all();
   bool map_rings(XdpFailure& failure);
   bool bind_to_queue(XdpFailure& failure);
-  void collect_completed();
 
   XdpSocketOptions options_;
-  FrameLayout layout_;
+  XdpQueue& queue_;
   std::span<std::byte> memory_;
   Descriptor socket_;
   std::vector<Mapping> mappings_;
-  WriteRing<uint64_t> fill_;
-  ReadRing<uint64_t> completion_;
   ReadRing<XdpDescriptor> receive_;
   WriteRing<XdpDescriptor> transmit_;
   std::vector<uint64_t> free_;  // addresses of frames for sending

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "datapath/xdp/params.h"
 
 namespace heddle::datapath {
 
@@ -15,7 +16,6 @@ using transport::TxBurst;
 
 namespace {
 
-constexpr uint8_t kHopLimit = 64;  // the default of Linux
 constexpr uint8_t kEct0 = 2;
 constexpr size_t kLongestDatagram = 65536;
 
@@ -56,7 +56,7 @@ bool XdpTransmitter::write(const TxBurst& burst, const FrameTemplate& frame) {
   fields.to_port = burst.to.port;
   fields.traffic_class =
       static_cast<uint8_t>(options_.traffic_class | (burst.ecn_capable ? kEct0 : 0));
-  fields.hop_limit = burst.hop_limit != 0 ? burst.hop_limit : kHopLimit;
+  fields.hop_limit = burst.hop_limit != 0 ? burst.hop_limit : xdp_params::kHopLimit;
   fields.may_fragment = burst.may_fragment;
   for (uint32_t i = 0; i < burst.segments; ++i) {
     const bool last = i + 1 == burst.segments;

@@ -13,6 +13,7 @@
 #include "datapath/udp/testing/one_processor.h"
 #include "datapath/xdp.h"
 #include "datapath/xdp/testing/wired_hosts.h"
+#include "datapath/xdp/xdp_datapath.h"
 
 namespace heddle::datapath::contract {
 namespace {
@@ -51,6 +52,12 @@ class XdpPair final : public Pair {
     return std::unique_ptr<Pair>(std::move(pair));
   }
 
+  // Without this check all would pass if each datagram took the UDP sockets behind.
+  ~XdpPair() override {
+    expect_xdp(a_.get());
+    expect_xdp(b_.get());
+  }
+
   Datapath& a() override { return *a_; }
   Datapath& b() override { return *b_; }
   transport::Address nobody() override { return nobody_; }
@@ -81,6 +88,13 @@ class XdpPair final : public Pair {
     options.mode = variant.mode;
     options.busy_poll_us = variant.busy_poll_us;
     return open_xdp(options);
+  }
+
+  static void expect_xdp(const Datapath* end) {
+    const auto* xdp = dynamic_cast<const XdpDatapath*>(end);
+    if (xdp == nullptr) return;
+    const uint64_t arrived = xdp->statistics().datagrams_received;
+    EXPECT_GE(2 * xdp->xdp_statistics().datagrams_received, arrived) << "of these over XDP sockets";
   }
 
   std::unique_ptr<WiredHosts> hosts_;

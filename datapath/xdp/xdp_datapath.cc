@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "datapath/engines.h"
 #include "datapath/udp/socket_address.h"
 #include "datapath/xdp/params.h"
 
@@ -40,31 +41,79 @@ Result<std::unique_ptr<Datapath>> open_xdp(const XdpOptions& options) {
   return std::unique_ptr<Datapath>(std::move(made).value());
 }
 
-Result<std::unique_ptr<XdpDatapath>> XdpDatapath::open(const XdpOptions& options) {
-  std::unique_ptr<XdpDatapath> made(new XdpDatapath());
-  UdpOptions udp = udp_options(options);
-  Result<std::unique_ptr<UdpDatapath>> opened = UdpDatapath::open(udp);
+Result<std::vector<std::unique_ptr<Datapath>>> open_xdp_engines(const XdpOptions& options,
+                                                                uint8_t engines) {
+  Result<std::vector<std::unique_ptr<XdpDatapath>>> opened =
+      XdpDatapath::open_engines(options, engines);
   if (!opened) return fail(std::move(opened).error());
-  made->udp_ = std::move(*opened);
-  if (Result<void> attached = made->attach(options); !attached) return fail(attached.error());
+  std::vector<std::unique_ptr<Datapath>> made;
+  for (std::unique_ptr<XdpDatapath>& each : *opened) made.push_back(std::move(each));
+  return with_engines(std::move(made));
+}
+
+Result<std::unique_ptr<XdpDatapath>> XdpDatapath::open(const XdpOptions& options) {
+  Result<std::unique_ptr<UdpDatapath>> udp = UdpDatapath::open(udp_options(options));
+  if (!udp) return fail(std::move(udp).error());
+  const Result<Attachments> attachments = attach(options, **udp, 1);
+  if (!attachments) return fail(attachments.error());
+  return make(options, std::move(*udp), *attachments, 0);
+}
+
+Result<std::vector<std::unique_ptr<XdpDatapath>>> XdpDatapath::open_engines(
+    const XdpOptions& options, uint8_t engines) {
+  Result<std::vector<std::unique_ptr<UdpDatapath>>> opened =
+      UdpDatapath::open_engines(udp_options(options), engines);
+  if (!opened) return fail(std::move(opened).error());
+  const Result<Attachments> attachments = attach(options, *opened->front(), engines);
+  if (!attachments) return fail(attachments.error());
+  std::vector<std::unique_ptr<XdpDatapath>> all;
+  for (std::unique_ptr<UdpDatapath>& udp : *opened) {
+    const auto engine = static_cast<uint8_t>(all.size());
+    auto made = make(options, std::move(udp), *attachments, engine);
+    if (!made) return fail(std::move(made).error());
+    all.push_back(std::move(*made));
+  }
+  return all;
+}
+
+Result<XdpDatapath::Attachments> XdpDatapath::attach(const XdpOptions& options,
+                                                     const UdpDatapath& udp, uint8_t engines) {
+  Attachments all;
+  for (const transport::Address& local : udp.local_nics()) {
+    auto made = XdpAttachment::open(
+        options, {.local = local, .mtu_bytes = packet_bytes(udp), .engines = engines});
+    if (!made) return fail(std::move(made).error());
+    all.push_back(std::move(*made));
+  }
+  return all;
+}
+
+Result<std::unique_ptr<XdpDatapath>> XdpDatapath::make(const XdpOptions& options,
+                                                       std::unique_ptr<UdpDatapath> udp,
+                                                       const Attachments& attachments,
+                                                       uint8_t engine) {
+  std::unique_ptr<XdpDatapath> made(new XdpDatapath(std::move(udp)));
+  Result<void> opened = made->open_nics(options, attachments, engine);
+  if (!opened) return fail(opened.error());
   return made;
 }
 
-Result<void> XdpDatapath::attach(const XdpOptions& options) {
-  const std::vector<transport::Address> locals = udp_->local_nics();
-  uint32_t datagram = udp_->capabilities().max_datagram_bytes;
+Result<void> XdpDatapath::open_nics(const XdpOptions& options, const Attachments& attachments,
+                                    uint8_t engine) {
+  const std::vector<transport::Address> locals = inner().local_nics();
+  uint32_t datagram = inner().capabilities().max_datagram_bytes;
   bool places = false;
   for (size_t i = 0; i < locals.size(); ++i) {
     XdpNicOptions wanted;
     wanted.local = locals[i];
     wanted.nic = static_cast<uint8_t>(i);
-    wanted.mtu_bytes = packet_bytes(*udp_);
+    wanted.engine = engine;
     for (uint16_t path = 0; path < options.paths; ++path) {
-      wanted.source_ports.push_back(udp_->source_port(path, wanted.nic));
+      wanted.source_ports.push_back(inner().source_port(path, wanted.nic));
     }
-    wanted.regions = &udp_->regions();
+    wanted.regions = &inner().regions();
     wanted.statistics = &own_;
-    Result<std::unique_ptr<XdpNic>> nic = XdpNic::open(options, std::move(wanted));
+    Result<std::unique_ptr<XdpNic>> nic = XdpNic::open(options, attachments[i], std::move(wanted));
     if (!nic) return fail(std::move(nic).error());
     datagram = std::min(datagram, (*nic)->max_datagram_bytes());
     places = places || (*nic)->places();
@@ -72,12 +121,12 @@ Result<void> XdpDatapath::attach(const XdpOptions& options) {
   }
   for (const auto& nic : nics_) {
     for (const int descriptor : nic->descriptors()) {
-      if (Result<void> watched = udp_->watch_input(descriptor); !watched) return watched;
+      if (Result<void> watched = inner().watch_input(descriptor); !watched) return watched;
     }
   }
   watched_ = true;
-  udp_->limit_datagrams(datagram);
-  capabilities_ = udp_->capabilities();
+  inner().limit_datagrams(datagram);
+  capabilities_ = inner().capabilities();
   capabilities_.max_datagram_bytes = datagram;
   capabilities_.max_burst_segments = transport::kMaxBurstSegments;
   capabilities_.receives_runs = true;
@@ -90,7 +139,7 @@ Result<void> XdpDatapath::attach(const XdpOptions& options) {
 }
 
 size_t XdpDatapath::transmit(std::span<const TxBurst> bursts) {
-  const Nanos now = udp_->now();
+  const Nanos now = inner().now();
   unsent_.clear();
   size_t taken = 0;
   for (const TxBurst& burst : bursts) {
@@ -103,8 +152,8 @@ size_t XdpDatapath::transmit(std::span<const TxBurst> bursts) {
     }
     if (sent == XdpNic::Sent::kNotHere) {
       flush(now);  // keeps the order where a route changes within a batch
-      if (udp_->transmit({&burst, 1}) == 0) break;
-      if (const uint32_t lost = udp_->unsent(0); lost > 0) {
+      if (inner().transmit({&burst, 1}) == 0) break;
+      if (const uint32_t lost = inner().unsent(0); lost > 0) {
         unsent_.resize(taken + 1);
         unsent_.back() = lost;
       }
@@ -135,7 +184,7 @@ size_t XdpDatapath::receive(RxBatch& batch, const Prediction* prediction) {
 size_t XdpDatapath::receive_udp(RxBatch& batch, const Prediction* prediction) {
   turns_ = 0;
   lent_ = nullptr;
-  const size_t count = udp_->receive(batch, prediction);
+  const size_t count = inner().receive(batch, prediction);
   if (count > 0) {
     looks_ = xdp_params::kLooksAfterInput;
   } else if (looks_ > 0) {
@@ -159,7 +208,7 @@ size_t XdpDatapath::receive_xdp(RxBatch& batch, const Prediction* prediction) {
 
 void XdpDatapath::release(RxBatch& batch) {
   if (lent_ == nullptr) {
-    udp_->release(batch);
+    inner().release(batch);
     return;
   }
   std::exchange(lent_, nullptr)->release(batch);
@@ -174,8 +223,8 @@ void XdpDatapath::watch_inputs(bool watch) {
   for (const auto& nic : nics_) {
     for (const int descriptor : nic->descriptors()) {
       if (!watch) {
-        udp_->ignore_input(descriptor);
-      } else if (!udp_->watch_input(descriptor)) {
+        inner().ignore_input(descriptor);
+      } else if (!inner().watch_input(descriptor)) {
         watched_ = false;  // no kernel memory: tried again at the next wait
       }
     }
@@ -184,22 +233,22 @@ void XdpDatapath::watch_inputs(bool watch) {
 
 void XdpDatapath::take_wake() {
   watch_inputs(true);
-  udp_->take_wake();
+  inner().take_wake();
 }
 
 void XdpDatapath::wait(Nanos until) {
   watch_inputs(true);
   until = std::min(until, std::exchange(retry_at_, Nanos::never()));
   for (const auto& nic : nics_) {
-    if (nic->push()) until = std::min(until, udp_->now() + xdp_params::kRetry);
+    if (nic->push()) until = std::min(until, inner().now() + xdp_params::kRetry);
     nic->prepare_wait();
   }
   looks_ = std::max(looks_, 1u);  // what ends the wait may be UDP's
-  udp_->wait(until);
+  inner().wait(until);
 }
 
 const DatapathStatistics& XdpDatapath::statistics() const {
-  all_ = udp_->statistics();
+  all_ = inner().statistics();
   all_.transmit_calls += own_.transmit_calls;
   all_.receive_calls += own_.receive_calls;
   all_.datagrams_sent += own_.datagrams_sent;

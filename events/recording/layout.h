@@ -8,12 +8,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "events/params.h"
+
 namespace heddle::events::recording {
 
 inline constexpr std::array<char, 8> kMagic = {'h', 'e', 'd', 'd', 'l', 'e', 'R', '\n'};
 inline constexpr uint32_t kVersion = 1;
 inline constexpr uint32_t kHeaderBytes = 16 * 1024;
-inline constexpr uint32_t kBlockBytes = 64 * 1024;
+inline constexpr uint32_t kBlockBytes = params::writing::kBlockBytes;
 inline constexpr uint32_t kBlockMagic = 0x6b6c4248;  // "HBlk"
 
 // Followed by two texts: the schema (kSchemaText) and the identity, lines of "name=value".

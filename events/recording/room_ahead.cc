@@ -4,18 +4,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "events/params.h"
+
 namespace heddle::events::recording {
-namespace {
-
-// 1 MiB, about a tenth of a second of a busy process's events.
-constexpr uint32_t kAhead = 16;
-// Blocks per call; smaller calls cost more per block.
-constexpr uint32_t kTogether = 8;
-
-}  // namespace
 
 RoomAhead::RoomAhead(uint32_t blocks, std::function<bool(uint32_t first, uint32_t count)> ready)
-    : blocks_(blocks), ahead_(std::min(blocks, kAhead)), ready_(std::move(ready)) {
+    : blocks_(blocks),
+      ahead_(std::min(blocks, params::writing::kBlocksAhead)),
+      ready_(std::move(ready)) {
   Result<Thread> thread = start_thread("heddle-room", [this] { run(); });
   if (thread) thread_ = std::move(*thread);
   ends_ = !thread;  // without a thread, writers allocate space themselves
@@ -54,8 +50,8 @@ void RoomAhead::run() {
       continue;
     }
     const auto first = static_cast<uint32_t>(until % blocks_);
-    const auto count =
-        static_cast<uint32_t>(std::min<uint64_t>({kTogether, wanted - until, blocks_ - first}));
+    const auto count = static_cast<uint32_t>(
+        std::min<uint64_t>({params::writing::kBlocksTogether, wanted - until, blocks_ - first}));
     if (!ready_(first, count)) return;
     until += count;
     ready_until_.store(until, std::memory_order_relaxed);

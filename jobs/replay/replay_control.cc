@@ -11,19 +11,13 @@
 #include "collectives/links.h"
 #include "collectives/members.h"
 #include "engine/configured.h"
+#include "jobs/params.h"
 
 namespace heddle::jobs {
 namespace {
 
 using collectives::Data;
 using collectives::DataType;
-
-constexpr Nanos kLook = millis(100);  // for signals
-// Results that faults of the fabric delay are sent once the faults end.
-constexpr Nanos kPatience = seconds(60);
-
-// All have met just before: further apart they are on two clocks.
-constexpr Nanos kSameClock = seconds(1);
 
 struct Start {
   int64_t at_ns = 0;
@@ -38,7 +32,7 @@ Result<std::unique_ptr<ReplayControl>> ReplayControl::meet(const Config& config,
   if (!engine_options) return fail(engine_options.error());
   engine_options->recording = {};
   engine_options->transport.discovery = transport::DiscoveryMode::kNever;
-  engine_options->transport.peer_dead_after = kPatience;
+  engine_options->transport.peer_dead_after = params::kResultsPatience;
   engine::NetworkOptions network = engine::configured_network(config);
   network.datapath = engine::DatapathKind::kUdp;  // the job's endpoint has the interface
   options.open_store = collectives::store_opener(*engine_options, network);
@@ -60,7 +54,7 @@ Result<std::unique_ptr<ReplayControl>> ReplayControl::meet(const Config& config,
 Result<void> ReplayControl::finish(const Result<collectives::Request>& request) {
   if (!request) return fail(request.error());
   while (true) {
-    const Result<void> ended = all_->wait(*request, kLook);
+    const Result<void> ended = all_->wait(*request, params::kSignalLook);
     if (ended || ended.error().code != ErrorCode::kTimeout) return ended;
     if (interrupted() != 0) {
       return fail(ErrorCode::kCancelled, "the workload was stopped", "by a signal");
@@ -89,7 +83,7 @@ Result<Nanos> ReplayControl::agree_on_start() {
       {.input = &start, .output = &start, .count = sizeof start, .type = DataType::kUint8}, 0));
   if (!exchanged) return fail(exchanged.error());
   // In a namespace of time the clock is another one.
-  const bool near = std::abs(start.at_ns - here.at_ns) < kSameClock.count;
+  const bool near = std::abs(start.at_ns - here.at_ns) < params::kSameClock.count;
   return near && start.boot == here.boot ? nanos(start.at_ns) : endpoint_->now() + lead();
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "engine/process_recording.h"
+#include "jobs/params.h"
 
 namespace heddle::jobs {
 namespace {
@@ -14,9 +15,6 @@ using topology::Flow;
 using topology::kNoTrigger;
 using topology::TriggerKind;
 
-constexpr Nanos kLook = millis(100);  // for signals
-// Longer than the handshake timeout of senders.
-constexpr Nanos kOpenPatience = seconds(20);
 // The first message on it is the sender's number, which identifies it to the receiver.
 constexpr engine::Channel kHelloChannel = 0;
 
@@ -88,7 +86,7 @@ Result<void> ReplayFlows::open() {
   const Nanos began = endpoint_.now();
   connect();
   while (open_more(began)) {
-    if (Result<void> slept = sleep(endpoint_.now() + kLook); !slept) return slept;
+    if (Result<void> slept = sleep(endpoint_.now() + params::kSignalLook); !slept) return slept;
   }
   return {};
 }
@@ -132,7 +130,7 @@ bool ReplayFlows::open_more(Nanos began) {
     if (hello) from.hello = *hello;
   }
   for (const auto& from : senders_) greet(*from);
-  return (some_missing || !to_come_.empty()) && at - began < kOpenPatience;
+  return (some_missing || !to_come_.empty()) && at - began < params::kOpenPatience;
 }
 
 // Whether it is known who it is.
@@ -221,7 +219,7 @@ Result<void> ReplayFlows::sleep(Nanos until) {
     return fail(ErrorCode::kCancelled, "the workload was stopped", "by a signal");
   }
   const Nanos at = endpoint_.now();
-  const Nanos wake = std::min(until, at + kLook);
+  const Nanos wake = std::min(until, at + params::kSignalLook);
   if (wake > at) endpoint_.progress(wake - at);
   return {};
 }

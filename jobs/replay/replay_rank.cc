@@ -6,15 +6,10 @@
 
 #include "base/interrupt.h"
 #include "engine/process_recording.h"
+#include "jobs/params.h"
 
 namespace heddle::jobs {
 namespace {
-
-constexpr Nanos kLook = millis(100);   // for signals
-constexpr Nanos kShort = micros(200);  // it does not sleep for less
-// Peers that are gone are known to be dead long before. Who computes longer than this is waited
-// for.
-constexpr Nanos kStuckAfter = seconds(30);
 
 // That a rank computes without a call, the end of one step and the beginning of the next together.
 Nanos longest_computing(const topology::Job& job) {
@@ -45,10 +40,9 @@ bool names_all_algorithms(const topology::Job& job) {
 }  // namespace
 
 Result<std::unique_ptr<ReplayRank>> ReplayRank::create(
-    const topology::Workload& workload, uint32_t job, uint32_t rank,
-    const collectives::CommunicatorOptions& options, engine::Endpoint& endpoint,
-    const SentCounter& sent, std::vector<transport::Address> addresses) {
-  std::unique_ptr<ReplayRank> made(new ReplayRank(workload, job, endpoint, sent));
+    const ReplaySeat& seat, const collectives::CommunicatorOptions& options,
+    std::vector<transport::Address> addresses) {
+  std::unique_ptr<ReplayRank> made(new ReplayRank(seat));
   const uint64_t buffer_bytes = largest_call(made->job_) + 64;
   Result<MirroredMemory> memory = MirroredMemory::create(2 * buffer_bytes);
   if (!memory) return fail(memory.error());
@@ -62,25 +56,24 @@ Result<std::unique_ptr<ReplayRank>> ReplayRank::create(
                       .options = options,
                       .tuning_is_final = false,
                       .addresses = std::move(addresses),
-                      .communicators = communicator_numbers(workload.jobs, job),
+                      .communicators = communicator_numbers(seat.workload.jobs, seat.job),
                       .rank_in = ranks_in_communicators(made->job_)});
   collectives::Tuning& tuning = made->surroundings_->options.tuning;
   if (made->job_.chunk.count > 0) {
     tuning.chunk_bytes = static_cast<uint32_t>(made->job_.chunk.count);
   }
   if (names_all_algorithms(made->job_)) tuning.to_be_measured = false;
-  made->program_.reset(new RankProgram(*made->surroundings_, rank, *made));
+  made->program_.reset(new RankProgram(*made->surroundings_, seat.rank, *made));
   made->program_->attend();
   return made;
 }
 
-ReplayRank::ReplayRank(const topology::Workload& workload, uint32_t job, engine::Endpoint& endpoint,
-                       const SentCounter& sent)
-    : job_(workload.jobs[job]),
-      endpoint_(endpoint),
-      sent_(sent),
-      stuck_after_(kStuckAfter + longest_computing(job_)),
-      progress_at_(endpoint.now()) {}
+ReplayRank::ReplayRank(const ReplaySeat& seat)
+    : job_(seat.workload.jobs[seat.job]),
+      endpoint_(seat.endpoint),
+      sent_(seat.sent),
+      stuck_after_(params::kReplayStuckAfter + longest_computing(job_)),
+      progress_at_(endpoint_.now()) {}
 
 void ReplayRank::on_step(uint32_t step) { engine::mark("step", step); }
 
@@ -119,8 +112,8 @@ Result<void> ReplayRank::turn() {
     return {};
   }
   // A busy machine gives the processor back late, and who computes keeps it.
-  const Nanos awake_from = wake_ == Nanos::never() ? wake_ : wake_ - kShort;
-  const Nanos until = std::min({awake_from, program_->attend_again_at(), at + kLook});
+  const Nanos awake_from = wake_ == Nanos::never() ? wake_ : wake_ - params::kShortSleep;
+  const Nanos until = std::min({awake_from, program_->attend_again_at(), at + params::kSignalLook});
   endpoint_.progress(std::max(Nanos{}, until - at));
   return {};
 }

@@ -15,14 +15,20 @@
 
 namespace heddle::jobs {
 
+// Which rank of which job it is, and what it runs on. All of it outlives the rank.
+struct ReplaySeat {
+  const topology::Workload& workload;
+  uint32_t job = 0;
+  uint32_t rank = 0;
+  engine::Endpoint& endpoint;
+  const SentCounter& sent;
+};
+
 class ReplayRank : private RankSurface {
  public:
-  // `addresses`: of the job's ranks. All others outlive it. Errors: kExhausted.
-  static Result<std::unique_ptr<ReplayRank>> create(const topology::Workload& workload,
-                                                    uint32_t job, uint32_t rank,
+  // `addresses`: of the job's ranks. Errors: kExhausted.
+  static Result<std::unique_ptr<ReplayRank>> create(const ReplaySeat& seat,
                                                     const collectives::CommunicatorOptions& options,
-                                                    engine::Endpoint& endpoint,
-                                                    const SentCounter& sent,
                                                     std::vector<transport::Address> addresses);
 
   // Makes communicators and opens connections. What fails is in the outcome. Errors: kCancelled.
@@ -32,8 +38,7 @@ class ReplayRank : private RankSurface {
   const JobOutcome& outcome() const { return outcome_; }
 
  private:
-  ReplayRank(const topology::Workload& workload, uint32_t job, engine::Endpoint& endpoint,
-             const SentCounter& sent);
+  explicit ReplayRank(const ReplaySeat& seat);
   // From time 0, which is before all while it has not come.
   Nanos now() const override { return zero_ == Nanos{} ? Nanos{} : endpoint_.now() - zero_; }
   void wake_at(Nanos at) override { wake_ = zero_ + at; }

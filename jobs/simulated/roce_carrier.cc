@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "jobs/params.h"
+
 namespace heddle::jobs {
 namespace {
-
-// An entry of the queue in which NCCL's receiver announces buffers.
-constexpr uint64_t kAnnouncementBytes = 64;
 
 uint64_t ticket_of(uint32_t number, bool sends) {
   return 2 * (uint64_t{number} + 1) + (sends ? 1 : 0);
@@ -69,7 +68,7 @@ void RoceCarrier::hand_over(uint32_t number, bool announcement) {
   Message& message = messages_[number];
   Side& from = announcement ? message.receiver : message.sender;
   const Side& to = announcement ? message.sender : message.receiver;
-  const uint64_t bytes = announcement ? kAnnouncementBytes : message.bytes;
+  const uint64_t bytes = announcement ? params::kAnnouncementBytes : message.bytes;
   ++message.in_progress;
   if (from.rank->nics->send_message(*to.rank->nics, 2 * number + (announcement ? 1 : 0), bytes)) {
     return;

@@ -22,16 +22,12 @@
 #include <utility>
 
 #include "base/temporary_folder.h"
+#include "launch/params.h"
 
 namespace heddle::launch {
 namespace {
 
 constexpr std::string_view kRefused = "refused";
-constexpr int kPatienceMs = 200;  // for a request
-constexpr int kAnswerPatienceMs = 5'000;
-constexpr size_t kLongestMessage = 4'096;
-
-constexpr timeval kConnectPatience = {.tv_sec = 5, .tv_usec = 0};
 
 std::optional<sockaddr_un> address_in(const std::string& folder) {
   const std::string path = folder + "/control";
@@ -53,13 +49,13 @@ class Socket {
 
   int number() const { return number_; }
   bool send_text(std::string_view text) const {
-    const std::string_view sent = text.substr(0, kLongestMessage);
+    const std::string_view sent = text.substr(0, params::kLongestMessage);
     return send(number_, sent.data(), sent.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
   }
   // Nothing: none came in time.
   std::optional<std::string> receive_text(int patience_ms) const {
     pollfd watched{number_, POLLIN, 0};
-    std::array<char, kLongestMessage> text{};
+    std::array<char, params::kLongestMessage> text{};
     if (poll(&watched, 1, patience_ms) != 1) return std::nullopt;
     const ssize_t got = recv(number_, text.data(), text.size(), MSG_DONTWAIT);
     if (got <= 0) return std::nullopt;
@@ -115,15 +111,16 @@ Result<RunState> state_of(std::string_view text) {
 std::optional<Result<RunState>> ask(const std::string& folder, uint32_t wanted) {
   const auto address = address_in(folder);
   const Socket socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  // For connect(), which waits where many ask a run that was stopped.
-  setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &kConnectPatience, sizeof kConnectPatience);
+  // For connect().
+  constexpr timeval kWait = {.tv_sec = params::kConnectPatience / seconds(1), .tv_usec = 0};
+  setsockopt(socket.number(), SOL_SOCKET, SO_SNDTIMEO, &kWait, sizeof kWait);
   if (!address ||
       connect(socket.number(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
           0 ||
       !socket.send_text(std::to_string(wanted))) {
     return std::nullopt;
   }
-  const auto text = socket.receive_text(kAnswerPatienceMs);
+  const auto text = socket.receive_text(params::kAnswerPatienceMs);
   if (!text) return std::nullopt;
   Result<RunState> state = state_of(*text);
   if (state) state->folder = folder;
@@ -135,7 +132,7 @@ bool is_own_folder(const std::string& path) {
   return lstat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == geteuid();
 }
 
-// Of the run that this process is a rank of, else of all that may be runs of this user.
+// Folders of candidates: the run that this process is a rank of, else all runs of this user.
 std::vector<std::string> folders() {
   constexpr std::string_view kFile = "file://";
   const char* const store = std::getenv("HEDDLE_STORE");
@@ -190,7 +187,7 @@ void RunControl::answer(const Answer& answer) const {
       return;
     }
     if (asking.number() < 0) return;
-    const auto request = asking.receive_text(kPatienceMs);
+    const auto request = asking.receive_text(params::kPatienceMs);
     const auto wanted = request ? number_of<uint32_t>(*request) : std::nullopt;
     if (wanted) asking.send_text(text_of(answer(*wanted)));
   }

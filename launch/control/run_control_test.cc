@@ -108,7 +108,7 @@ TEST_F(RunControlTest, RunsAreFoundAndChanged) {
   EXPECT_EQ(running_runs()->front().wanted, 4U) << "the other is as it was";
 }
 
-TEST_F(RunControlTest, WhatTheRunRefusesIsReported) {
+TEST_F(RunControlTest, ARefusalOfTheRunIsReported) {
   const FakeRun run(17);
   const Result<RunState> changed = resize_run(state_of(17), 7);
   ASSERT_FALSE(changed);
@@ -177,7 +177,7 @@ TEST_F(RunControlTest, ARunOfAnotherVersionIsNamed) {
   EXPECT_EQ(runs.error().code, ErrorCode::kVersion);
 }
 
-TEST_F(RunControlTest, OneThatAsksNothingOrNonsenseHoldsNobodyUp) {
+TEST_F(RunControlTest, EmptyAndMalformedRequestsBlockNoOther) {
   const FakeRun run(17);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "lab/processes.h"
+#include "launch/params.h"
 
 namespace heddle::launch {
 namespace {
@@ -37,8 +38,7 @@ bool is_of_rank(std::string_view environment, std::string_view run, uint32_t ran
 }
 
 void kill_leftovers(std::string_view run, uint32_t rank) {
-  constexpr int kRounds = 50;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < params::kLeftoverRounds; ++round) {
     bool found = false;
     for (const pid_t process : lab::descendants()) {
       if (!is_of_rank(environment_of(process), run, rank)) continue;

@@ -43,7 +43,7 @@ TEST_F(MemberFilesTest, RanksAgreeOnceAllAreInOneCommunicatorAndNoOthers) {
   EXPECT_FALSE(files_.agree({0, 2}));
 }
 
-TEST_F(MemberFilesTest, NobodyAgrees) { EXPECT_TRUE(files_.agree({})); }
+TEST_F(MemberFilesTest, NoRanksAgree) { EXPECT_TRUE(files_.agree({})); }
 
 }  // namespace
 }  // namespace heddle::launch

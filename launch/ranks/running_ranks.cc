@@ -26,8 +26,7 @@ void signal_descendants(int number) {
 }  // namespace
 
 void end_descendants() {
-  constexpr int kRounds = 500;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < params::kDescendantRounds; ++round) {
     const std::vector<pid_t> left = lab::descendants();
     if (left.empty()) return;
     for (const pid_t process : left) kill(process, SIGKILL);

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -26,15 +27,13 @@
 #include "base/write_all.h"
 #include "lab/processes.h"
 #include "launch/own_command.h"
+#include "launch/params.h"
 #include "launch/ranks/running_ranks.h"
 #include "launch/remote/agent_lines.h"
 #include "launch/remote/signal_queue.h"
 
 namespace heddle::launch {
 namespace {
-
-// Of an order: the tasks of probes between a thousand NICs.
-constexpr size_t kLongestOrder = 64 << 20;
 
 void report(const std::string& message) { fmt::print(stderr, "heddle: {}\n", message); }
 
@@ -49,7 +48,7 @@ class Orders {
       got = read(STDIN_FILENO, piece.data(), piece.size());
     } while (got < 0 && errno == EINTR);
     if (got > 0) text_.append(piece.data(), static_cast<size_t>(got));
-    return got > 0 && text_.size() <= kLongestOrder;
+    return got > 0 && text_.size() <= params::kLongestOrder;
   }
 
   std::optional<std::string> next_line() {
@@ -86,13 +85,16 @@ class Agent {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     fmt::print(stderr, "{}", kGreeting);
     wait_for_start(*order);
+    take_early_signals();
+    const auto ending = std::ranges::find_if(early_, is_ending);
+    if (ending != early_.end()) return 128 + *ending;  // a caller that no longer waits for it
     if (!signals_.valid() || !keep_secrets(order->command) || !keep_input(order->command.input) ||
         !start(*order)) {
       report(
           fmt::format("cannot start {}: {}", order->command.words.front(), std::strerror(errno)));
       return kOwnFailure;
     }
-    take_lines();  // that came with the order
+    for (const int number : early_) pass_on(number);
     while (!status_) look();
     end_descendants();
     return WIFSIGNALED(*status_) ? 128 + WTERMSIG(*status_) : WEXITSTATUS(*status_);
@@ -155,7 +157,7 @@ class Agent {
     if (watched[1].revents != 0) {
       connected_ = orders_.read_more();
       heard_ = steady_now();
-      take_lines();
+      for (const int number : signals_asked()) pass_on(number);
     }
     if (connected_ && steady_now() - heard_ > params::kSilence) connected_ = false;
     if (!connected_) end(SIGTERM);
@@ -167,12 +169,22 @@ class Agent {
     if (kill_at_ && steady_now() >= *kill_at_) signal_all(SIGKILL);
   }
 
-  void take_lines() {
+  // The signals that came as lines.
+  std::vector<int> signals_asked() {
+    std::vector<int> asked;
     while (const std::optional<std::string> line = orders_.next_line()) {
       int number = 0;
       std::from_chars(line->data(), line->data() + line->size(), number);
-      if (number > 0 && number < NSIG) pass_on(number);
+      if (number > 0 && number < NSIG) asked.push_back(number);
     }
+    return asked;
+  }
+
+  // What came with the order, before anything is started.
+  void take_early_signals() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    while (connected_ && poll(&input, 1, 0) > 0) connected_ = orders_.read_more();
+    early_ = signals_asked();
   }
 
   // As heddle run does it here: what asks to end is for all that the command has started.
@@ -204,8 +216,8 @@ class Agent {
     for (const pid_t process : lab::descendants()) kill(process, number);
   }
 
-  static constexpr int kPollMs = 50;
-  static constexpr int kIdlePollMs = 1'000;
+  static constexpr int kPollMs = params::kPollMs;
+  static constexpr int kIdlePollMs = params::kIdlePollMs;
 
   SignalQueue signals_;
   Orders orders_;
@@ -213,6 +225,7 @@ class Agent {
   Descriptor input_;  // of the command
   pid_t process_ = -1;
   std::optional<int> status_;
+  std::vector<int> early_;  // signals that came before it was started
   bool connected_ = true;
   Nanos heard_ = steady_now();
   Nanos grace_ = params::kGrace;

@@ -31,16 +31,26 @@ Result<std::string> order_line(const AgentOrder& order) {
 }
 
 Result<AgentOrder> parse_order(std::string_view line) {
-  const auto wrong = [](ErrorCode code, const std::string& why) {
-    return fail(code, "cannot run what another heddle asks for", why,
-                "install the same version of heddle on both machines");
+  const auto refused = [](ErrorCode code, const std::string& why, const std::string& todo) {
+    return fail(code, "cannot run what another heddle asks for", why, todo);
+  };
+  const auto wrong = [&refused](const std::string& why) {
+    return refused(ErrorCode::kInvalid, why, "install the same version of heddle on both machines");
   };
   const nlohmann::json document = nlohmann::json::parse(line, nullptr, false);
-  if (!document.is_object() || !document.contains("heddle_agent")) {
-    return wrong(ErrorCode::kInvalid, "standard input has no order of a heddle");
+  if (!document.is_object() || !document.contains("heddle_agent") ||
+      !document["heddle_agent"].is_number()) {
+    return wrong("standard input has no order of a heddle");
   }
-  if (document["heddle_agent"] != kVersion) {
-    return wrong(ErrorCode::kVersion, "it speaks to agents of another version");
+  if (const nlohmann::json& version = document["heddle_agent"]; version != kVersion) {
+    // Read as a signed number, one of 2^63 and above would be below zero.
+    const bool older = version.get<double>() < kVersion;
+    // The machine that calls prints it, too: "this machine" would be either.
+    return refused(ErrorCode::kVersion,
+                   "its order is of version " + version.dump() + ", this agent reads version " +
+                       std::to_string(kVersion),
+                   older ? "upgrade heddle on the machine that calls"
+                         : "upgrade heddle on the machine that was called");
   }
   try {
     AgentOrder order;
@@ -52,10 +62,10 @@ Result<AgentOrder> parse_order(std::string_view line) {
     order.longest_wait = nanos(document.at("longest_wait_ns").get<int64_t>());
     document.at("folder").get_to(order.folder);
     order.command.input = document.value("input", "");
-    if (order.command.words.empty()) return wrong(ErrorCode::kInvalid, "it names no command");
+    if (order.command.words.empty()) return wrong("it names no command");
     return order;
   } catch (const nlohmann::json::exception& error) {
-    return wrong(ErrorCode::kInvalid, error.what());
+    return wrong(error.what());
   }
 }
 

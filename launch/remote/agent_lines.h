@@ -26,7 +26,8 @@ struct AgentOrder {
 
 // With the newline. Errors: kInvalid for words that are no UTF-8.
 Result<std::string> order_line(const AgentOrder& order);
-// Of a line without its newline. Errors: kInvalid; kVersion for that of another version.
+// Of a line without its newline. Errors: kInvalid; kVersion for that of another version, which
+// names the machine to upgrade.
 Result<AgentOrder> parse_order(std::string_view line);
 
 }  // namespace heddle::launch

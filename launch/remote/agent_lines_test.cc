@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+#include <string>
+
 namespace heddle::launch {
 namespace {
 
@@ -34,9 +37,9 @@ TEST(AgentLinesTest, AnOrderIsOneLineAndReadAsItWasWritten) {
   EXPECT_EQ(read->longest_wait, order().longest_wait);
 }
 
-TEST(AgentLinesTest, WhatIsNoOrderIsRefused) {
+TEST(AgentLinesTest, MalformedOrdersAreRefused) {
   for (const char* const line :
-       {"", "{}", "[1]", "heddle", "{\"heddle_agent\":1}",
+       {"", "{}", "[1]", "heddle", "{\"heddle_agent\":1}", "{\"heddle_agent\":\"1\"}",
         "{\"heddle_agent\":1,\"words\":[],\"settings\":[],\"secrets\":[],\"grace_ns\":1,"
         "\"folder\":\"/\"}",
         "{\"heddle_agent\":1,\"words\":[1],\"settings\":[],\"secrets\":[],\"grace_ns\":1,"
@@ -55,10 +58,24 @@ TEST(AgentLinesTest, WordsThatAreNoUtf8AreRefusedAndNotChanged) {
   EXPECT_FALSE(order_line(strange));
 }
 
-TEST(AgentLinesTest, AnOrderOfAnotherVersionSaysSo) {
-  const auto read = parse_order("{\"heddle_agent\":2}");
-  ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().code, ErrorCode::kVersion);
+TEST(AgentLinesTest, AnOrderOfAnotherVersionNamesTheMachineToUpgrade) {
+  const std::string line = order_line(order()).value();
+  const auto own = nlohmann::json::parse(line).at("heddle_agent").get<uint64_t>();
+  for (const uint64_t version : {own - 1, own + 1, uint64_t{1} << 63}) {
+    const auto read = parse_order("{\"heddle_agent\":" + std::to_string(version) + "}");
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, ErrorCode::kVersion);
+    EXPECT_EQ(read.error().why, "its order is of version " + std::to_string(version) +
+                                    ", this agent reads version " + std::to_string(own));
+    EXPECT_EQ(read.error().todo, version < own ? "upgrade heddle on the machine that calls"
+                                               : "upgrade heddle on the machine that was called");
+  }
+}
+
+TEST(AgentLinesTest, TheGreetingHasTheNumberOfTheLines) {
+  const std::string line = order_line(order()).value();
+  EXPECT_EQ(kGreeting,
+            "\nheddle agent " + nlohmann::json::parse(line).at("heddle_agent").dump() + "\n");
 }
 
 }  // namespace

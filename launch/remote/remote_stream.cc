@@ -22,11 +22,6 @@
 #include "launch/remote/pipe.h"
 
 namespace heddle::launch {
-namespace {
-
-constexpr size_t kLongestComplaint = 4096;
-
-}  // namespace
 
 Result<RemoteStream> RemoteStream::start(const RemoteShell& shell, const std::string& host,
                                          const RemoteCommand& command) {
@@ -101,7 +96,7 @@ std::string RemoteStream::complaint() {
         std::string_view(last_line_).substr(0, last_line_.find_last_not_of('\n') + 1);
     const size_t line = ended.rfind('\n');
     if (line != std::string_view::npos) last_line_.erase(0, line + 1);
-    if (last_line_.size() > kLongestComplaint) last_line_.resize(kLongestComplaint);
+    if (last_line_.size() > params::kLongestComplaint) last_line_.resize(params::kLongestComplaint);
   }
   std::string text = last_line_.substr(0, last_line_.find_last_not_of('\n') + 1);
   constexpr std::string_view kName = "heddle: ";

@@ -27,7 +27,6 @@ constexpr std::string_view kAll = "heddle/leases/";
 constexpr std::string_view kJobs = "heddle/leases/job/";
 constexpr const char* kTurn = "heddle/leases/turn";
 constexpr std::string_view kNoLease = "lease not found";
-constexpr useconds_t kPollMicros = 2'000;
 
 std::string key_of(const std::string& job) { return std::string(kJobs) + job; }
 
@@ -82,11 +81,11 @@ Result<std::string> EtcdStore::call(std::vector<std::string> words,
   auto command = launch::BackgroundCommand::start(options, steady_now());
   if (!command) return fail(command.error());
   std::optional<launch::CommandResult> ended;
-  while (!(ended = command->poll(steady_now()))) usleep(kPollMicros);
+  while (!(ended = command->poll(steady_now()))) usleep(params::kPollMicros);
   if (ended->exit_status == 0) return std::move(ended->output);
   if (ended->exit_status == kNotFound) {
     return fail(ErrorCode::kUnavailable, what, "its client 'etcdctl' is not installed",
-                "apt install etcd-client, or give a folder as --store");
+                "apt install etcd-client, or give a folder as --leases");
   }
   if (ended->timed_out) {
     return fail(ErrorCode::kTimeout, what,
@@ -230,7 +229,7 @@ Result<Published> EtcdStore::publish(const Snapshot& seen, const Lease& lease, C
     return fail(
         ErrorCode::kExhausted, "cannot take the lease '" + lease.job + "'",
         fmt::format("it has {} bytes, and etcd takes {}", text.size(), params::kMostEtcdBytes),
-        "give a folder as --store");
+        "give a folder as --leases");
   }
   limit_ = std::clamp(lease.ttl / params::kRenewals, params::kLeastEtcdWait, params::kMostEtcdWait);
   if (claim == Claim::kFirst && lease_id_ == 0) {

@@ -103,9 +103,8 @@ bool has_name(const Descriptor& file, const std::string& path) {
 // files in folders that all may write to (fs.protected_regular).
 Descriptor open_lock(const std::string& path) {
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  constexpr int kTries = 3;  // it is made by another meanwhile
   Descriptor file;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < params::kLockTries; ++i) {
     file = Descriptor(::open(path.c_str(), kFlags));
     if (file.valid() || errno != ENOENT) return file;
     file = Descriptor(::open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666));
@@ -123,7 +122,7 @@ Result<std::unique_ptr<Store>> FileStore::open(const std::string& folder, bool m
   struct stat about {};
   if (stat(folder.c_str(), &about) != 0) {
     return fail(ErrorCode::kUnavailable, what, std::strerror(errno),
-                "give the folder that `heddle plan lease --store` has, or etcd:HOST:PORT");
+                "give the folder that `heddle plan lease --leases` has, or etcd:HOST:PORT");
   }
   if (!S_ISDIR(about.st_mode)) {
     return fail(ErrorCode::kInvalid, what, "it is no folder", "give a folder, or etcd:HOST:PORT");

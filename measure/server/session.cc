@@ -10,6 +10,7 @@
 #include "base/version.h"
 #include "datapath/resolve.h"
 #include "measure/cpu_time.h"
+#include "measure/params.h"
 
 namespace heddle::measure {
 namespace {
@@ -47,16 +48,13 @@ Json stream_record(const StreamResult& result) {
 uint64_t memory_of(const TestOptions& options) {
   constexpr uint64_t kMostGaps = 4096;
   constexpr uint64_t kBytesAGap = 2 * 16;  // as it grows by doubling
-  constexpr uint64_t kRecordBytes = 512;
   const uint64_t slots = options.test == "lat"   ? 2 * uint64_t{kEchoSlots}
                          : options.bidirectional ? 2 * uint64_t{options.window}
                                                  : options.window;
   const uint64_t payload = options.test == "lat" ? kEchoSlots : slots;
   const uint64_t gaps = std::min(options.message_bytes / 2, kMostGaps) * kBytesAGap;
-  return payload * options.message_bytes + slots * (gaps + kRecordBytes);
+  return payload * options.message_bytes + slots * (gaps + params::kRecordBytes);
 }
-
-constexpr uint64_t kFoundAtATime = 16 << 20;  // some milliseconds
 
 }  // namespace
 
@@ -68,7 +66,7 @@ Session::Session(std::unique_ptr<engine::MessageLink> link, SessionReporter repo
       memory_(memory),
       share_(std::move(share)),
       came_at_(link_->now()),
-      control_(*link_, kMaxRequestBytes) {}
+      control_(*link_, params::kMaxRequestBytes) {}
 
 Session::~Session() {
   running_.reset();
@@ -78,7 +76,7 @@ Session::~Session() {
 bool Session::step() {
   if (over_) return false;
   link_->step();
-  if (!welcomed_ && link_->now() - came_at_ >= kIntroduceWithin) {
+  if (!welcomed_ && link_->now() - came_at_ >= params::kIntroduceWithin) {
     end({ErrorCode::kTimeout, "cannot serve this client", "it did not introduce itself", ""});
     return false;
   }
@@ -106,7 +104,7 @@ Result<void> Session::take_messages() {
       // The client receives the reason, and decides what to do next.
       if (Result<void> sent = control_.send(to_json(handled.error())); !sent) return sent;
       reporter_(peer_, "refused: " + handled.error().message(), to_json(handled.error()));
-      if (++refusals_ < kMostRefusals) continue;
+      if (++refusals_ < params::kMostRefusals) continue;
       return fail(ErrorCode::kInvalid, "cannot serve this client",
                   fmt::format("{} of its requests were refused", refusals_));
     }
@@ -123,11 +121,21 @@ Result<void> Session::handle(const Json& message) {
 }
 
 Result<void> Session::welcome(const Json& hello) {
-  if (hello["hello"] != kControlVersion) {
+  if (const Json& theirs = hello["hello"]; theirs != kControlVersion) {
+    const std::string why =
+        fmt::format("this server is heddle {} and speaks version {} of the test protocol", kVersion,
+                    kControlVersion);
+    if (!theirs.is_number_integer()) {
+      return fail(ErrorCode::kVersion, "cannot serve this client", why,
+                  "install the same version of heddle on both sides");
+    }
+    // Read as a signed number, one of 2^63 and above would be below zero.
+    const bool older = theirs.get<double>() < kControlVersion;
+    // The client prints it, too: "this machine" would be either.
     return fail(ErrorCode::kVersion, "cannot serve this client",
-                fmt::format("this server is heddle {} and speaks version {} of the test protocol",
-                            kVersion, kControlVersion),
-                "install the same version of heddle on both sides");
+                fmt::format("{}, the client version {}", why, theirs.dump()),
+                older ? "upgrade heddle on the client's machine"
+                      : "upgrade heddle on the server's machine");
   }
   welcomed_ = true;
   return control_.send({{"welcome", kControlVersion}, {"heddle", std::string(kVersion)}});
@@ -173,7 +181,7 @@ Result<void> Session::take_slots(Running& running) {
 
 Result<void> Session::prepare() {
   for (MessageSlots& slots : running_->slots) {
-    if (!slots.find_memory(kFoundAtATime)) return {};
+    if (!slots.find_memory(params::kFoundAtATime)) return {};
   }
   make_streams(*running_);
   running_->ready = true;

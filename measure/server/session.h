@@ -15,13 +15,6 @@
 
 namespace heddle::measure {
 
-// What a session holds besides its test: its buffers, answers that wait, and a result.
-inline constexpr uint64_t kSessionBytes = 96 << 10;
-// Refused requests after which a client is turned away.
-inline constexpr uint32_t kMostRefusals = 16;
-// A client introduces itself within this time.
-inline constexpr Nanos kIntroduceWithin = seconds(10);
-
 // Called by a session for each line of output: the peer, a text, and the same as data.
 using SessionReporter =
     std::function<void(const std::string& peer, const std::string& text, const Json& record)>;

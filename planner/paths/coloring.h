@@ -11,12 +11,14 @@
 #include <span>
 #include <vector>
 
+#include "planner/paths/params.h"
+
 namespace heddle::planner {
 
 // A set of colors.
 class Colors {
  public:
-  static constexpr uint32_t kMost = 256;
+  static constexpr uint32_t kMost = params::kMostColors;
 
   static Colors first(uint32_t count) {
     Colors all;

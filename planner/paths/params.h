@@ -16,6 +16,9 @@ inline constexpr double kTolerance = 0.002;
 // Lanes of at most this part of the largest one's bytes do not count for a coloring, as barriers
 // beside gradients; they fit in behind it. Range: 1e-4 to 0.05.
 inline constexpr double kSmallLane = 0.01;
+// Colors of a coloring, one for each uplink of a leaf. Chosen: beyond the ports of switches' chips
+// that go up; a multiple of 64. Range: 64 to 1,024.
+inline constexpr uint32_t kMostColors = 256;
 // Lanes that move so that one can. Chosen: alternating paths of colorings on 64 leaves are mostly
 // shorter. Range: 2 to 16.
 inline constexpr uint32_t kDeepestChain = 6;

@@ -11,6 +11,7 @@
 #include "base/quantity.h"
 #include "planner/sizing/advised_values.h"
 #include "planner/sizing/link_goodput.h"
+#include "planner/sizing/params.h"
 
 namespace heddle::planner {
 namespace {
@@ -20,9 +21,8 @@ constexpr const char* kHierarchy =
     "for an all-reduce, half for a gather: a ring of the S sites (Patarasu and Yuan, JPDC 2009, "
     "recalled)";
 constexpr const char* kDistance = "heddle size distance";
-// Shares above which advice names the cause: as that of the pipeline's bubble.
-constexpr double kLongWait = 0.1;    // round trips between sites, of the computation beside them
-constexpr double kLongBucket = 0.1;  // the last bucket, of a step
+using params::sizing::kLongBucket;
+using params::sizing::kLongWait;
 
 // The sums over all data movements.
 struct SiteNeeds {

@@ -5,13 +5,10 @@
 
 #include <initializer_list>
 
+#include "planner/sizing/params.h"
+
 namespace heddle::planner {
 namespace {
-
-// The largest public models have a thousandth of it. The number of parameters is the sum of all
-// products of sizes, so that below it none of them overflows.
-constexpr double kMostParameters = uint64_t{1} << 50;
-constexpr uint64_t kLargest = 10'000'000;
 
 struct Needed {
   const char* name;
@@ -56,9 +53,9 @@ Result<ModelShape> check_model(ModelShape model, const std::string& file) {
         model.vocabulary, model.positions, model.experts, model.expert_ffn, model.shared_ffn,
         model.latent.query_rank, model.latent.key_value_rank, model.latent.rope_dim,
         model.latent.nope_dim, model.latent.value_dim}) {
-    if (each > kLargest) {
+    if (each > params::sizing::kLargestSize) {
       return wrong(fmt::format("a size of {} is too large", each),
-                   fmt::format("sizes are at most {}", kLargest));
+                   fmt::format("sizes are at most {}", params::sizing::kLargestSize));
     }
   }
   if (model.head_dim == 0 && model.latent.key_value_rank == 0) {
@@ -80,7 +77,7 @@ Result<ModelShape> check_model(ModelShape model, const std::string& file) {
     return wrong(fmt::format("{} of {} layers are dense", model.dense_layers, model.layers),
                  "correct the two numbers");
   }
-  if (most_parameters(model) > kMostParameters) {
+  if (most_parameters(model) > params::sizing::kMostParameters) {
     return wrong("it has more than 10^15 parameters", "correct its sizes");
   }
   return model;

@@ -9,6 +9,7 @@
 #include "planner/site_link.h"
 #include "planner/size_distance.h"
 #include "planner/size_traffic.h"
+#include "planner/sizing/params.h"
 
 namespace heddle::planner {
 
@@ -24,14 +25,8 @@ struct Machine {
   SiteLink site_link;
 };
 
-// What a transformer layer's kernels reach of the best matrix product. From one measurement, not
-// from the rows that `heddle size --validate` compares: 19.6 ms forward and backward of a layer of
-// 22B parameters on 8 A100 (Korthikanti et al., arXiv 2205.05198, table 4), of which the
-// formulas give 2.8 ms to its all-reduces; 2.938e12 operations in 16.8 ms are 175 of 271.2 TFLOP/s.
-inline constexpr double kKernelShare = 0.65;
-// What one copy between two GPUs reaches of NVLink's rate: 376 of 450 GB/s (H100) and 746 of 900
-// (GB200), p2pBandwidthLatencyTest (stas00/ml-engineering, network). Range: 0.75 to 0.92 (A100).
-inline constexpr double kNvlinkShare = 0.83;
+using params::sizing::kKernelShare;
+using params::sizing::kNvlinkShare;
 // Payload of a full RoCEv2 packet: 4,096 of 4,096 + 82 bytes.
 inline constexpr double kNicShare = 4096.0 / 4178;
 

@@ -6,16 +6,11 @@
 #include <iterator>
 
 #include "base/check.h"
+#include "simulator/params.h"
 
 namespace heddle::simulator {
 
 using transport::Payload;
-
-namespace {
-
-constexpr size_t kViolationsKept = 100;
-
-}  // namespace
 
 MemoryCheck::MemoryCheck(SimDatapath& datapath) : datapath_(datapath) {
   datapath.set_write_observer(this);
@@ -127,7 +122,7 @@ void MemoryCheck::poison(const Payload& buffer) {
 }
 
 void MemoryCheck::report(const char* what, const Payload& where) {
-  if (violations_.size() >= kViolationsKept) return;
+  if (violations_.size() >= params::kViolationsKept) return;
   violations_.push_back(std::string(what) + ": region " + std::to_string(where.region) +
                         ", bytes " + std::to_string(where.offset) + " to " +
                         std::to_string(where.offset + where.length) + " at " +

@@ -11,12 +11,6 @@ using transport::PayloadAt;
 using transport::Prediction;
 using transport::RxRun;
 
-namespace {
-
-constexpr uint32_t kRunBytesMax = 65'000;  // like GRO's
-
-}  // namespace
-
 ReceiveQueue::~ReceiveQueue() {
   while (first_ != kNoIndex) {
     const PacketId next = network_.packets()[first_].next;
@@ -59,7 +53,7 @@ uint32_t ReceiveQueue::run_length() const {
   while (last->next != kNoIndex && length < transport::kMaxBurstSegments) {
     const Packet& next = packets[last->next];
     bytes += next.datagram_bytes();
-    if (bytes > kRunBytesMax || !continues_run(first, *last, next)) break;
+    if (bytes > params::kRunBytesMax || !continues_run(first, *last, next)) break;
     last = &next;
     ++length;
   }

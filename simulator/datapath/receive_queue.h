@@ -13,6 +13,7 @@
 #include "simulator/datapath/options.h"
 #include "simulator/network.h"
 #include "simulator/packet.h"
+#include "simulator/params.h"
 
 namespace heddle::simulator {
 
@@ -44,7 +45,7 @@ class ReceiveQueue {
   void poison_frames();
 
  private:
-  static constexpr size_t kBatchBytes = 1u << 20;
+  static constexpr size_t kBatchBytes = params::kBatchBytes;
 
   uint32_t run_length() const;
   uint32_t alike_length(uint32_t length) const;

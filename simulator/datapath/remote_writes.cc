@@ -8,8 +8,8 @@
 namespace heddle::simulator {
 
 using transport::MemoryToken;
-using transport::PlacedEvent;
-using transport::PlacedEventKind;
+using transport::NicEvent;
+using transport::NicEventKind;
 using transport::RegionId;
 using transport::TxBurst;
 
@@ -155,8 +155,8 @@ void RemoteWrites::land(const Packet& packet) {
   }
   receiver_.accept(packet);
   if (!write.last) return;
-  PlacedEvent event;
-  event.kind = PlacedEventKind::kArrived;
+  NicEvent event;
+  event.kind = NicEventKind::kArrived;
   event.connection = write.to_connection;
   event.path = packet.path;
   event.immediate = write.immediate;
@@ -209,8 +209,8 @@ void RemoteWrites::acknowledge(const Packet& packet, bool gap) {
 }
 
 void RemoteWrites::handle_sent(const ChunkFate& fate) {
-  PlacedEvent event;
-  event.kind = PlacedEventKind::kSent;
+  NicEvent event;
+  event.kind = NicEventKind::kSent;
   event.connection = fate.connection;
   event.path = fate.path;
   event.epoch = fate.epoch;
@@ -228,8 +228,8 @@ void RemoteWrites::run(Nanos now_of_network) {
   while (!fences_.empty() && fences_.front().at <= now_of_network) {
     const transport::FenceRequest request = fences_.pop_front().request;
     receiver_.fence(request);
-    PlacedEvent event;
-    event.kind = PlacedEventKind::kFenced;
+    NicEvent event;
+    event.kind = NicEventKind::kFenced;
     event.connection = request.connection;
     event.path = request.path;
     event.epoch = request.epoch;
@@ -238,7 +238,7 @@ void RemoteWrites::run(Nanos now_of_network) {
   if (!fences_.empty()) network_.schedule(agent_, fences_.front().at);
 }
 
-void RemoteWrites::push_event(const PlacedEvent& event) {
+void RemoteWrites::push_event(const NicEvent& event) {
   events_.push_back(event);
   wakeup_.handle_ready();
 }

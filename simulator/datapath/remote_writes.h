@@ -42,7 +42,7 @@ class RemoteWrites final : private Agent, private ChunkFates {
   void fence(const transport::FenceRequest& request);
 
   bool any_event() const { return !events_.empty(); }
-  transport::PlacedEvent take_event() { return events_.pop_front(); }
+  transport::NicEvent take_event() { return events_.pop_front(); }
 
  private:
   struct PendingFence {
@@ -55,7 +55,7 @@ class RemoteWrites final : private Agent, private ChunkFates {
   void acknowledge(const Packet& packet, bool gap);
   void handle_sent(const ChunkFate& fate) override;
   void run(Nanos now) override;
-  void push_event(const transport::PlacedEvent& event);
+  void push_event(const transport::NicEvent& event);
 
   Network& network_;
   const SimDatapathOptions& options_;
@@ -65,7 +65,7 @@ class RemoteWrites final : private Agent, private ChunkFates {
   const uint32_t mtu_bytes_;
   ChunkSender sender_;
   ChunkReceiver receiver_;
-  Ring<transport::PlacedEvent> events_;
+  Ring<transport::NicEvent> events_;
   Ring<PendingFence> fences_;
   AgentId agent_;
   std::vector<PacketId> pieces_;  // scratch of send()

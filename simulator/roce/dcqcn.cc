@@ -3,14 +3,9 @@
 
 #include <algorithm>
 
+#include "simulator/roce/params.h"
+
 namespace heddle::simulator::roce {
-
-namespace {
-
-// The rate takes the target's value once it is this close: halving the distance never ends.
-constexpr BitsPerSec kClose = megabits_per_s(1);
-
-}  // namespace
 
 Dcqcn::Dcqcn(const DcqcnOptions& options, BitsPerSec line_rate)
     : options_(options),
@@ -62,7 +57,7 @@ void Dcqcn::increase() {
   }
   target_ = std::min(target_, line_rate_);
   rate_.count += (target_.count - rate_.count) / 2;
-  if (target_.count - rate_.count < kClose.count) rate_ = target_;
+  if (target_.count - rate_.count < params::kClose.count) rate_ = target_;
 }
 
 }  // namespace heddle::simulator::roce

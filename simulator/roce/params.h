@@ -27,6 +27,9 @@ inline constexpr Nanos kRateTimer = micros(55);
 // B: the rate increases once in this number of bytes. DCQCN, parameters of its testbed. Range: 150
 // KB (QCN's) to 10 MB.
 inline constexpr Bytes kByteCounter = {10'000'000};
+// The rate takes the target's value once it is this close: halving the distance never ends. Chosen:
+// a hundredth of kLeastRate. Range: 0.01 to 10 Mb/s.
+inline constexpr BitsPerSec kClose = megabits_per_s(1);
 // F: steps of fast recovery. DCQCN section 3.3. Range: 1 to 5.
 inline constexpr uint32_t kFastRecoverySteps = 5;
 // R_AI as a part of the line rate: 40 Mb/s at the 40 Gb/s of DCQCN's testbed. Range: 500 to 5,000.

@@ -77,8 +77,8 @@ class IncastEnd : public TransportProgram {
       auto& endpoint = process_.endpoint();
       const transport::Payload payload{region_, 0, bytes_};
       const auto posted =
-          sends_ ? endpoint.post_send(process_.now(), connections_[i], 0, payload, i)
-                 : endpoint.post_receive(process_.now(), connections_[i], 0, payload, i);
+          sends_ ? endpoint.post_send(process_.now(), {connections_[i], 0}, payload, i)
+                 : endpoint.post_receive(process_.now(), {connections_[i], 0}, payload, i);
       CHECK(posted.has_value());
     }
     process_.poke();

@@ -89,11 +89,11 @@ class Stream : public TransportProgram {
   bool post(TransportProcess& process) {
     const transport::Payload payload = place(posted_);
     if (options_.peer) {
-      if (!process.endpoint().post_send(process.now(), connection_, 0, payload, posted_))
+      if (!process.endpoint().post_send(process.now(), {connection_, 0}, payload, posted_))
         return false;
     } else {
       check_->post(payload);
-      if (!process.endpoint().post_receive(process.now(), connection_, 0, payload, posted_)) {
+      if (!process.endpoint().post_receive(process.now(), {connection_, 0}, payload, posted_)) {
         check_->fail(payload);
         check_->release(payload);
         return false;

@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include "topology/params.h"
+
 namespace heddle::topology::aicb {
 namespace {
 
-constexpr uint64_t kMostRows = 200'000;
-constexpr uint64_t kMostNanos = 86'400'000'000'000;  // a day
-constexpr size_t kWords = 12;                        // name, -1, three passes, time of the update
+constexpr size_t kWords = 12;  // name, -1, three passes, time of the update
 constexpr const char* kRowTodo =
     "write NAME -1, then a time in ns, a collective and its bytes for the forward pass, the input "
     "gradient and the weight gradient, then the time of the update";
@@ -43,7 +43,7 @@ Result<Pass> read_pass(const WordReader& reader, size_t at, PassKind kind) {
   const auto& words = reader.words();
   Pass pass;
   const auto span = whole_number(words[at]);
-  if (!span || *span > kMostNanos) {
+  if (!span || *span > params::aicb::kMostNanos) {
     return reader.wrong(
         "word " + std::to_string(at + 1) + ", " + quoted(words[at]) + ", is no time in ns",
         kRowTodo);
@@ -71,7 +71,7 @@ Result<std::vector<Row>> read_rows(WordReader& reader) {
   const char* const todo = "write the number of rows, up to 200000, below the header";
   if (!reader.next()) return reader.wrong("it ends before the number of its rows", todo);
   const auto count = whole_number(reader.words().front());
-  if (!count || *count == 0 || *count > kMostRows) {
+  if (!count || *count == 0 || *count > params::aicb::kMostRows) {
     return reader.wrong(quoted(reader.words().front()) + " is no number of rows", todo);
   }
   const int line_of_count = reader.line();

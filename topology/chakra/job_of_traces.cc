@@ -4,14 +4,14 @@
 #include <algorithm>
 
 #include "topology/jobs/action_text.h"
+#include "topology/params.h"
 
 namespace heddle::topology::chakra {
 namespace {
 
 constexpr const char* kCpuLane = "cpu";
 constexpr const char* kJoinLane = "join";
-constexpr uint32_t kJoins = 2;                    // its place
-constexpr uint64_t kMostMicros = 86'400'000'000;  // a day
+constexpr uint32_t kJoins = 2;  // its place
 
 // Collectives in the order of the schema's CollectiveCommType.
 constexpr std::array<CallKind, 10> kCalls = {
@@ -70,7 +70,7 @@ Result<void> JobOfTraces::add(const Trace& trace) {
   static const Node kNothing;
   const Result<NodeOrder> order = order_of(trace);
   if (!order) return fail(order.error());
-  if (order->labels > kMaxLabels) {
+  if (order->labels > params::jobs::kMaxLabels) {
     return fail(ErrorCode::kExhausted, "cannot make a job of " + trace.file,
                 "others wait for " + std::to_string(order->labels) +
                     " of its nodes at a time, and 65,536 are the most",
@@ -102,7 +102,8 @@ Result<void> JobOfTraces::add(const Trace& trace) {
 }
 
 Result<Action> JobOfTraces::action_of(const Trace& trace, const Node& node) {
-  if (node.duration_us > kMostMicros || node.duration_ns.value_or(0) > kMostMicros * 1000) {
+  if (node.duration_us > params::chakra::kMostNodeMicros ||
+      node.duration_ns.value_or(0) > params::chakra::kMostNodeMicros * 1000) {
     return wrong(trace.file, place_of(node), "it takes longer than a day",
                  "durations are microseconds");
   }

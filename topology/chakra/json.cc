@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "topology/chakra/trace.h"
+#include "topology/params.h"
 
 namespace heddle::topology::chakra {
 namespace {
@@ -14,11 +15,6 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr const char* kTodo = "write it again, as Chakra's jsonizer does";
-// A workload_graph is one object; parsed, it takes up to 16 times its text.
-constexpr size_t kMostObjectBytes = size_t{64} << 20;
-// Values in values; sound traces need fewer than eight.
-constexpr int kMostDepth = 32;
-constexpr double kMostMicros = 1e12;  // more than what a job may have
 
 // The number of a JSON value, which protobuf writes as text where it has 64 bits.
 std::optional<uint64_t> number_of(const Json& value) {
@@ -57,11 +53,13 @@ class Objects {
       } else if (each == '"') {
         quoted = true;
       } else if (each == '{' || each == '[') {
-        if (++depth > kMostDepth) return failed("values are nested too deeply");
+        if (++depth > params::chakra::kMostDepth) return failed("values are nested too deeply");
       } else if (each == '}' || each == ']') {
         if (--depth == 0) return text_.substr(begin_, ++at_ - begin_);
       }
-      if (at_ - begin_ > kMostObjectBytes) return failed("the object is larger than 64 MiB");
+      if (at_ - begin_ > params::chakra::kMostObjectBytes) {
+        return failed("the object is larger than 64 MiB");
+      }
     }
     at_ = begin_;
     return failed("the object does not end");
@@ -138,7 +136,9 @@ class NodeReader {
     node.duration_us = whole.value_or(0);
     if (whole) return;
     const double micros = value->is_number_float() ? value->get<double>() : -1;
-    if (micros < 0 || micros > kMostMicros) return refuse("is no time in microseconds");
+    if (micros < 0 || micros > params::chakra::kMostMicros) {
+      return refuse("is no time in microseconds");
+    }
     node.duration_us = static_cast<uint64_t>(std::llround(micros));
     node.duration_ns = static_cast<uint64_t>(std::llround(micros * 1000));
   }

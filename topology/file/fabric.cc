@@ -4,23 +4,21 @@
 #include <string>
 
 #include "topology/generators.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 namespace {
-
-constexpr uint64_t kMaxPart = 4'096;     // limit of each number
-constexpr uint64_t kMaxNodes = 100'000;  // limit of hosts, switches and links together
 
 struct Parts {
   TableReader& table;
 
   uint32_t operator()(std::string_view key, uint32_t usual) {
-    return static_cast<uint32_t>(table.integer(key, usual, 1, kMaxPart));
+    return static_cast<uint32_t>(table.integer(key, usual, 1, params::file::kMaxPart));
   }
 };
 
 bool too_large(TableReader& table, uint64_t nodes, uint64_t links) {
-  if (nodes <= kMaxNodes && links <= 10 * kMaxNodes) return false;
+  if (nodes <= params::file::kMaxNodes && links <= 10 * params::file::kMaxNodes) return false;
   table.wrong("kind",
               "the fabric has " + std::to_string(nodes) + " hosts and switches and " +
                   std::to_string(links) + " links",

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "topology/fault_order.h"
+#include "topology/params.h"
 #include "topology/quantity.h"
 
 namespace heddle::topology {
@@ -17,10 +18,6 @@ Bytes usual_threshold(const LinkShape& shape) {
   return {std::max<uint64_t>(shape.queue.count / 4, 2 * uint64_t{shape.mtu_bytes})};
 }
 
-// The delay of light in 2 million kilometers of fiber.
-constexpr Nanos kMostDelay = seconds(10);
-constexpr uint32_t kUsualRampPerMillion = 100'000;
-
 // Equal ends mean no ramp: every packet that finds more than the threshold is marked.
 void read_ramp(TableReader& table, const LinkShape& base, LinkShape& shape) {
   const bool given =
@@ -29,7 +26,7 @@ void read_ramp(TableReader& table, const LinkShape& base, LinkShape& shape) {
   const Bytes least = table.bytes("ecn_min", shape.ecn_threshold);
   const Bytes most = table.bytes("ecn_max", least);
   const uint32_t share = table.share_per_million(
-      "ecn_max_probability", had ? base.ecn_ramp_per_million : kUsualRampPerMillion);
+      "ecn_max_probability", had ? base.ecn_ramp_per_million : params::kUsualRampPerMillion);
   if (!given) {
     if (had && !table.has("ecn_threshold")) return;
     shape.ecn_ramp = {};
@@ -73,7 +70,7 @@ LinkSettings read_link_settings(TableReader& table, const LinkSettings& base) {
   LinkShape& shape = settings.shape;
   shape.rate = table.rate("rate", shape.rate);
   shape.delay = table.time("delay", shape.delay);
-  if (shape.delay > kMostDelay) {
+  if (shape.delay > params::file::kMostDelay) {
     table.wrong("delay", "a delay of more than 10 s is on no link", "give 10 s or less");
   }
   shape.mtu_bytes = static_cast<uint32_t>(table.integer("mtu", shape.mtu_bytes, 1'280, 65'535));

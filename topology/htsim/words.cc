@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "topology/params.h"
+
 namespace heddle::topology {
 namespace {
 
@@ -45,17 +47,16 @@ Unexpected WordReader::wrong_at(int line, const std::string& why, const std::str
 Result<uint64_t> WordReader::number_behind(size_t at, uint64_t most) const {
   const std::string name = quoted(words_[at]);
   const std::string todo = "give a whole number of at most " + std::to_string(most);
-  if (at + 1 >= words_.size()) return wrong("nothing stands behind " + name, todo);
+  if (at + 1 >= words_.size()) return wrong("nothing follows " + name, todo);
   const auto number = whole_number(words_[at + 1]);
   if (number && *number <= most) return *number;
   return wrong(name + " is " + quoted(words_[at + 1]), todo);
 }
 
 std::string quoted(std::string_view word) {
-  constexpr size_t kMost = 40;
   constexpr const char* kDigits = "0123456789abcdef";
   std::string text = "'";
-  for (const char each : word.substr(0, kMost)) {
+  for (const char each : word.substr(0, params::htsim::kMostQuoted)) {
     const auto byte = static_cast<unsigned char>(each);
     if (byte >= ' ' && byte <= '~' && byte != '\\') {
       text += each;
@@ -63,7 +64,7 @@ std::string quoted(std::string_view word) {
       text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
     }
   }
-  return text + (word.size() > kMost ? "...'" : "'");
+  return text + (word.size() > params::htsim::kMostQuoted ? "...'" : "'");
 }
 
 std::optional<uint64_t> whole_number(std::string_view word) {

@@ -5,12 +5,11 @@
 #include <charconv>
 #include <optional>
 
+#include "topology/params.h"
 #include "topology/quantity.h"
 
 namespace heddle::topology {
 namespace {
-
-constexpr size_t kMostLanes = 16;
 
 class ActionWords {
  public:
@@ -165,7 +164,7 @@ class ActionWords {
     if (const auto known = labels_.find(std::string(name)); known != labels_.end()) {
       return known->second;
     }
-    if (place == kMaxLabels) return std::nullopt;
+    if (place == params::jobs::kMaxLabels) return std::nullopt;
     labels_.emplace(name, place);
     program_.labels.emplace_back(name);
     return place;
@@ -178,7 +177,9 @@ class ActionWords {
   std::optional<uint32_t> lane_of(std::string_view name) {
     std::vector<std::string>& lanes = program_.lanes;
     const auto known = std::find(lanes.begin(), lanes.end(), name);
-    if (name.empty() || (known == lanes.end() && lanes.size() == kMostLanes)) return std::nullopt;
+    if (name.empty() || (known == lanes.end() && lanes.size() == params::jobs::kMostLanes)) {
+      return std::nullopt;
+    }
     const auto place = static_cast<uint32_t>(known - lanes.begin());
     if (known == lanes.end()) lanes.emplace_back(name);
     return place;

@@ -13,9 +13,6 @@
 
 namespace heddle::topology {
 
-// Labels of a program, in files and of imported jobs.
-inline constexpr size_t kMaxLabels = 65'536;
-
 // The places of a program's labels.
 using LabelPlaces = std::unordered_map<std::string, uint32_t>;
 

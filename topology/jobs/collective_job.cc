@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "topology/jobs/reading.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 
@@ -12,9 +13,8 @@ Job read_job_basics(TableReader& table, const std::string& kind,
   job.name = table.text("name", kind);
   job.start = table.time("start", {});
   job.chunk = table.bytes("chunk", {});
-  constexpr uint64_t kLeast = 1024;
-  constexpr uint64_t kMost = uint64_t{64} << 20;
-  if (table.has("chunk") && (job.chunk.count < kLeast || job.chunk.count > kMost)) {
+  if (table.has("chunk") &&
+      (job.chunk.count < params::jobs::kLeastChunk || job.chunk.count > params::jobs::kMostChunk)) {
     table.wrong("chunk", "chunks have 1 KiB to 64 MiB", R"(give a size like "256KiB")");
   }
   if (hosts.size() < 2) {
@@ -65,7 +65,7 @@ Job read_collective_job(TableReader& table, CallKind call, const std::vector<uin
     action.root = static_cast<uint32_t>(table.integer("root", 0, 0, last));
   }
   Program program;
-  program.repeat = static_cast<uint32_t>(table.integer("count", 1, 1, kMostRepeats));
+  program.repeat = static_cast<uint32_t>(table.integer("count", 1, 1, params::jobs::kMostRepeats));
   program.actions.push_back(action);
   const Nanos gap = table.time("gap", {});
   if (gap != Nanos{}) program.actions.push_back({.kind = ActionKind::kCompute, .span = gap});

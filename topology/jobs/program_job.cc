@@ -7,6 +7,7 @@
 #include "topology/job_text.h"
 #include "topology/jobs/action_text.h"
 #include "topology/jobs/reading.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 namespace {
@@ -66,7 +67,8 @@ class ProgramReader {
     const std::vector<uint32_t> ranks = ranks_of(table);
     Program program;
     LabelPlaces labels;
-    program.repeat = static_cast<uint32_t>(table.integer("repeat", 1, 1, kMostRepeats));
+    program.repeat =
+        static_cast<uint32_t>(table.integer("repeat", 1, 1, params::jobs::kMostRepeats));
     const std::string todo = R"(give a list of words like "compute 3ms")";
     table.need("actions", todo);
     if (const auto* actions = table.list("actions", todo)) {

@@ -12,9 +12,6 @@
 
 namespace heddle::topology {
 
-// Limit of repetitions in a file: steps, calls and others.
-inline constexpr uint64_t kMostRepeats = 1'000'000;
-
 // Reads the keys of all kinds of jobs: `name`, `start`, `chunk`. The ranks are on `hosts`, in that
 // order.
 Job read_job_basics(TableReader& table, const std::string& kind,

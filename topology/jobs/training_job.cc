@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "topology/jobs/reading.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 namespace {
@@ -12,9 +13,6 @@ namespace {
 enum Slot : uint32_t { kTensor, kData, kPipeline, kSlots };
 // At most two layers are gathered at a time: the current and the next.
 enum Label : uint32_t { kGathered, kGatheredNext, kReduced, kSent };
-
-// Limit of layers times microbatches.
-constexpr uint64_t kMostPasses = 100'000;
 
 struct Training {
   uint32_t data = 1;
@@ -193,7 +191,7 @@ void read_shape(TableReader& table, uint64_t hosts, Training& training) {
   if (training.layers < training.pipeline) {
     table.wrong("layers", "there are more stages than layers", "give more layers");
   }
-  if (uint64_t{training.layers} * training.microbatches > kMostPasses) {
+  if (uint64_t{training.layers} * training.microbatches > params::jobs::kMostPasses) {
     table.wrong("microbatches", "layers x microbatches is above 100,000", "use fewer");
   }
 }
@@ -213,7 +211,7 @@ void read_work(TableReader& table, Training& training) {
   training.bucket_bytes = size("bucket", "the size of a bucket of gradients", false, {25'000'000});
   const uint64_t of_stage = (training.layers + training.pipeline - 1) / training.pipeline;
   if (training.bucket_bytes > 0 &&
-      training.layer_bytes / training.bucket_bytes > kMostPasses / of_stage) {
+      training.layer_bytes / training.bucket_bytes > params::jobs::kMostPasses / of_stage) {
     table.wrong(table.has("bucket") ? "bucket" : "layer_bytes",
                 "a stage's gradients fill more than 100,000 buckets", "use larger buckets");
   }
@@ -234,7 +232,8 @@ Job read_training_job(TableReader& table, const std::vector<uint32_t>& hosts) {
   Training training;
   read_shape(table, hosts.size(), training);
   read_work(table, training);
-  const auto steps = static_cast<uint32_t>(table.integer("steps", 1, 1, kMostRepeats));
+  const auto steps =
+      static_cast<uint32_t>(table.integer("steps", 1, 1, params::jobs::kMostRepeats));
   const size_t used = std::min<size_t>(hosts.size(), training.ranks());
   Job job = read_job_basics(table, "training", {hosts.begin(), hosts.begin() + used});
   if (table.failed()) return job;

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "topology/nccl_graph.h"
+#include "topology/params.h"
 
 namespace heddle::topology {
 
 // The bounds of what is read; NCCL has up to 64 channels.
-inline constexpr uint32_t kMostNcclRanks = 65'536;
+inline constexpr uint32_t kMostNcclRanks = params::kMostNcclRanks;
 inline constexpr uint32_t kMostNcclChannels = 64;
 
 // "comm 0x5581 rank 3 nRanks 8 nNodes 2 …": what the following lines of the same thread are of.

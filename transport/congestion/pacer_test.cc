@@ -133,7 +133,7 @@ TEST(Pacer, APauseWithPacketsInFlightSavesNoBurst) {
   EXPECT_LE(sent_after_a_pause(kOfALongRoad, false), 2 * kSegment.count);
 }
 
-TEST(Pacer, WhatAnIdlePauseSavedUpIsSpentOnce) {
+TEST(Pacer, TheAllowanceOfAnIdlePauseIsSpentOnce) {
   Pacer pacer;
   pacer.on_idle();
   Nanos now = seconds(1);

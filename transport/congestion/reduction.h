@@ -1,7 +1,7 @@
-// Reduction: when a congestion controller may reduce its window, and by how much: once per round
-// trip, by the path's share where the path stands alone, to the floor when timeouts persist, and
-// back when it was needless. All controllers share these rules; what they make of an
-// acknowledgement differs.
+// Reduction: decides when a congestion controller may reduce its window and by how much: once per
+// round trip; by the path's share where only that path is congested; to the smallest window when
+// timeouts persist. It undoes a reduction whose losses were spurious. All controllers share these
+// rules; what they make of an acknowledgement differs.
 #pragma once
 
 #include <cstdint>

@@ -86,7 +86,7 @@ TEST(Reduction, UndoIsGivenOnceAndOnlyWhereAllowed) {
   EXPECT_FALSE(reduction.take_undo()) << "a mark is proof; only losses can turn out spurious";
 }
 
-TEST(Reduction, WhatWasUndoneIsNotDeepened) {
+TEST(Reduction, AnUndoneReductionIsNotDeepened) {
   Reduction reduction;
   (void)reduction.answer(micros(100), alone_at(micros(10), 4), kWindow, kHalf, true);
   ASSERT_TRUE(reduction.take_undo());

@@ -20,6 +20,7 @@
 #include "transport/congestion/controller.h"
 #include "transport/congestion/fixed_point.h"
 #include "transport/congestion/reduction.h"
+#include "transport/params.h"
 
 namespace heddle::transport {
 
@@ -45,7 +46,7 @@ class Swift final : public Controller {
     CongestionWindow window;
     bool slow_start = true;
   };
-  static constexpr size_t kRecent = 4;
+  static constexpr size_t kRecent = params::swift::kRecent;
 
   Nanos lowest_recent(Nanos rtt);
   void reduce(Nanos now, const CongestionSign& sign, uint32_t keep, bool loss);

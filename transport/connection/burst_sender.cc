@@ -4,19 +4,11 @@
 #include <algorithm>
 
 #include "transport/connection/packet_writer.h"
+#include "transport/connection/params.h"
 
 namespace heddle::transport {
-namespace {
 
-// The rest of a message that may leave while the acknowledgement of what left is deferred: sent
-// packets are remembered until they are acknowledged.
-constexpr uint64_t kMostDeferred = 512 * 1024;
-// The largest message that shares its packet with other frames, where the path passes packets that
-// large: acknowledgements and grants must find room beside it.
-constexpr uint32_t kMessageBytes = 4096;
-constexpr uint32_t kRoomBesideMessage = 380;
-
-}  // namespace
+using namespace params::bursts;
 
 SendResult BurstSender::send(Nanos now, TxBatch& batch) {
   Piece piece;
@@ -167,7 +159,7 @@ uint8_t BurstSender::flags_of(const Piece& piece, uint32_t bytes, const SendQuot
 // Whether the rest of a message may leave before anything is acknowledged.
 bool BurstSender::rest_may_leave(const Piece& piece, const SendQuota& quota) const {
   const uint64_t rest = piece.message_bytes - piece.offset;
-  if (rest > kMostDeferred) return false;
+  if (rest > kMostDeferredBytes) return false;
   const uint64_t header = parts_.keys.data_header_bytes();
   const uint64_t segments = rest / (quota.datagram_bytes - header) + 1;
   return parts_.sender.window_holds(rest + segments * header, segments);

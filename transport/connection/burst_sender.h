@@ -1,5 +1,6 @@
-// BurstSender: one burst of payload: which bytes of which message, on which path, in how many
-// segments, and whether it asks for an acknowledgement.
+// BurstSender: writes one burst of payload. It takes the next bytes to send from Outgoing and a
+// quota from the payload strategy, cuts them into segments, and flags those that ask for an
+// acknowledgement.
 #pragma once
 
 #include "transport/connection/control_sender.h"

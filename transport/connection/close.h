@@ -1,6 +1,6 @@
-// Close: how a connection ends. It knows whether the application asked for that, where the close
-// frame is, which final close frames are still to leave, and the outcome that is reported when the
-// last receive has ended. The connection sends the frames.
+// Close: the end of a connection. It keeps whether the application asked to close, whether the
+// close frame was sent and acknowledged, the final close frames that are still to be sent, and the
+// outcome that is reported when the last receive has ended. The connection sends the frames.
 #pragma once
 
 #include <cstdint>

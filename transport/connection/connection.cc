@@ -103,7 +103,7 @@ Result<void> Connection::post_send(Nanos now, ChannelId channel, const Payload& 
   watch_peer(now);
   parts_.shared.reserve_completions();
   Result<void> posted =
-      parts_.outgoing.post(channel, payload, operation, o.max_posted, ack_policy, now);
+      parts_.outgoing.post(channel, {payload, operation, ack_policy, now}, o.max_posted);
   send_cancels();
   return posted;
 }
@@ -208,8 +208,8 @@ void Connection::advance_close(Nanos now) {
   parts_.control.send({FrameType::kClose, reason, 0, 0, 0, 0});
 }
 
-// The end, whatever the cause: every operation ends, and the caller gets a notice. Receives that a
-// peer's NIC may still write to end once that cannot happen any more.
+// The end, for any cause: every operation ends, and the caller gets a notice. Receives that the
+// peer may still change end once the payload strategy is drained.
 void Connection::finish(Nanos now, Ending ending) {
   if (over()) return;
   // A peer that has not answered the handshake gets no final frame.
@@ -274,7 +274,7 @@ void Connection::handle_control(Nanos now, const RxRun& run, uint32_t index,
   advance_close(now);
 }
 
-void Connection::handle_placed(Nanos now, const PlacedEvent& event) {
+void Connection::handle_nic_event(Nanos now, const NicEvent& event) {
   parts_.payload->on_event(now, event);
   if (close_.draining() && parts_.payload->drained()) end_receives();
   parts_.payload->flush();
@@ -305,7 +305,7 @@ void Connection::handle_network_error(Nanos now, const NetworkError& error) {
   // address may not be its own.
   if (error.to.host != peer().host) return;
   if (key() != nullptr) {  // ICMP is not authenticated
-    note_hint("nobody listens on that port");
+    note_hint("no program listens on that port");
   } else if (handshaking()) {
     finish(now, port_closed());
   } else {

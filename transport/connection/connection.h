@@ -54,7 +54,7 @@ class Connection final {
   // `packet`: what of it is in the frame of `run`, whose segment `index` it is.
   void handle_control(Nanos now, const RxRun& run, uint32_t index,
                       std::span<const std::byte> packet);
-  void handle_placed(Nanos now, const PlacedEvent& event);
+  void handle_nic_event(Nanos now, const NicEvent& event);
   // A packet of which a switch left only the header.
   void handle_trimmed(Nanos now, const ConnectionHeader& header);
   // `nic`: of this host, that the packet was sent to.

@@ -3,23 +3,20 @@
 
 #include <algorithm>
 
+#include "transport/connection/params.h"
+
 namespace heddle::transport {
-namespace {
-
-// A node of the map by what packets call a connection, and its bucket.
-constexpr size_t kNamedBytes = 48;
-
-}  // namespace
 
 ConnectionTable::ConnectionTable(Shared& shared, uint32_t limit)
     : shared_(shared),
       engine_(shared.options.engine),
       engine_bits_(engine_.bits()),
-      limit_(std::min(limit, (1u << (kSlotBits - engine_bits_)) - 1)) {}
+      limit_(limit),
+      most_slots_((1u << (kSlotBits - engine_bits_)) - 1) {}
 
 Connection* ConnectionTable::add(const Address& peer) {
   uint32_t slot = 0;
-  if (size_ >= limit_) return nullptr;
+  if (size_ >= most_slots_ || !shared_.budget->add_connection(limit_)) return nullptr;
   if (!free_.empty()) {
     slot = free_.pop_front();
   } else {
@@ -78,7 +75,8 @@ Connection* ConnectionTable::find_accepted(const Address& peer, uint32_t peer_co
 void ConnectionTable::note_accepted(const Address& peer, uint32_t peer_connection,
                                     const Accepted& accepted) {
   Accepted& known = accepted_[{peer, peer_connection}];
-  charged_ += uint64_t{accepted.charge} - known.charge;
+  shared_.budget->discharge(known.charge);
+  shared_.budget->charge(accepted.charge);
   known = accepted;
 }
 
@@ -86,7 +84,7 @@ void ConnectionTable::remove(Connection& connection) {
   const uint32_t slot = slot_of(connection.id());
   const auto found = accepted_.find({connection.made_with(), connection.peer_id()});
   if (found != accepted_.end() && found->second.id == connection.id()) {
-    charged_ -= found->second.charge;
+    shared_.budget->discharge(found->second.charge);
     accepted_.erase(found);
   }
   named_.erase(connection.wire_id());
@@ -96,6 +94,7 @@ void ConnectionTable::remove(Connection& connection) {
   slots_[slot].reset();
   free_.push_back(slot);
   --size_;
+  shared_.budget->remove_connection();
 }
 
 void ConnectionTable::touch(Connection& connection) {
@@ -136,7 +135,7 @@ size_t ConnectionTable::bytes_held() const {
   size_t total = slots_.capacity() * sizeof(slots_[0]) + timers_.bytes_held() +
                  (free_.capacity() + ready_.capacity()) * sizeof(uint32_t) +
                  accepted_.size() * (sizeof(Address) + 64) +
-                 (named_.size() + peers_name_.size()) * kNamedBytes;
+                 (named_.size() + peers_name_.size()) * params::stranger::kNamedBytes;
   for (const std::unique_ptr<Connection>& connection : slots_) {
     if (connection) total += connection->bytes_held();
   }

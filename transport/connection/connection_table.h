@@ -1,7 +1,6 @@
 // ConnectionTable: finds an endpoint's connections by local id, by the peer's handshake, and by
-// pending output or an expired timeout. An id consists of a
-// generation, a slot and the engine (engine_share.h), so the id of a closed connection never names
-// a new one.
+// pending output or an expired timeout. An id consists of a generation, a slot and the engine
+// (engine_share.h), so the id of a closed connection never names a new one.
 #pragma once
 
 #include <map>
@@ -20,7 +19,7 @@ class ConnectionTable {
  public:
   ConnectionTable(Shared& shared, uint32_t limit);
 
-  // Null when the limit is reached.
+  // Null when the limit is reached, by this engine or by all together.
   Connection* add(const Address& peer);
   // Null for an id that is not (any more) one.
   Connection* find(ConnectionId id);
@@ -61,8 +60,6 @@ class ConnectionTable {
   }
 
   uint32_t size() const { return size_; }
-  // Of those that peers opened.
-  uint64_t charged() const { return charged_; }
   size_t bytes_held() const;
 
  private:
@@ -73,7 +70,8 @@ class ConnectionTable {
   Shared& shared_;
   const EngineShare engine_;
   const uint32_t engine_bits_;
-  uint32_t limit_;
+  const uint32_t limit_;  // of connections of all engines
+  const uint32_t most_slots_;
   uint32_t size_ = 0;
   std::vector<std::unique_ptr<Connection>> slots_;
   std::vector<uint16_t> generations_;
@@ -82,7 +80,6 @@ class ConnectionTable {
   std::vector<bool> in_ready_;
   TimerHeap timers_;
   std::map<std::pair<Address, uint32_t>, Accepted> accepted_;
-  uint64_t charged_ = 0;
   std::unordered_map<WireId, uint32_t> named_;       // slots
   std::unordered_map<WireId, uint32_t> peers_name_;  // slots
 };

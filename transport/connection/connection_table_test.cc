@@ -72,13 +72,13 @@ TEST_F(ConnectionTableTest, AnAcceptedConnectionIsFoundByItsPeersInit) {
   init.parameters.max_channels = init.parameters.max_posted = 4;
   ASSERT_TRUE(connection.begin_accept(seconds(1), init, 0));
   table_.note_accepted(address(7), 99, {connection.id(), 100});
-  EXPECT_EQ(table_.charged(), 100u);
+  EXPECT_EQ(shared_.budget->charged(), 100u);
   EXPECT_EQ(table_.find_accepted(address(7), 99), &connection);
   EXPECT_EQ(table_.find_accepted(address(7), 98), nullptr);
   EXPECT_EQ(table_.find_accepted(address(8), 99), nullptr);
   table_.remove(connection);
   EXPECT_EQ(table_.find_accepted(address(7), 99), nullptr);
-  EXPECT_EQ(table_.charged(), 0u);
+  EXPECT_EQ(shared_.budget->charged(), 0u);
 }
 
 TEST_F(ConnectionTableTest, TouchedOnesAreReadyOnceInTheirOrder) {

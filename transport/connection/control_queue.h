@@ -1,6 +1,6 @@
-// ControlQueue: the frames that the peer must get. It says when they leave, hands them to the
-// packet that carries them, and queues them again when that packet is lost. Driven by the
-// connection.
+// ControlQueue: the reliable frames of a connection (wire/control.h). It says when they are due,
+// moves them into the packet that carries them, and queues them again when that packet is declared
+// lost. Driven by the connection.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 
 #include "base/ring.h"
 #include "transport/connection/observer.h"
+#include "transport/connection/params.h"
 #include "transport/recovery/sent_bursts.h"
 #include "transport/wire/control.h"
 #include "transport/wire/cursor.h"
@@ -19,7 +20,7 @@ class ControlQueue {
   // Answers to frames of the peer that may wait or be in flight, beside one for each operation that
   // is posted here. Beyond that a frame that needs an answer is not processed: its packet stays
   // unacknowledged and comes again. So a peer that never acknowledges answers cannot fill memory.
-  static constexpr size_t kMostAnswers = 1024;
+  static constexpr size_t kMostAnswers = params::control::kMostAnswers;
 
   ControlQueue(const Observer& observer, ConnectionId connection)
       : observer_(observer), connection_(connection) {}

@@ -1,5 +1,5 @@
-// ControlReceiver: a control packet that arrived: passes each frame to the part whose concern it
-// is, and has the packet acknowledged if all of it counts.
+// ControlReceiver: reads one control packet that arrived. It passes each frame to the part that
+// handles its type, and acknowledges the packet if all of its frames were accepted.
 #pragma once
 
 #include <optional>

@@ -36,7 +36,7 @@ SendResult ControlSender::send(Nanos now, TxBatch& batch) {
 // Each on another path, since one of them may be dead.
 bool ControlSender::send_final_frames(Nanos now, TxBatch& batch, Close& close) {
   if (parts_.acks.paths() == 0) parts_.acks.open(1);
-  const uint16_t paths = std::max<uint16_t>(parts_.sender.first_chunk_path(), 1);
+  const uint16_t paths = std::max<uint16_t>(parts_.sender.datagram_paths(), 1);
   for (; close.final_frames_left() > 0; close.note_final_frame_sent()) {
     Purpose purpose{.path = static_cast<uint16_t>(close.final_frames_left() % paths)};
     purpose.final_close = close.final_reason();

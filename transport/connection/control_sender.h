@@ -1,5 +1,5 @@
-// ControlSender: the control packets of a connection: acknowledgements, frames that the peer must
-// get, probes of paths and of their sizes, and the final close frames.
+// ControlSender: writes the control packets of a connection: acknowledgements, reliable frames
+// (ControlQueue), probes of paths and of their sizes, and the final close frames.
 #pragma once
 
 #include "transport/connection/close.h"

@@ -1,5 +1,6 @@
-// DataReceiver: bursts of data segments that arrived: which of them count, where their payload
-// goes, and what is to be acknowledged.
+// DataReceiver: takes a burst of data segments that arrived. It drops segments whose numbers are
+// not new (PacketFilter), passes the payload to its message (Incoming), and notes what is to be
+// acknowledged (AckManager).
 #pragma once
 
 #include "transport/connection/packet_filter.h"

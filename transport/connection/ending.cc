@@ -3,15 +3,15 @@
 
 #include <utility>
 
+#include "transport/connection/params.h"
+
 namespace heddle::transport {
 
 using events::CloseCause;
 
 namespace {
 
-// A peer that is considered dead may still receive: it gets this many final close frames, or it
-// would notice only when its own probes go unanswered.
-constexpr uint8_t kFinalPacketsToDead = 8;
+using namespace params::liveness;
 
 Error closed_error(const char* why = "", const char* todo = "") {
   return {ErrorCode::kClosed, "connection closed", why, todo};
@@ -79,7 +79,7 @@ Ending peer_died(const char* why) {
 
 Ending port_closed() {
   return {CloseCause::kRefused,
-          {ErrorCode::kUnavailable, "cannot connect", "nobody listens on that port",
+          {ErrorCode::kUnavailable, "cannot connect", "no program listens on that port",
            "start the other side first, or name its port"}};
 }
 

@@ -1,5 +1,6 @@
 // Ending: why a connection is over: the recorded cause, the application's error, and the peer's
-// close frame. One function for each way to end; Connection::finish() carries an Ending out.
+// close frame. One function for each way to end. connection/keep_alive.cc declares a peer dead;
+// Connection::finish() carries an Ending out and fails every operation.
 #pragma once
 
 #include <cstdint>

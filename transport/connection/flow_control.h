@@ -1,5 +1,5 @@
-// FlowControl: a bound on what is sent besides the congestion window. An extension implements it
-// (receiver credits); without one there is none.
+// FlowControl: a bound on payload in flight beside the congestion window. An extension implements
+// it (receiver credits, extensions/credits.h); without one there is none.
 #pragma once
 
 #include <cstdint>

@@ -7,21 +7,12 @@
 
 #include "transport/congestion/registry.h"
 #include "transport/connection/packet_writer.h"
+#include "transport/connection/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// An init without an answer is retransmitted after this long, then after twice as long, up to the
-// longest.
-constexpr Nanos kInitTimeout = millis(50);
-constexpr Nanos kLongestInitTimeout = millis(250);
-// Inits without an answer that leave alone. Each later one leaves on two paths: where half of the
-// paths are dead, both round trips of a handshake come through one in four times.
-constexpr uint8_t kInitsAlone = 3;
-// Inits that use one cookie before another is requested.
-constexpr uint8_t kInitsACookie = 4;
-// RFC 6928: ten segments, and here at least a burst, since a burst is what leaves at once.
-constexpr uint64_t kInitialSegments = 10;
+using namespace params::handshake;
 
 std::string list(std::span<const std::string_view> names) {
   std::string text;
@@ -190,8 +181,8 @@ Result<OpenPlan> Handshake::plan(const HandshakeParameters& peer, Nanos first_rt
                 "there is no congestion control named '" + options_.congestion + "'",
                 "one of: " + list(controller_names()));
   }
-  plan.peer_limits = {peer.max_channels, peer.max_posted, peer.eager_block_bytes, peer.eager_blocks,
-                      0};
+  plan.peer_limits = {peer.max_channels, peer.max_posted, peer.eager_block_bytes,
+                      peer.eager_blocks};
   extensions_.prepare(peer, plan);
   return plan;
 }
@@ -204,16 +195,16 @@ Error Handshake::timeout_error() const {
   Error error{ErrorCode::kTimeout, "cannot connect", {}, {}};
   if (hint_ != nullptr) {
     error.why =
-        std::string("nobody proves to hold the cluster key, and an answer without proof says: ") +
+        std::string("no one proves to hold the cluster key, and an answer without proof says: ") +
         hint_;
     error.todo = "give both sides the same key_file";
   } else if (parts_.keys.cluster_key() != nullptr) {
-    error.why = "nobody at that address proves to hold the cluster key";
+    error.why = "no host at that address proves to hold the cluster key";
     error.todo =
         "is heddle listening there with this key in its key_file, and does a firewall let UDP "
         "through?";
   } else {
-    error.why = "nobody answers at that address";
+    error.why = "no host answers at that address";
     error.todo =
         "is heddle listening there, without a key_file as here, and does a firewall let UDP "
         "through?";

@@ -1,15 +1,14 @@
 // When the peer is probed, and when it is considered dead.
 #include "transport/connection/keep_alive.h"
 
+#include "transport/connection/params.h"
+
 namespace heddle::transport {
 namespace {
 
 using events::RecoveryStep;
 
-// An idle connection checks its peer this many times less often.
-constexpr int64_t kIdleFactor = 10;
-// "Port unreachable" is believed when nothing is heard for this long after it.
-constexpr Nanos kPortClosedFor = millis(200);
+using namespace params::liveness;
 
 }  // namespace
 
@@ -48,7 +47,7 @@ KeepAlive::Check KeepAlive::handle_timeout(Nanos now, bool busy) {
 KeepAlive::Check KeepAlive::check(Nanos now, bool busy) {
   if (unanswered_too_long(now)) return {true, "it stopped answering"};
   if (port_closed_too_long(now)) {
-    return {true, "its host says that nobody listens there any more"};
+    return {true, "its host says that no program listens there any more"};
   }
   const bool waits = busy || sender_.first_unanswered() != Nanos::never();
   const Nanos period = waits ? interval() : interval() * kIdleFactor;

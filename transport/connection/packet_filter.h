@@ -1,5 +1,6 @@
-// PacketFilter: whether a received packet counts: by the state of its path's packet numbers it is
-// new, a duplicate, too old, or impossible. What does not count is reported as dropped.
+// PacketFilter: compares the number of a received packet with those that arrived on its path: it is
+// new, a duplicate, too old, or impossible. Only new packets are processed; the others are reported
+// as dropped.
 #pragma once
 
 #include "events/events.h"

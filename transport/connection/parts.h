@@ -23,7 +23,7 @@ struct ConnectionParts {
       : shared(endpoint),
         identity(names),
         outgoing(endpoint.out, endpoint.retransmissions, endpoint.completions, names.id),
-        incoming(endpoint.in, endpoint.eager, endpoint.completions, endpoint.placements, names.id,
+        incoming({endpoint.in, endpoint.eager, endpoint.completions, endpoint.placements}, names.id,
                  {endpoint.options.max_channels, endpoint.options.max_posted,
                   endpoint.options.eager_blocks}),
         sender(endpoint.sent, endpoint.observer, names.id, listener),

@@ -41,7 +41,7 @@ class PayloadStrategy {
   // Data segments arrived.
   virtual void on_data(Nanos /*now*/) {}
   // An event of the NIC.
-  virtual void on_event(Nanos /*now*/, const PlacedEvent& /*event*/) {}
+  virtual void on_event(Nanos /*now*/, const NicEvent& /*event*/) {}
   // The end of an input: passes requests of this connection on to the endpoint.
   virtual void flush() {}
   // The connection is over. True: its receives may not end yet, since the peer's NIC may still

@@ -1,4 +1,4 @@
-// SendResult: what became of the try to add a packet to a batch.
+// SendResult: whether a packet was added to a batch, and if not, why.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ class SendTurn {
       left_ -= int64_t{burst.segments} * (burst.header_bytes + burst.tag_bytes());
       left_ -= static_cast<int64_t>(burst.total_payload());
     }
-    left_ = std::max(left_, 1 - kQuantum);  // a remote write may be larger than a burst
+    left_ = std::max(left_, 1 - kQuantum);  // a strategy's packet may be larger than a burst
   }
   TurnEnd end(TurnEnd why) {
     if (why == TurnEnd::kNothingDue) left_ = std::min<int64_t>(left_, 0);

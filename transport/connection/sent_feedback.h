@@ -1,5 +1,6 @@
-// SentFeedback: what became of the packets of a connection: passes acknowledgements and losses to
-// the parts whose frames and payload they carried, and counts retransmissions that were needless.
+// SentFeedback: the last step of an acknowledgement that arrived (ControlReceiver reads the frame,
+// SendController::on_ack() finds which packets arrived or are lost): it notifies the parts whose
+// frames and payload the packets carried, and counts retransmissions that were needless.
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "base/random.h"
@@ -11,6 +12,7 @@
 #include "transport/connection/observer.h"
 #include "transport/credits/credit_source.h"
 #include "transport/endpoint.h"
+#include "transport/engine_budget.h"
 #include "transport/messages/incoming.h"
 #include "transport/messages/outgoing.h"
 #include "transport/recovery/received_numbers.h"
@@ -24,6 +26,7 @@ namespace heddle::transport {
 struct Shared {
   Shared(const EndpointOptions& given, const Seed& seed, events::Sink* sink)
       : options(given),
+        budget(given.budget ? given.budget : std::make_shared<EngineBudget>()),
         secrets(seed),
         random(secrets.draw(SecretUse::kChoice)),
         observer(sink, statistics),
@@ -31,7 +34,8 @@ struct Shared {
         out(UINT32_MAX),
         in(UINT32_MAX),
         eager(given.eager_region, given.eager_bytes, given.eager_block_bytes),
-        credits({given.receive_rate, given.receive_capacity, given.max_datagram_bytes}),
+        credits(
+            {given.receive_rate, given.receive_capacity, given.max_datagram_bytes, budget.get()}),
         ring(given.keys),
         keyed(!ring.empty()) {
     options.max_posted = std::min(options.max_posted, kMostPosted);
@@ -43,11 +47,10 @@ struct Shared {
       const auto host = std::as_bytes(std::span(nic.host));
       advertised_nics.insert(advertised_nics.end(), host.begin(), host.end());
     }
-    // Remote writes cannot be encrypted or authenticated.
-    if (keyed && !options.unsealed_chunks) options.chunk_paths = 0;
   }
 
   EndpointOptions options;
+  const std::shared_ptr<EngineBudget> budget;
   std::vector<std::byte> advertised_nics;  // as handshakes carry them; none where there is one
   Secrets secrets;                         // what strangers must not guess
   Random random;                           // which path is chosen
@@ -65,8 +68,8 @@ struct Shared {
     completions.reserve(completions.size() + out.lent() + in.lent() + 1);
   }
 
-  // Whether payload travels in datagrams only: with credits, and over several NICs.
-  bool payload_in_datagrams() const { return options.chunk_paths == 0; }
+  // Payload travels in datagrams only, so credits and several NICs are possible.
+  bool payload_in_datagrams = true;
 
   OlderPool ranges{UINT32_MAX};  // bounded by the connections' paths
   Ring<Completion> completions;

@@ -1,5 +1,5 @@
-// ArrivalRate: how fast payload arrives at an endpoint at best: the rate of the narrowest place
-// before it. CreditSource says what arrives and when a round ends.
+// ArrivalRate: estimates the highest rate at which payload can arrive at an endpoint, which is the
+// rate of the bottleneck before it. CreditSource reports arrivals and the ends of rounds.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 
 #include "base/nanos.h"
 #include "base/units.h"
+#include "transport/credits/params.h"
 
 namespace heddle::transport {
 
@@ -40,7 +41,7 @@ class ArrivalRate {
   }
 
  private:
-  static constexpr Nanos kHalf = seconds(5);
+  static constexpr Nanos kHalf = params::credits::kRateHalf;
 
   BitsPerSec first_;
   BitsPerSec second_;

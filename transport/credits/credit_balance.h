@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "transport/credits/credit_account.h"
+#include "transport/credits/params.h"
 #include "transport/wire/credit_frames.h"
 
 namespace heddle::transport {
@@ -71,8 +72,8 @@ class CreditBalance {
   }
 
  private:
-  static constexpr uint64_t kAhead = 128 * 1024;
-  static constexpr uint64_t kStep = 32 * 1024;
+  static constexpr uint64_t kAhead = params::credits::kAhead;
+  static constexpr uint64_t kStep = params::credits::kStep;
 
   uint64_t limit_ = 0;
   uint64_t used_ = 0;        // sent and not lost, and what was given back

@@ -52,7 +52,7 @@ TEST(CreditBalanceTest, DemandIsToldOnceAndOnlyBeyondTheCredit) {
   EXPECT_EQ(second.serial, 2u);
 }
 
-TEST(CreditBalanceTest, WhatIsNoLongerWantedIsTold) {
+TEST(CreditBalanceTest, AnIdleSenderWithdrawsItsDemand) {
   CreditBalance balance;
   balance.open(1000);
   EXPECT_TRUE(balance.note_backlog(50'000));

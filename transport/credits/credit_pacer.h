@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "base/nanos.h"
+#include "transport/credits/params.h"
 
 namespace heddle::transport {
 
 class CreditPacer {
  public:
-  // How far it may catch up after a late timer.
-  static constexpr Nanos kCatchUp = micros(100);
+  static constexpr Nanos kCatchUp = params::credits::kCatchUp;
 
   // `idle`: nothing is outstanding. Time without demand is not caught up: the first sender would
   // get all of that credit.

@@ -5,14 +5,12 @@
 #include <cstdlib>
 #include <utility>
 
-#include "transport/credits/credit_pacer.h"
+#include "transport/credits/params.h"
 
 namespace heddle::transport {
 namespace {
 
-constexpr Nanos kFirstPatience = millis(20);
-constexpr Nanos kLongestPatience = millis(250);
-constexpr Nanos kMeasuredFor = seconds(10);
+using namespace params::credits;
 
 }  // namespace
 
@@ -81,7 +79,7 @@ void CreditRoundTrips::measure_anew(Nanos now, CreditAccount& account) const {
 
 Nanos CreditRoundTrips::patience() const {
   if (turn_.count == 0) return kFirstPatience;
-  return std::min(turn_ + 4 * deviation_ + CreditPacer::kCatchUp, kLongestPatience);
+  return std::min(turn_ + 4 * deviation_ + kCatchUp, kLongestPatience);
 }
 
 Nanos CreditRoundTrips::patience_after(uint8_t times) const {

@@ -1,6 +1,6 @@
-// CreditRoundTrips: the times from credit to the payload that is sent for it: of each sender
-// without the queue at this host, of all that want something on average, and as it was measured,
-// queues included, for the time after which a sender is late.
+// CreditRoundTrips: times from credit that was given to the arrival of the payload sent for it. It
+// measures three: of each sender without the queue at this host; the average over senders with
+// demand; and the smoothed time with queues, from which the timeout of a sender follows (RFC 6298).
 #pragma once
 
 #include <cstddef>

@@ -5,32 +5,14 @@
 #include <bit>
 
 #include "base/check.h"
+#include "transport/credits/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// What may be outstanding however slow and short the network is: hosts answer tens of microseconds
-// to milliseconds late, and a queue of 75 KB holds it.
-constexpr uint64_t kLeastCap = 50'000;
-constexpr uint64_t kSlack = 8'000;
-// A turn of one sender is the cap divided by this.
-constexpr uint64_t kQuantumPart = 8;
-constexpr uint64_t kLargestQuantum = 64'000;
-// A message of one small segment never waits for credit.
-constexpr uint32_t kLeastAllowance = 512;
-// Lower bound of the ceiling after losses.
-constexpr uint64_t kLeastCeiling = kLeastCap / 4;
-constexpr int32_t kWhole = 1024;
-constexpr uint32_t kMostStretched = 32;  // four times
-// A round is long enough that all of what is outstanding, arriving at once after a pause of this
-// host, does not look like a much faster network.
-constexpr int64_t kRoundTrips = 3;
-constexpr uint64_t kRoundCaps = 4;
-constexpr Nanos kShortestRound = micros(20);
-constexpr uint8_t kMostBackoff = 10;
-// Of full datagrams, before any was seen.
-constexpr uint32_t kSmallestSegment = 1200;
-constexpr uint64_t kMostWanted = uint64_t{1} << 40;  // beyond the credit
+using namespace params::credits;
+
+constexpr int32_t kWhole = 1024;  // of a part
 
 }  // namespace
 
@@ -100,11 +82,13 @@ void CreditSource::settle(CreditAccount& account) {
   if (wants && !active) {
     account.active = static_cast<uint32_t>(active_.size());
     active_.push_back(&account);
+    if (options_.budget != nullptr) options_.budget->add_sender();
   } else if (!wants && active) {
     active_[account.active] = active_.back();
     active_[account.active]->active = account.active;
     active_.pop_back();
     account.active = UINT32_MAX;
+    if (options_.budget != nullptr) options_.budget->remove_sender();
   }
   enqueue(account);
 }
@@ -224,7 +208,7 @@ void CreditSource::adapt_ceiling() {
 // A measured rate may be too low: then it must be able to grow. Were there no pace, who comes first
 // would take everything.
 BitsPerSec CreditSource::pace() const {
-  return options_.rate.count != 0 ? options_.rate : BitsPerSec{2 * arrivals_.estimate().count};
+  return options_.rate.count != 0 ? own_rate() : BitsPerSec{2 * arrivals_.estimate().count};
 }
 
 bool CreditSource::has_room(const CreditAccount& account, uint64_t bytes) const {

@@ -16,6 +16,7 @@
 #include "transport/credits/credit_pacer.h"
 #include "transport/credits/credit_queue.h"
 #include "transport/credits/credit_round_trips.h"
+#include "transport/engine_budget.h"
 #include "transport/wire/credit_frames.h"
 
 namespace heddle::transport {
@@ -24,6 +25,7 @@ struct CreditOptions {
   BitsPerSec rate;                 // at which this host receives; zero: measured
   Bytes receive_capacity;          // of its socket: never more is outstanding
   uint32_t datagram_bytes = 1500;  // the largest that is received
+  EngineBudget* budget = nullptr;  // of the rate; null: all of it is this source's
 };
 
 // What arrived in one go.
@@ -63,14 +65,16 @@ class CreditSource {
   // --- what it knows ---
   uint64_t outstanding() const { return outstanding_; }  // given, wanted, not arrived
   uint64_t cap() const;                                  // of outstanding()
-  BitsPerSec rate() const {
-    return options_.rate.count != 0 ? options_.rate : arrivals_.estimate();
-  }
+  BitsPerSec rate() const { return options_.rate.count != 0 ? own_rate() : arrivals_.estimate(); }
   size_t bytes_held() const {
     return (members_.capacity() + active_.capacity()) * sizeof(CreditAccount*);
   }
 
  private:
+  BitsPerSec own_rate() const {
+    if (options_.budget == nullptr) return options_.rate;
+    return options_.budget->rate_of(options_.rate, active_.size());
+  }
   uint64_t target() const;
   BitsPerSec pace() const;
   void adapt_ceiling();

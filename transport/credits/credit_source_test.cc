@@ -75,14 +75,14 @@ TEST_F(CreditSourceTest, ALoneSenderMayBeginWithAllOfItAndManyOnlyWithTheirPart)
   EXPECT_LE(all, std::max<uint64_t>(source_.cap() / 2, 100 * 512));
 }
 
-TEST_F(CreditSourceTest, WhenManyJoinEachIsToldOfItsSmallerPart) {
+TEST_F(CreditSourceTest, WhenASenderJoinsAllAreSentTheirSmallerShare) {
   join(2);
   source_.join(accounts_[2], 3, source_.first_allowance());
   const std::vector<uint32_t> credited = poll();
   EXPECT_EQ(credited.size(), 3u);
 }
 
-TEST_F(CreditSourceTest, WhatIsOutstandingStaysBelowTheCapHoweverManyWant) {
+TEST_F(CreditSourceTest, OutstandingCreditOfManySendersStaysBelowCapAndAllowances) {
   join(100);
   for (uint32_t i = 0; i < 100; ++i) demand(i, 1 << 20);
   poll();
@@ -160,7 +160,7 @@ TEST_F(CreditSourceTest, ALostCreditFrameIsToldAgainUntilSomethingArrives) {
   EXPECT_EQ(accounts_[0].unanswered, 0);
 }
 
-TEST_F(CreditSourceTest, WhoLeavesLeavesNothingBehind) {
+TEST_F(CreditSourceTest, SendersThatLeaveReturnAllTheirCredit) {
   join(3);
   for (uint32_t i = 0; i < 3; ++i) demand(i, 1 << 20);
   poll();

@@ -214,8 +214,8 @@ TEST_F(AdverseTest, ConnectionsShareTheReceiversCapacity) {
   const auto transfer = [&](OperationId i, size_t bytes) {
     receive(0, bytes, i);
     send(0, bytes, i);
-    ASSERT_TRUE(end(1).post_receive(pair_->now(), second_server, 0, {memory_[1], 0, bytes}, i));
-    ASSERT_TRUE(end(0).post_send(pair_->now(), second, 0, {memory_[0], 0, bytes}, i));
+    ASSERT_TRUE(end(1).post_receive(pair_->now(), {second_server, 0}, {memory_[1], 0, bytes}, i));
+    ASSERT_TRUE(end(0).post_send(pair_->now(), {second, 0}, {memory_[0], 0, bytes}, i));
     ASSERT_TRUE(run_until_completed(2 * i, 2 * i));
   };
   transfer(1, 200'000);  // both are known to send now
@@ -224,7 +224,7 @@ TEST_F(AdverseTest, ConnectionsShareTheReceiversCapacity) {
   EXPECT_LE(pair_->most_on_way[1], options.endpoint.receive_capacity.count);
 }
 
-TEST_F(AdverseTest, ACallerThatStaysAwayForAMinuteHoldsNobodyUp) {
+TEST_F(AdverseTest, AReceivePostedAMinuteLateCompletesWithoutRetransmissions) {
   start();
   send(0, 1 << 20, 1);
   pair_->run_for(seconds(1));
@@ -260,9 +260,9 @@ TEST_F(AdverseTest, PostsBeyondTheBoundAreRefusedUntilSomethingEnds) {
     send(0, 100, i);
     receive(0, 100, i);
   }
-  EXPECT_EQ(end(0).post_send(pair_->now(), client_, 0, {memory_[0], 0, 1}, 99).error().code,
+  EXPECT_EQ(end(0).post_send(pair_->now(), {client_, 0}, {memory_[0], 0, 1}, 99).error().code,
             ErrorCode::kExhausted);
-  EXPECT_EQ(end(1).post_receive(pair_->now(), server_, 0, {memory_[1], 0, 1}, 99).error().code,
+  EXPECT_EQ(end(1).post_receive(pair_->now(), {server_, 0}, {memory_[1], 0, 1}, 99).error().code,
             ErrorCode::kExhausted);
   ASSERT_TRUE(run_until_completed(16, 16));
   EXPECT_TRUE(exchange(99));
@@ -292,11 +292,11 @@ TEST_F(AdverseTest, GrantsThatRunAheadOfAcknowledgementsAreTaken) {
   while (posted_sends < 300 || ended(0).size() < 300) {
     ASSERT_LT(pair_->now(), seconds(100));
     while (posted_receives < 300 &&
-           end(1).post_receive(pair_->now(), server_, 0, {memory_[1], 0, 100}, posted_receives)) {
+           end(1).post_receive(pair_->now(), {server_, 0}, {memory_[1], 0, 100}, posted_receives)) {
       ++posted_receives;
     }
     while (posted_sends < 300 &&
-           end(0).post_send(pair_->now(), client_, 0, {memory_[0], 0, 100}, posted_sends)) {
+           end(0).post_send(pair_->now(), {client_, 0}, {memory_[0], 0, 100}, posted_sends)) {
       ++posted_sends;
     }
     pair_->run_for(micros(20));
@@ -380,7 +380,7 @@ class HostilePeerTest : public AdverseTest {
   uint64_t number_ = 100;
 };
 
-TEST_F(HostilePeerTest, WhateverItSaysMemoryStaysWithinItsBound) {
+TEST_F(HostilePeerTest, FramesOfAnySequenceKeepMemoryWithinItsBound) {
   PairOptions options;
   options.endpoint.max_paths = 256;
   start(options);
@@ -404,12 +404,12 @@ TEST_F(HostilePeerTest, WhateverItSaysMemoryStaysWithinItsBound) {
 }
 
 // The packet was once dropped with all its frames, repeatedly, and no error was reported.
-TEST_F(HostilePeerTest, AnAcknowledgementOfWhatWasNeverSentEndsTheConnectionAndSaysSo) {
+TEST_F(HostilePeerTest, AnAcknowledgementOfAnUnsentPacketEndsTheConnectionWithAnError) {
   const std::pair<uint16_t, uint64_t> never[] = {
       {0, 1000}, {0, uint64_t{1} << 62}, {1, UINT32_MAX}, {200, 1}, {UINT16_MAX, 1}};
   for (const auto& [path, number] : never) {
     start();
-    ASSERT_TRUE(end(1).post_send(pair_->now(), server_, 0, {memory_[1], 0, 1 << 20}, 1));
+    ASSERT_TRUE(end(1).post_send(pair_->now(), {server_, 0}, {memory_[1], 0, 1 << 20}, 1));
     AckFrame ack;
     ack.path = path;
     ack.range_count = 1;

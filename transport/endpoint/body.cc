@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "transport/extensions/extension_set.h"
 #include "transport/stranger_budget.h"
 
 namespace heddle::transport {
@@ -14,7 +15,9 @@ Endpoint::Body::Body(const EndpointOptions& options, const Seed& seed, events::S
     : shared(options, seed, sink),
       table(shared, options.max_connections),
       cookies_(shared.secrets),
-      accepted_(2 * CookieMaker::kLifetime, replay_limit(options)) {}
+      accepted_(2 * CookieMaker::kLifetime, replay_limit(options)) {
+  ExtensionSet::open_endpoint(shared);
+}
 
 void Endpoint::Body::handle_run(Nanos now, const RxRun& run) {
   shared.statistics.datagrams_received += run.segments;

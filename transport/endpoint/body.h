@@ -4,6 +4,7 @@
 #pragma once
 
 #include "transport/connection/connection_table.h"
+#include "transport/connection/params.h"
 #include "transport/connection/shared.h"
 #include "transport/endpoint.h"
 #include "transport/security/cookie.h"
@@ -27,12 +28,9 @@ class Endpoint::Body {
   ConnectionTable table;
   ConnectionId latest_data = 0;  // which connection got payload last
 
-  // How many answers to strangers may wait; more are dropped.
-  static constexpr size_t kMaxReplies = 64;
-  // Resets a millisecond, at most.
-  static constexpr uint32_t kResetsPerMilli = 8;
-  // Time after its last payload in which a connection counts as receiving.
-  static constexpr Nanos kReceivingFor = millis(50);
+  static constexpr size_t kMaxReplies = params::endpoint::kMaxReplies;
+  static constexpr uint32_t kResetsPerMilli = params::endpoint::kResetsPerMilli;
+  static constexpr Nanos kReceivingFor = params::endpoint::kReceivingFor;
 
   Nanos next_timeout() const;
   size_t bytes_held() const;

@@ -206,8 +206,8 @@ class Run {
     counted([&] {
       const Result<void> posted =
           direction == Direction::kSend
-              ? pair_[1].post_send(pair_.now(), hostile_id_, channel, payload, id)
-              : pair_[1].post_receive(pair_.now(), hostile_id_, channel, payload, id);
+              ? pair_[1].post_send(pair_.now(), {hostile_id_, channel}, payload, id)
+              : pair_[1].post_receive(pair_.now(), {hostile_id_, channel}, payload, id);
       if (posted) ++posted_;
     });
   }
@@ -218,8 +218,8 @@ class Run {
     std::memset(target.data(), 0, kMessage);
     const OperationId id = next_operation_++;
     counted([&] {
-      CHECK(pair_[1].post_receive(pair_.now(), victim_, 0, {memory_[1], 0, kMessage}, id));
-      CHECK(pair_[0].post_send(pair_.now(), honest_, 0, {memory_[0], 0, kMessage}, id));
+      CHECK(pair_[1].post_receive(pair_.now(), {victim_, 0}, {memory_[1], 0, kMessage}, id));
+      CHECK(pair_[0].post_send(pair_.now(), {honest_, 0}, {memory_[0], 0, kMessage}, id));
     });
     const auto came = [&](int side) {
       return std::any_of(pair_.completions[side].begin(), pair_.completions[side].end(),

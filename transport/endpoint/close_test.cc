@@ -133,12 +133,12 @@ TEST_F(CloseTest, AfterItNothingMoreIsTaken) {
   start();
   send(0, 1 << 20, 1);
   close(0);
-  const auto refused = end(0).post_send(pair_->now(), client_, 0, {memory_[0], 0, 10}, 9);
+  const auto refused = end(0).post_send(pair_->now(), {client_, 0}, {memory_[0], 0, 10}, 9);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kClosed);
   end(0).post_abort(pair_->now(), client_);
   ASSERT_TRUE(run_until_closed(seconds(1)));
-  EXPECT_EQ(end(0).post_receive(pair_->now(), client_, 0, {memory_[0], 0, 10}, 9).error().code,
+  EXPECT_EQ(end(0).post_receive(pair_->now(), {client_, 0}, {memory_[0], 0, 10}, 9).error().code,
             ErrorCode::kClosed);
   EXPECT_FALSE(end(0).post_cancel(pair_->now(), client_, 0, Direction::kSend, 1));
   end(0).post_close(pair_->now(), client_);
@@ -314,7 +314,7 @@ TEST_F(CloseTest, WhereTheNetworkFailsOneWayBothSidesAreToldWithinTenSeconds) {
   }
 }
 
-TEST_F(CloseTest, AnIcmpThatNobodyListensIsBelievedOnlyOfASilentPeer) {
+TEST_F(CloseTest, AnIcmpPortUnreachableEndsOnlyAConnectionOfASilentPeer) {
   start();
   NetworkError refused{NetworkErrorKind::kRefused, pair_->address(1), 0, 0};
   ConnectionHeader sent;

@@ -69,7 +69,7 @@ TEST_F(CreditsTest, WithAPeerThatGivesNoneTheConnectionFallsBackToCubic) {
   send_large();
 }
 
-TEST_F(CreditsTest, NoMoreIsUnderWayThanTheReceiverGave) {
+TEST_F(CreditsTest, BytesInFlightStayWithinTheReceiversCredit) {
   PairOptions options = with_credits();
   options.delay = millis(5);
   options.endpoint.receive_capacity = kibibytes(256);

@@ -110,7 +110,7 @@ TEST_F(AnswersTest, ARouterThatLiesAboutItsNameHarmsTheCountOnly) {
   EXPECT_TRUE(exchange(1));
 }
 
-TEST_F(AnswersTest, WhatIsAskedTwiceAtATimeIsLookedForOnce) {
+TEST_F(AnswersTest, TwoRequestsAtATimeMakeOneDiscovery) {
   open();
   ASSERT_TRUE(end(0).post_discovery(pair_->now(), client_));
   EXPECT_EQ(look().count(), 2u);

@@ -187,8 +187,8 @@ class Run {
     const OperationId operation = next_operation_++;
     const bool send = direction == Direction::kSend;
     const Result<void> posted =
-        send ? pair_[side].post_send(pair_.now(), id, channel, payload, operation)
-             : pair_[side].post_receive(pair_.now(), id, channel, payload, operation);
+        send ? pair_[side].post_send(pair_.now(), {id, channel}, payload, operation)
+             : pair_[side].post_receive(pair_.now(), {id, channel}, payload, operation);
     if (posted) posted_[side].push_back({operation, direction, payload.length, false});
   }
 
@@ -331,8 +331,8 @@ class Run {
 
   // Any event of a NIC: its immediate comes from the peer, which may be hostile.
   void placed_event(int side) {
-    PlacedEvent event;
-    event.kind = static_cast<PlacedEventKind>(script_.byte() % 3);
+    NicEvent event;
+    event.kind = static_cast<NicEventKind>(script_.byte() % 3);
     event.connection = some_connection(side, script_.byte());
     event.path = script_.byte() % 4;
     event.ok = script_.byte() % 2 == 0;
@@ -342,7 +342,7 @@ class Run {
     event.epoch = script_.byte() % 4u;
     event.number = script_.byte();
     event.from = pair_.address(1 - side);
-    pair_[side].handle_placed(pair_.now(), event);
+    pair_[side].handle_nic_event(pair_.now(), event);
   }
 
   void connect(int side) {

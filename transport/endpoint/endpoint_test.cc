@@ -49,7 +49,7 @@ TEST_F(EndpointTest, ASmallMessageTravelsAheadOfItsReceive) {
 
 // As a collective does with payload that it copied: most acknowledgements and grants go together,
 // and yet every send ends soon.
-TEST_F(EndpointTest, SmallMessagesThatNobodyWaitsForAreAcknowledgedTogether) {
+TEST_F(EndpointTest, SmallMessagesWithDeferredAcksAreAcknowledgedTogether) {
   constexpr uint32_t kMessages = 40;
   for (const bool receives_first : {false, true}) {
     uint64_t acks[2] = {};
@@ -58,7 +58,7 @@ TEST_F(EndpointTest, SmallMessagesThatNobodyWaitsForAreAcknowledgedTogether) {
       const uint64_t before = end(1).statistics(server_)->acks_sent;
       for (uint32_t i = 0; i < kMessages; ++i) {
         if (receives_first) receive(i * 1000, 1000, i);
-        ASSERT_TRUE(end(0).post_send(pair_->now(), client_, 0, {memory_[0], i * 1000, 1000}, i,
+        ASSERT_TRUE(end(0).post_send(pair_->now(), {client_, 0}, {memory_[0], i * 1000, 1000}, i,
                                      ack_policy));
         pair_->run_for(micros(60));
         if (!receives_first) receive(i * 1000, 1000, i);
@@ -147,9 +147,9 @@ TEST_F(EndpointTest, ASmallReplyCarriesAcknowledgementsAndGrantsWherePathsPassTh
     for (int i = 0; i < kRounds; ++i) {
       for (int from = 0; from < 2; ++from) {
         const size_t got = ended(1 - from).size();
-        ASSERT_TRUE(end(1 - from).post_receive(pair_->now(), from == 0 ? server_ : client_, 3,
+        ASSERT_TRUE(end(1 - from).post_receive(pair_->now(), {from == 0 ? server_ : client_, 3},
                                                {memory_[1 - from], 0, bytes}, 7));
-        ASSERT_TRUE(end(from).post_send(pair_->now(), from == 0 ? client_ : server_, 3,
+        ASSERT_TRUE(end(from).post_send(pair_->now(), {from == 0 ? client_ : server_, 3},
                                         {memory_[from], 0, bytes}, 7, AckPolicy::kDeferred));
         ASSERT_TRUE(pair_->run_until([&] { return ended(1 - from).size() > got; }, seconds(1)));
       }
@@ -321,7 +321,7 @@ TEST_F(EndpointTest, AnIdleConnectionLives) {
   ASSERT_TRUE(run_until_completed(1, 1));
 }
 
-TEST_F(EndpointTest, NobodyAnswersEndsInAnError) {
+TEST_F(EndpointTest, AConnectWithoutAnAnswerEndsInATimeout) {
   make();
   Address nowhere = pair_->address(1);
   nowhere.port = 9;
@@ -358,11 +358,11 @@ TEST_F(EndpointTest, AMessageTooLongForItsReceiveEndsInTruncationOnBothSides) {
 TEST_F(EndpointTest, ARefusedPostAndALateCancelLeaveNothingToSend) {
   start();
   const ChannelId too_high = EndpointOptions().max_channels;
-  EXPECT_FALSE((*pair_)[1].post_receive(pair_->now(), server_, too_high, {memory_[1], 0, 10}, 1));
+  EXPECT_FALSE((*pair_)[1].post_receive(pair_->now(), {server_, too_high}, {memory_[1], 0, 10}, 1));
   EXPECT_FALSE((*pair_)[1].post_cancel(pair_->now(), server_, 0, Direction::kReceive, 77));
   pair_->run_for(millis(20));
   const uint64_t before = pair_->datagrams;
-  EXPECT_FALSE((*pair_)[1].post_receive(pair_->now(), server_, too_high, {memory_[1], 0, 10}, 1));
+  EXPECT_FALSE((*pair_)[1].post_receive(pair_->now(), {server_, too_high}, {memory_[1], 0, 10}, 1));
   EXPECT_FALSE((*pair_)[1].post_cancel(pair_->now(), server_, 0, Direction::kReceive, 77));
   pair_->run_for(millis(20));
   EXPECT_EQ(pair_->datagrams, before);

@@ -52,7 +52,7 @@ TEST_F(EventsTest, AMessageIsToldOnceByEachSideAndInOrder) {
   }
 }
 
-TEST_F(EventsTest, AMessageTellsWhenItsSendAndItsReceiveWerePosted) {
+TEST_F(EventsTest, AMessageEventHasTheTimeSinceItsPost) {
   start_watched();
   receive(0, 1000, 1);
   pair_->run_for(millis(3));
@@ -67,7 +67,7 @@ TEST_F(EventsTest, AMessageTellsWhenItsSendAndItsReceiveWerePosted) {
   }
 }
 
-TEST_F(EventsTest, AMessageThatFailedIsNotTold) {
+TEST_F(EventsTest, AFailedMessageHasNoEvent) {
   start_watched();
   receive(0, 1000, 1);
   send(0, 5000, 1);  // longer than its receive

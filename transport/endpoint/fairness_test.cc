@@ -97,11 +97,11 @@ class FairnessTest : public ::testing::Test {
   // The operation's number is the peer's.
   void post_send(size_t peer) {
     const Payload payload{1, 0, ends_[peer].demand.message_bytes};
-    ASSERT_TRUE(end(0).post_send(now_, ends_[peer].sends_on, 0, payload, peer));
+    ASSERT_TRUE(end(0).post_send(now_, {ends_[peer].sends_on, 0}, payload, peer));
   }
   void post_receive(size_t peer) {
     const Payload buffer{1, 0, ends_[peer].demand.message_bytes};
-    ASSERT_TRUE(end(peer).post_receive(now_, ends_[peer].receives_on, 0, buffer, peer));
+    ASSERT_TRUE(end(peer).post_receive(now_, {ends_[peer].receives_on, 0}, buffer, peer));
   }
 
   void take_results(size_t i) {

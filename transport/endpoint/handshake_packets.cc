@@ -142,7 +142,7 @@ void Endpoint::Body::accept(Nanos now, const Asker& asker, const InitPacket& ini
     return;
   }
   const uint32_t charge = stranger_charge(shared.options, init.parameters.max_posted);
-  const bool room = admits_stranger(shared.options, shared.keyed, table.charged(), charge);
+  const bool room = admits_stranger(shared.options, shared.keyed, shared.budget->charged(), charge);
   Connection* connection = room ? table.add(asker.peer) : nullptr;
   if (connection == nullptr) {
     refuse(now, asker, init, RefuseReason::kFull);

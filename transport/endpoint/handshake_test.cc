@@ -58,7 +58,7 @@ TEST_F(HandshakeTest, AllOfItMayBeLostForASecond) {
   EXPECT_TRUE(exchange(1));
 }
 
-TEST_F(HandshakeTest, WhatArrivesTwiceMakesNothingTwice) {
+TEST_F(HandshakeTest, DuplicatedHandshakePacketsMakeOneConnection) {
   PairOptions options;
   options.twice_per_million = 1'000'000;
   start(options);
@@ -109,16 +109,16 @@ TEST_F(HandshakeTest, TwoConnectionsBetweenTheSameEndpointsAreApart) {
   const ConnectionId second_server = notice(1).connection;
   EXPECT_NE(second, client_);
   EXPECT_NE(second_server, server_);
-  ASSERT_TRUE(end(1).post_receive(pair_->now(), second_server, 0, {memory_[1], 0, 5000}, 21));
+  ASSERT_TRUE(end(1).post_receive(pair_->now(), {second_server, 0}, {memory_[1], 0, 5000}, 21));
   receive(10'000, 5000, 11);
   send(10'000, 5000, 12);
-  ASSERT_TRUE(end(0).post_send(pair_->now(), second, 0, {memory_[0], 0, 5000}, 22));
+  ASSERT_TRUE(end(0).post_send(pair_->now(), {second, 0}, {memory_[0], 0, 5000}, 22));
   ASSERT_TRUE(run_until_completed(2, 2));
   EXPECT_TRUE(same(0, 5000));
   EXPECT_TRUE(same(10'000, 5000));
   end(0).post_abort(pair_->now(), client_);
-  ASSERT_TRUE(end(1).post_receive(pair_->now(), second_server, 0, {memory_[1], 5000, 5000}, 23));
-  ASSERT_TRUE(end(0).post_send(pair_->now(), second, 0, {memory_[0], 5000, 5000}, 24));
+  ASSERT_TRUE(end(1).post_receive(pair_->now(), {second_server, 0}, {memory_[1], 5000, 5000}, 23));
+  ASSERT_TRUE(end(0).post_send(pair_->now(), {second, 0}, {memory_[0], 5000, 5000}, 24));
   ASSERT_TRUE(run_until_completed(3, 3));
   EXPECT_EQ(end(0).connections(), 1u);
   EXPECT_EQ(end(1).connections(), 1u);
@@ -135,7 +135,7 @@ TEST_F(HandshakeTest, BothSidesMayAskAtOnce) {
   EXPECT_EQ(end(1).connections(), 2u);
 }
 
-TEST_F(HandshakeTest, WhatIsPostedBeforeItIsOpenTravelsThen) {
+TEST_F(HandshakeTest, ASendPostedBeforeTheConnectionOpensIsDelivered) {
   make();
   client_ = connect();
   send(0, 100'000, 1);
@@ -146,7 +146,7 @@ TEST_F(HandshakeTest, WhatIsPostedBeforeItIsOpenTravelsThen) {
   EXPECT_TRUE(same(0, 100'000));
 }
 
-TEST_F(HandshakeTest, WithWhatNobodyReceivesTheSideWithFewerPathsDecides) {
+TEST_F(HandshakeTest, TheSideWithFewerPathsDecidesTheirNumber) {
   PairOptions options;
   options.adjust = [](int side, EndpointOptions& endpoint) {
     if (side == 1) endpoint.max_paths = endpoint.default_paths = 3;
@@ -167,7 +167,7 @@ TEST_F(HandshakeTest, APeerThatDoesNotAcceptSaysSo) {
   EXPECT_LT(pair_->now(), seconds(2));
 }
 
-TEST_F(HandshakeTest, APeerThatIsFullSaysSo) {
+TEST_F(HandshakeTest, AFullPeerRefusesAnotherConnection) {
   PairOptions options;
   options.adjust = [](int side, EndpointOptions& endpoint) {
     if (side == 1) endpoint.max_connections = 1;
@@ -179,7 +179,7 @@ TEST_F(HandshakeTest, APeerThatIsFullSaysSo) {
   EXPECT_TRUE(exchange(1));
 }
 
-TEST_F(HandshakeTest, BeyondItsOwnLimitASideConnectsToNobody) {
+TEST_F(HandshakeTest, AConnectBeyondTheEndpointsOwnLimitFails) {
   PairOptions options;
   options.endpoint.max_connections = 1;
   start(options);
@@ -200,7 +200,7 @@ TEST_F(HandshakeTest, NamesAndPathsThatAreNotThereAreRefusedAtOnce) {
   EXPECT_EQ(end(0).connections(), 0u);
 }
 
-TEST_F(HandshakeTest, ACongestionControlThatThePeerDoesNotHaveIsTold) {
+TEST_F(HandshakeTest, AConnectWithACongestionControlThatThePeerLacksIsRefused) {
   PairOptions options;
   options.tamper = [](int, std::span<std::byte> frame) {
     constexpr std::string_view kName = "cubic";

@@ -153,7 +153,7 @@ TEST_F(HandWrittenPeerTest, ScrapsOfAMessageAreKeptUpToABound) {
   start();
   const auto [id, wire_id] = open(1);
   constexpr uint32_t kBytes = 1 << 20;
-  ASSERT_TRUE(endpoint_->post_receive(now_, id, 0, {0, 0, kBytes}, 1));
+  ASSERT_TRUE(endpoint_->post_receive(now_, {id, 0}, {0, 0, kBytes}, 1));
   uint64_t number = 0;
   const auto data = [&, name = wire_id](uint32_t offset, uint32_t bytes) {
     std::vector<std::byte> packet(kDataHeaderBytes + bytes);
@@ -179,7 +179,7 @@ TEST_F(HandWrittenPeerTest, ScrapsOfAMessageAreKeptUpToABound) {
 }
 
 // What it says of itself is all that is believed: neither bytes nor an acknowledgement.
-TEST_F(HandWrittenPeerTest, AHeaderWithoutItsPayloadIsToldOfAndPlacesNothing) {
+TEST_F(HandWrittenPeerTest, ATrimmedHeaderIsReportedAndPlacesNothing) {
   start();
   for (const bool reads : {true, false}) {
     HandshakeParameters parameters = kParameters;
@@ -187,7 +187,7 @@ TEST_F(HandWrittenPeerTest, AHeaderWithoutItsPayloadIsToldOfAndPlacesNothing) {
     AcceptPacket accept;
     ASSERT_TRUE(read_accept(ask(reads ? 1 : 2, parameters), accept));
     const ConnectionId id = accept.accepted_as;
-    ASSERT_TRUE(endpoint_->post_receive(now_, id, 0, {0, 0, 1 << 20}, 1));
+    ASSERT_TRUE(endpoint_->post_receive(now_, {id, 0}, {0, 0, 1 << 20}, 1));
     drain();
     std::array<std::byte, kDataHeaderBytes> packet{};
     DataHeader header;
@@ -229,7 +229,7 @@ TEST_F(HandWrittenPeerTest, AHeaderWithoutItsPayloadIsToldOfAndPlacesNothing) {
 TEST_F(HandWrittenPeerTest, AResetIsBelievedOnlyIfItNamesAPacketThatIsUnderWay) {
   start();
   const ConnectionId id = open(5).id;
-  ASSERT_TRUE(endpoint_->post_send(now_, id, 0, {0, 0, 10}, 1));
+  ASSERT_TRUE(endpoint_->post_send(now_, {id, 0}, {0, 0, 10}, 1));
   drain();  // the message went ahead, on a path of its own choice
   const auto reset = [&](uint16_t path, uint64_t number) {
     std::array<std::byte, kInitBytes> space{};

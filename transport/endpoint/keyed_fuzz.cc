@@ -133,9 +133,9 @@ class Stranger {
     }
     const Payload from{memory_[0], offset, length};
     const Payload to{memory_[1], offset, length};
-    if (!pair_[1].post_receive(pair_.now(), connection_[1], 0, to, offset << 32 | length)) return;
+    if (!pair_[1].post_receive(pair_.now(), {connection_[1], 0}, to, offset << 32 | length)) return;
     // A receive without its send would meet the next.
-    in_step_ = pair_[0].post_send(pair_.now(), connection_[0], 0, from, 0).has_value();
+    in_step_ = pair_[0].post_send(pair_.now(), {connection_[0], 0}, from, 0).has_value();
   }
 
   std::vector<std::byte> some_packet() { return kept_[byte() % kept_.size()]; }

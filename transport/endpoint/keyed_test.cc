@@ -123,14 +123,14 @@ TEST_F(KeyedTest, AnotherKeyGetsNoAnswerAndIsCounted) {
   EXPECT_EQ(end(0).statistics().datagrams_received, 0U);
 }
 
-TEST_F(KeyedTest, WhoHasNoKeyGetsNoAnswer) {
+TEST_F(KeyedTest, AClientWithoutAKeyGetsNoAnswer) {
   make(keyed_apart({}, {key_of(1)}));
   expect_no_connection();
   EXPECT_GT(dropped(1, DropReason::kNoKey), 0U);
   EXPECT_EQ(end(0).statistics().datagrams_received, 0U);
 }
 
-TEST_F(KeyedTest, APeerWithoutKeysIsNotTalkedToAndTheErrorSaysWhatItSaid) {
+TEST_F(KeyedTest, AConnectToAPeerWithoutKeysFailsAndNamesTheCause) {
   make(keyed_apart({key_of(1)}, {}));
   expect_no_connection();
   EXPECT_NE(notice(0).error.why.find("the peer has no cluster keys"), std::string::npos);
@@ -282,7 +282,7 @@ TEST_F(RecordedTest, AChangeOfAnyByteIsNoticed) {
   EXPECT_TRUE(run_until_completed(1, 1));
 }
 
-TEST_F(RecordedTest, WhatProvesNothingEndsNothing) {
+TEST_F(RecordedTest, UnauthenticatedPacketsEndNoConnection) {
   run_session();
   const View before = view();
   std::array<std::byte, kInitBytes> space;

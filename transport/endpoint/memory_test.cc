@@ -165,9 +165,9 @@ TEST_F(MemoryTest, AConnectionThatIsIdleAgainIsSmallAgain) {
       for (OperationId i = 0; i < 20; ++i) {
         for (int from = 0; from < 2; ++from) {
           count_allocations(counted);
-          ASSERT_TRUE(end(1 - from).post_receive(pair_->now(), from == 0 ? server_ : client_, 0,
+          ASSERT_TRUE(end(1 - from).post_receive(pair_->now(), {from == 0 ? server_ : client_, 0},
                                                  {memory_[1 - from], 0, 1 << 20}, i));
-          ASSERT_TRUE(end(from).post_send(pair_->now(), from == 0 ? client_ : server_, 0,
+          ASSERT_TRUE(end(from).post_send(pair_->now(), {from == 0 ? client_ : server_, 0},
                                           {memory_[from], 0, 1 << 20}, i));
           count_allocations(false);
           const size_t ended_before = ended(0).size() + ended(1).size();

@@ -57,8 +57,8 @@ class NeighboursTest : public testing::PairFixture {
   void expect_honest_message_arrives() {
     bool done = false;
     send(0, 100'000, 1);
-    ASSERT_TRUE(end(1).post_send(pair_->now(), server_, 0, {memory_[1], 0, 100'000}, 2));
-    ASSERT_TRUE(end(0).post_receive(pair_->now(), client_, 0, {memory_[0], 200'000, 100'000}, 2));
+    ASSERT_TRUE(end(1).post_send(pair_->now(), {server_, 0}, {memory_[1], 0, 100'000}, 2));
+    ASSERT_TRUE(end(0).post_receive(pair_->now(), {client_, 0}, {memory_[0], 200'000, 100'000}, 2));
     for (int i = 0; i < 2000 && !done; ++i) {
       ask_whether_withdrawn();
       pair_->run_for(micros(50));

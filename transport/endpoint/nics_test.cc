@@ -118,7 +118,7 @@ TEST_F(NicsEndpointTest, APeerThatKnowsNothingOfItIsTalkedToAsBefore) {
 }
 
 // A connection ends 200 ms after its peer's port was refused, if nothing is heard meanwhile.
-TEST_F(NicsEndpointTest, ThatNobodyListensAtAToldAddressSaysNothingOfThePeer) {
+TEST_F(NicsEndpointTest, ARefusedPortAtAnAdvertisedAddressDoesNotEndTheConnection) {
   start(naming({victim()}));
   pair_->run_for(millis(50));
   pair_->pause(1, true);

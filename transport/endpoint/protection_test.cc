@@ -177,11 +177,11 @@ TEST_F(ProtectionTest, PayloadInAControlPacketIsProtectedWithHeadersToo) {
   // One each way at a time: the answers take acknowledgements along.
   for (OperationId i = 0; i < 50; ++i) {
     const size_t done[2] = {ended(0).size(), ended(1).size()};
-    ASSERT_TRUE(end(0).post_receive(pair_->now(), client_, 0, {memory_[0], 1 << 20, 600}, i));
+    ASSERT_TRUE(end(0).post_receive(pair_->now(), {client_, 0}, {memory_[0], 1 << 20, 600}, i));
     receive(0, 600, i);
     send(0, 600, i);
     ASSERT_TRUE(run_until_completed(done[0] + 1, done[1] + 1));
-    ASSERT_TRUE(end(1).post_send(pair_->now(), server_, 0, {memory_[1], 0, 600}, i));
+    ASSERT_TRUE(end(1).post_send(pair_->now(), {server_, 0}, {memory_[1], 0, 600}, i));
     ASSERT_TRUE(run_until_completed(done[0] + 2, done[1] + 2));
     ASSERT_TRUE(same(0, 600));
     ASSERT_EQ(std::memcmp(pair_->region(0, memory_[0]).data() + (1 << 20),

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "transport/connection/parts.h"
+#include "transport/credits/params.h"
 
 namespace heddle::transport {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 constexpr std::string_view kCredits = "credits";
 // The controller of a connection whose peer cannot give credit.
 constexpr std::string_view kFallback = "cubic";
-// A demand that got no credit is advertised again after this long.
-constexpr Nanos kDemandInterval = millis(100);
 
 uint64_t cost_of(const SentBurst& sent, uint32_t first, uint32_t count) {
   return credit_cost(sent.bytes(first, count), count);
@@ -35,7 +34,7 @@ uint32_t Credits::hooks() const {
 void Credits::propose(const HandshakeParameters* offered, HandshakeParameters& own,
                       std::string& congestion) {
   const bool asked = offered != nullptr ? has_credits(*offered) : congestion == kCredits;
-  if (asked && parts().shared.payload_in_datagrams()) {
+  if (asked && parts().shared.payload_in_datagrams) {
     own.features |= kFeatureCredits;
     own.first_credit = parts().shared.credits.first_allowance();
     if (offered != nullptr) congestion = kCredits;
@@ -75,10 +74,10 @@ void Credits::update_demand(Nanos now) {
   if (!works || !balance_.stuck(credit_cost(sender.datagram_bytes(), 1))) {
     demand_at_ = Nanos::never();
   } else if (demand_at_ == Nanos::never()) {
-    demand_at_ = now + kDemandInterval;
+    demand_at_ = now + params::credits::kDemandInterval;
   }
   bool due = demand_at_ <= now;
-  if (due) demand_at_ = now + kDemandInterval;
+  if (due) demand_at_ = now + params::credits::kDemandInterval;
   if (works && balance_.asks_soon()) {
     const uint32_t header = parts().keys.data_header_bytes();
     const Outgoing::Backlog backlog = outgoing.backlog(sender.datagram_bytes() - header);

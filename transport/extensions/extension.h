@@ -1,6 +1,7 @@
 // Extension: an optional feature of the protocol, as the connection sees it. An extension owns the
 // state of its feature, takes the frames of its types, and may send packets and frames of its own.
-// extension_set.cc lists all of them; adding one is a file here and a line there.
+// extension_set.cc lists all of them. One with frames of its own needs more than a file here and a
+// line there: see "New frame type" in CONTRIBUTING.md.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +21,7 @@
 namespace heddle::transport {
 
 struct ConnectionParts;
+struct Shared;
 
 // What became of a frame of the peer.
 struct FrameResult {
@@ -67,6 +69,9 @@ class Extension {
   virtual ~Extension() = default;
   Extension(const Extension&) = delete;
   Extension& operator=(const Extension&) = delete;
+
+  // An endpoint begins: sets what the feature needs in the state that its connections share.
+  static void open_endpoint(Shared& /*shared*/) {}
 
   virtual uint32_t hooks() const = 0;
   // Whether the open connection needs it; otherwise it is destroyed after on_open().

@@ -17,11 +17,12 @@ namespace {
 struct Entry {
   ExtensionMaker make;
   std::span<const FrameType> frames;  // that it takes
+  void (*open_endpoint)(Shared& shared);
 };
 
 template <typename E>
 constexpr Entry entry_of() {
-  return {make_extension<E>, E::kFrames};
+  return {make_extension<E>, E::kFrames, E::open_endpoint};
 }
 
 // Frames are written and packets sent in this order.
@@ -29,12 +30,22 @@ constexpr std::array kExtensions = {
     entry_of<RemoteWrites>(), entry_of<Trimming>(),      entry_of<Credits>(),
     entry_of<NicSelection>(), entry_of<PathDiscovery>(),
 };
-static_assert(kExtensions.size() == ExtensionSet::kExtensionCount);
+static_assert(kExtensions.size() <= ExtensionSet::kMostExtensions);
+
+// The places behind the table's stay empty.
+template <typename Extensions>
+auto of_table(Extensions& extensions) {
+  return std::span(extensions).first(kExtensions.size());
+}
 
 }  // namespace
 
+void ExtensionSet::open_endpoint(Shared& shared) {
+  for (const Entry& entry : kExtensions) entry.open_endpoint(shared);
+}
+
 ExtensionSet::ExtensionSet(ConnectionParts& parts) {
-  for (size_t i = 0; i < kExtensionCount; ++i) extensions_[i] = kExtensions[i].make(parts);
+  for (size_t i = 0; i < kExtensions.size(); ++i) extensions_[i] = kExtensions[i].make(parts);
   index_hooks();
 }
 
@@ -42,7 +53,7 @@ ExtensionSet::~ExtensionSet() = default;
 
 void ExtensionSet::index_hooks() {
   by_hook_ = {};
-  for (size_t i = 0; i < kExtensionCount; ++i) {
+  for (size_t i = 0; i < kExtensions.size(); ++i) {
     const uint32_t hooks = extensions_[i] ? extensions_[i]->hooks() : 0;
     for (size_t hook = 0; hook < by_hook_.size(); ++hook) {
       if ((hooks >> hook & 1) != 0) by_hook_[hook] |= static_cast<uint8_t>(1u << i);
@@ -61,7 +72,7 @@ Extension& ExtensionSet::obtain(ExtensionMaker make, ConnectionParts& parts) {
 }
 
 Extension* ExtensionSet::owner(FrameType type) {
-  for (size_t i = 0; i < kExtensionCount; ++i) {
+  for (size_t i = 0; i < kExtensions.size(); ++i) {
     const std::span<const FrameType> frames = kExtensions[i].frames;
     if (std::find(frames.begin(), frames.end(), type) != frames.end()) return extensions_[i].get();
   }
@@ -70,20 +81,20 @@ Extension* ExtensionSet::owner(FrameType type) {
 
 void ExtensionSet::propose(const HandshakeParameters* offered, HandshakeParameters& own,
                            std::string& congestion) {
-  for (auto& extension : extensions_) extension->propose(offered, own, congestion);
+  for (auto& extension : of_table(extensions_)) extension->propose(offered, own, congestion);
 }
 
 void ExtensionSet::settle(const HandshakeParameters& own, const HandshakeParameters& peer,
                           std::string& congestion) {
-  for (auto& extension : extensions_) extension->settle(own, peer, congestion);
+  for (auto& extension : of_table(extensions_)) extension->settle(own, peer, congestion);
 }
 
 void ExtensionSet::prepare(const HandshakeParameters& peer, OpenPlan& plan) {
-  for (auto& extension : extensions_) extension->prepare(peer, plan);
+  for (auto& extension : of_table(extensions_)) extension->prepare(peer, plan);
 }
 
 void ExtensionSet::on_open(Nanos now, const Agreement& agreement) {
-  for (auto& extension : extensions_) {
+  for (auto& extension : of_table(extensions_)) {
     extension->on_open(now, agreement);
     if (!extension->needed()) extension.reset();
   }
@@ -91,7 +102,7 @@ void ExtensionSet::on_open(Nanos now, const Agreement& agreement) {
 }
 
 void ExtensionSet::on_close() {
-  for (auto& extension : extensions_) {
+  for (auto& extension : of_table(extensions_)) {
     if (extension) extension->on_close();
   }
 }
@@ -109,19 +120,19 @@ void ExtensionSet::write_record(ControlRecord& record, Writer& writer) {
 }
 
 void ExtensionSet::on_truncated_packet(const ConnectionHeader& header) {
-  for (auto& extension : extensions_) {
+  for (auto& extension : of_table(extensions_)) {
     if (extension) extension->on_truncated_packet(header);
   }
 }
 
 void ExtensionSet::on_network_error(const NetworkError& error) {
-  for (auto& extension : extensions_) {
+  for (auto& extension : of_table(extensions_)) {
     if (extension) extension->on_network_error(error);
   }
 }
 
 void ExtensionSet::release_memory(Nanos now) {
-  for (auto& extension : extensions_) {
+  for (auto& extension : of_table(extensions_)) {
     if (extension) extension->release_memory(now);
   }
 }

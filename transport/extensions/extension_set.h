@@ -19,7 +19,10 @@ std::unique_ptr<Extension> make_extension(ConnectionParts& parts) {
 
 class ExtensionSet {
  public:
-  static constexpr size_t kExtensionCount = 5;
+  static constexpr size_t kMostExtensions = 8;  // a bit each in by_hook_
+
+  // See Extension.
+  static void open_endpoint(Shared& shared);
 
   explicit ExtensionSet(ConnectionParts& parts);
   ~ExtensionSet();
@@ -104,7 +107,7 @@ class ExtensionSet {
   void index_hooks();
   Extension& obtain(ExtensionMaker make, ConnectionParts& parts);
 
-  std::array<std::unique_ptr<Extension>, kExtensionCount> extensions_;  // in the table's order
+  std::array<std::unique_ptr<Extension>, kMostExtensions> extensions_;  // in the table's order
   std::array<uint8_t, static_cast<size_t>(Extension::Hook::kCount)> by_hook_{};  // bits: extensions
 };
 

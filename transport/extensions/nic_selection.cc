@@ -6,7 +6,7 @@
 
 namespace heddle::transport {
 
-bool NicSelection::advertises_nics() const { return parts().shared.payload_in_datagrams(); }
+bool NicSelection::advertises_nics() const { return parts().shared.payload_in_datagrams; }
 
 void NicSelection::propose(const HandshakeParameters* /*offered*/, HandshakeParameters& own,
                            std::string& /*congestion*/) {
@@ -25,7 +25,7 @@ void NicSelection::on_open(Nanos now, const Agreement& agreement) {
   options.peer = agreement.peer.nics;
   options.home_peer = parts().identity.peer;
   options.home_nic = parts().identity.nic;
-  options.paths = parts().sender.first_chunk_path();
+  options.paths = parts().sender.datagram_paths();
   options.asked_first = !parts().identity.initiator;
   pairs_ = std::make_unique<NicPairs>(now, options);
   parts().router = this;
@@ -47,7 +47,7 @@ void NicSelection::update_groups(Nanos now) {
   if (sender.path_changes() == path_changes_seen_) return;
   path_changes_seen_ = sender.path_changes();
   uint32_t working = 0;
-  for (uint16_t path = 0; path < sender.first_chunk_path(); ++path) {
+  for (uint16_t path = 0; path < sender.datagram_paths(); ++path) {
     if (sender.is_active(path)) working |= uint32_t{1} << pairs_->group_of(path);
   }
   for (uint32_t group = 0; group < pairs_->groups(); ++group) {
@@ -98,7 +98,7 @@ FrameResult NicSelection::on_frame(Nanos now, FrameType type, Reader& reader,
   }
   SendController& sender = parts().sender;
   const uint32_t moved = pairs_->on_answer(from.run.from, from.run.nic, frame.token);
-  for (uint16_t path = 0; moved != 0 && path < sender.first_chunk_path(); ++path) {
+  for (uint16_t path = 0; moved != 0 && path < sender.datagram_paths(); ++path) {
     if ((moved >> pairs_->group_of(path) & 1) == 0) continue;
     sender.on_moved(path);
     const NicPair pair = pairs_->pair_of(path);

@@ -6,20 +6,13 @@
 
 #include "base/hash.h"
 #include "transport/connection/packet_writer.h"
+#include "transport/extensions/params.h"
 
 namespace heddle::transport {
 namespace {
 
-// Paths of each route that carry payload once the routes are known. With fewer, a loss on one of
-// them reduces the window by more: four and eight links of 200 Mb/s at MTU 1500 are used to 88 to
-// 89% with 2 a route, 98% with 4 (worst of twelve 91%) and 98% with 8 (98%).
-constexpr uint16_t kPathsARoute = 8;
-// With fewer paths one route cannot be distinguished from two.
-constexpr uint16_t kFewestPaths = 8;
-// After a path failed or recovered: switches need some time to agree on new routes.
-constexpr Nanos kAfterChange = seconds(2);
-// Switches may spread entropies anew without any path failing.
-constexpr Nanos kInterval = seconds(60);
+using namespace params::path_discovery;
+
 // Where a probe's send time would stand: the hop in the low byte, a secret above it.
 constexpr uint64_t kHopMask = 0xff;
 
@@ -40,7 +33,7 @@ bool PathDiscovery::found(FabricRoutes& routes) const {
 
 void PathDiscovery::on_open(Nanos now, const Agreement& agreement) {
   const SendController& sender = parts().sender;
-  const bool datagrams_carry_payload = sender.paths() == sender.first_chunk_path();
+  const bool datagrams_carry_payload = sender.paths() == sender.datagram_paths();
   automatic_ = agreement.options.discovery == DiscoveryMode::kAuto && datagrams_carry_payload &&
                sender.paths() >= kFewestPaths;
   next_at_ = automatic_ ? now : Nanos::never();
@@ -48,7 +41,7 @@ void PathDiscovery::on_open(Nanos now, const Agreement& agreement) {
 
 void PathDiscovery::begin(Nanos now) {
   const bool kept = run_ && run_->kept;
-  run_ = std::make_unique<Run>(now, parts().sender.first_chunk_path());
+  run_ = std::make_unique<Run>(now, parts().sender.datagram_paths());
   run_->mark = parts().shared.secrets.draw(SecretUse::kDiscoveryMark) & ~kHopMask;
   run_->kept = kept;
 }
@@ -141,7 +134,7 @@ void PathDiscovery::end(Nanos now) {
   run_->ended = true;
   parts().shared.observer.emit(events::RoutesFound{now, parts().identity.id, routes.verdict,
                                                    routes.seen, routes.hops,
-                                                   sender.first_chunk_path(), sender.active()});
+                                                   sender.datagram_paths(), sender.active()});
   report_routers(now, routes);
   if (!run_->kept) run_.reset();
 }

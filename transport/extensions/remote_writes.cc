@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "transport/connection/packet_writer.h"
+#include "transport/extensions/params.h"
 #include "transport/wire/immediate.h"
 
 namespace heddle::transport {
@@ -13,11 +14,16 @@ namespace {
 
 using events::DropReason;
 
-// How long a complete message waits for a later write of the same path to fence it, before it
-// requests a fence.
-constexpr Nanos kFenceDelay = millis(1);
+using namespace params::remote_writes;
 
 }  // namespace
+
+// Remote writes cannot be encrypted or authenticated.
+void RemoteWrites::open_endpoint(Shared& shared) {
+  EndpointOptions& o = shared.options;
+  if (shared.keyed && !o.unsealed_chunks) o.chunk_paths = 0;
+  shared.payload_in_datagrams = o.chunk_paths == 0;
+}
 
 RemoteWrites::RemoteWrites(ConnectionParts& parts)
     : Extension(parts),
@@ -33,19 +39,21 @@ void RemoteWrites::propose(const HandshakeParameters* /*offered*/, HandshakePara
 void RemoteWrites::prepare(const HandshakeParameters& peer, OpenPlan& plan) {
   const EndpointOptions& o = parts().shared.options;
   const bool both = o.chunk_paths > 0 && peer.chunk_paths > 0 && peer.chunk_paths <= UINT8_MAX;
-  chunk_bytes_ = both ? std::min({o.chunk_bytes, peer.chunk_bytes, kMaxChunkBytes}) : 0;
-  if (chunk_bytes_ == 0) return;
-  plan.send.chunk_paths = std::min<uint16_t>(o.chunk_paths, UINT8_MAX);
-  plan.send.chunk_bytes = chunk_bytes_;
-  failures_.assign(plan.send.chunk_paths, 0);
-  plan.peer_limits.chunk_bytes = chunk_bytes_;
+  unit_bytes_ = both ? std::min({o.chunk_bytes, peer.chunk_bytes, kMaxChunkBytes}) : 0;
+  if (unit_bytes_ == 0) return;
+  largest_chunk_ = chunk_units_ = std::min(kMostUnits, kMaxChunkBytes / unit_bytes_);
+  plan.send.strategy_paths = {std::min<uint16_t>(o.chunk_paths, UINT8_MAX),
+                              largest_chunk_ * unit_bytes_, Immediate::kMaxAhead};
+  failures_.assign(plan.send.strategy_paths.count, 0);
+  plan.peer_limits.claimable_from = kLeastWritten;
+  plan.peer_limits.claimable_to = unit_bytes_ * Immediate::kMaxChunks;
   acks_.open(peer.chunk_paths, kFirstChunkPathName);
   fences_.open(peer.chunk_paths);
   parts().incoming.open_placed(parts().shared.tokens, fences_);
 }
 
 void RemoteWrites::on_open(Nanos /*now*/, const Agreement& agreement) {
-  if (chunk_bytes_ == 0) return;
+  if (unit_bytes_ == 0) return;
   parts().payload = this;
   const ConnectionIdentity& identity = parts().identity;
   parts().shared.nic_requests.push_back(
@@ -56,27 +64,27 @@ void RemoteWrites::on_open(Nanos /*now*/, const Agreement& agreement) {
 
 // Datagrams may pass where no remote write does.
 bool RemoteWrites::claims(Piece& piece) {
-  if (piece.placed && !parts().sender.any_active()) parts().outgoing.take_by_datagrams(piece);
-  return piece.placed;
+  if (piece.claimable && !parts().sender.any_active()) parts().outgoing.take_by_datagrams(piece);
+  return piece.claimable;
 }
 
 bool RemoteWrites::poll_quota(Nanos now, SendQuota& quota) {
   return parts().sender.poll_datagram_quota(now, quota);
 }
 
-bool RemoteWrites::claims_probe(uint16_t path) { return parts().sender.places(path); }
+bool RemoteWrites::claims_probe(uint16_t path) { return !parts().sender.is_datagram_path(path); }
 
 SendResult RemoteWrites::send(Nanos now, TxBatch& batch, const Piece& piece) {
   SendController& sender = parts().sender;
   SendQuota quota;
   if (!sender.poll_quota(now, parts().shared.random, quota)) return SendResult::kNothing;
-  const uint32_t bytes = std::min(piece.length, chunk_bytes_);
+  const uint32_t bytes = std::min(piece.length, chunk_units_ * unit_bytes_);
   SentBurst* sent = sender.record(quota.path, 1);
   if (sent == nullptr) return SendResult::kNothing;
   Immediate immediate;
   immediate.number_low = static_cast<uint32_t>(sent->first_number);
   immediate.slot = piece.slot;
-  immediate.chunk = piece.offset / chunk_bytes_;
+  immediate.chunk = piece.offset / unit_bytes_;
   immediate.last = piece.offset + bytes == piece.message_bytes;
   Chunk chunk{quota.path, pack(immediate), parts().outgoing.remote_place(piece.slot)};
   chunk.place.offset += piece.offset;
@@ -85,7 +93,7 @@ SendResult RemoteWrites::send(Nanos now, TxBatch& batch, const Piece& piece) {
   burst.region = piece.payload.region;
   burst.offset = piece.payload.offset + piece.offset;
   const uint64_t number = sent->first_number;
-  const auto chunk_path = static_cast<uint16_t>(quota.path - sender.first_chunk_path());
+  const auto chunk_path = static_cast<uint16_t>(quota.path - sender.datagram_paths());
   sent->data = true;
   sent->record = {
       piece.message, piece.sequence, piece.offset, bytes,
@@ -121,7 +129,7 @@ void RemoteWrites::write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk,
   write.token = chunk.place.token;
   write.remote_offset = chunk.place.offset;
   TxBurst added = burst;
-  added.path = static_cast<uint16_t>(chunk.path - sender.first_chunk_path());
+  added.path = static_cast<uint16_t>(chunk.path - sender.datagram_paths());
   batch.add_write(added, write);
   sender.sent(now, chunk.path);
 }
@@ -129,7 +137,7 @@ void RemoteWrites::write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk,
 // Acknowledgements call chunk paths by names of their own.
 uint16_t RemoteWrites::path_named(uint16_t name) const {
   if (name < kFirstChunkPathName) return name;
-  const uint32_t path = name - kFirstChunkPathName + uint32_t{parts().sender.first_chunk_path()};
+  const uint32_t path = name - kFirstChunkPathName + uint32_t{parts().sender.datagram_paths()};
   return static_cast<uint16_t>(std::min<uint32_t>(path, UINT16_MAX));
 }
 
@@ -152,20 +160,34 @@ void RemoteWrites::write_record(ControlRecord& record, Writer& writer) {
 }
 
 uint16_t RemoteWrites::current_chunk_path() const {
-  return static_cast<uint16_t>(parts().sender.current_path() - parts().sender.first_chunk_path());
+  return static_cast<uint16_t>(parts().sender.current_path() - parts().sender.datagram_paths());
 }
 
 void RemoteWrites::on_acked(const SentBurst& sent, uint32_t /*first*/, uint32_t /*count*/,
-                            bool /*was_lost*/) {
-  if (sent.data && sent.record.chunk) failures_[current_chunk_path()] = 0;
+                            bool was_lost) {
+  if (!sent.data || !sent.record.claimed) return;
+  failures_[current_chunk_path()] = 0;
+  if (!was_lost) count_chunk(false);
 }
 
 // A gap shows that the NIC has passed the write. Any other loss says nothing about the NIC, which
 // could still read the payload after the message was acknowledged as datagrams.
 void RemoteWrites::on_lost(const SentBurst& sent, uint32_t /*first*/, uint32_t /*count*/,
                            events::LossCause cause) {
-  if (!sent.data || !sent.record.chunk || cause == events::LossCause::kGap) return;
-  recall(current_chunk_path());
+  if (!sent.data || !sent.record.claimed) return;
+  count_chunk(true);
+  if (cause != events::LossCause::kGap) recall(current_chunk_path());
+}
+
+// A packet that is lost takes its chunk with it, so that the shorter chunks are, the less is lost.
+void RemoteWrites::count_chunk(bool lost) {
+  ++chunks_counted_;
+  if (lost) ++chunks_lost_;
+  const bool too_many = chunks_lost_ >= kLostOfCounted;
+  if (!too_many && chunks_counted_ < kCounted) return;
+  if (too_many) chunk_units_ = std::max(chunk_units_ / 2, 1u);
+  if (chunks_lost_ == 0) chunk_units_ = std::min(chunk_units_ * 2, largest_chunk_);
+  chunks_counted_ = chunks_lost_ = 0;
 }
 
 void RemoteWrites::recall(uint16_t chunk_path) {
@@ -177,24 +199,24 @@ void RemoteWrites::recall(uint16_t chunk_path) {
 
 // --- receiving ---
 
-void RemoteWrites::on_event(Nanos now, const PlacedEvent& event) {
+void RemoteWrites::on_event(Nanos now, const NicEvent& event) {
   switch (event.kind) {
-    case PlacedEventKind::kFenced:
+    case NicEventKind::kFenced:
       on_fenced(event);
       break;
-    case PlacedEventKind::kArrived:
+    case NicEventKind::kArrived:
       if (!over_) on_arrived(now, event);
       break;
-    case PlacedEventKind::kSent:
+    case NicEventKind::kSent:
       // That it has landed does not say that its receive was not withdrawn: only the peer knows.
       if (!over_ && !event.ok) on_write_failed(now, event);
       break;
   }
 }
 
-void RemoteWrites::on_write_failed(Nanos now, const PlacedEvent& event) {
+void RemoteWrites::on_write_failed(Nanos now, const NicEvent& event) {
   SendController& sender = parts().sender;
-  const auto path = static_cast<uint16_t>(event.path + sender.first_chunk_path());
+  const auto path = static_cast<uint16_t>(event.path + sender.datagram_paths());
   // A NIC that makes its queue pair anew reports the writes of the old one as failed. The new one
   // is not broken by that: asking for a fence would have it made anew for ever.
   if (event.path >= failures_.size() || path >= sender.paths()) return;
@@ -203,13 +225,13 @@ void RemoteWrites::on_write_failed(Nanos now, const PlacedEvent& event) {
   // next write fail. It stays away for longer each time, and others, or datagrams, carry on.
   uint8_t& failures = failures_[event.path];
   const bool ends_it = sender.is_active(path);
-  if (!sender.on_write_failed(now, path, event.number, failures)) return;
+  if (!sender.on_send_failed(now, path, event.number, failures)) return;
   if (ends_it && failures < UINT8_MAX) ++failures;
   // Its queue pair is broken until the peer has made its side anew.
   parts().control.send({FrameType::kAskFence, 0, event.path, 0, 0, sender.epoch(path).value()});
 }
 
-void RemoteWrites::on_arrived(Nanos now, const PlacedEvent& event) {
+void RemoteWrites::on_arrived(Nanos now, const NicEvent& event) {
   const Observer& observer = parts().shared.observer;
   const ConnectionId id = parts().identity.id;
   Incoming& incoming = parts().incoming;
@@ -224,7 +246,7 @@ void RemoteWrites::on_arrived(Nanos now, const PlacedEvent& event) {
   const bool empty = immediate.slot == Immediate::kProbeSlot;
   if (!empty) {
     const std::optional<DropReason> drop = incoming.accept_chunk(
-        {immediate.slot, uint64_t{immediate.chunk} * chunk_bytes_, event.bytes, immediate.last});
+        {immediate.slot, uint64_t{immediate.chunk} * unit_bytes_, event.bytes, immediate.last});
     if (drop) observer.drop(now, id, *drop);
     // Not acknowledged, or the peer would count a withdrawn message as delivered.
     if (drop && *drop != DropReason::kDuplicate) {
@@ -264,9 +286,9 @@ FrameResult RemoteWrites::on_placed_grant(Reader& reader) {
 bool RemoteWrites::on_fence_frame(Nanos now, FrameType type, const FenceFrame& fence) {
   SendController& sender = parts().sender;
   if (type == FrameType::kFenced) {
-    const uint32_t path = fence.path + uint32_t{sender.first_chunk_path()};
+    const uint32_t path = fence.path + uint32_t{sender.datagram_paths()};
     if (path >= sender.paths()) return false;
-    return sender.on_fenced(now, static_cast<uint16_t>(path), fence.epoch);
+    return sender.on_new_epoch(now, static_cast<uint16_t>(path), fence.epoch);
   }
   if (fence.path >= fences_.paths()) return false;
   // A path that was made anew since the peer asked needs nothing more.
@@ -276,7 +298,7 @@ bool RemoteWrites::on_fence_frame(Nanos now, FrameType type, const FenceFrame& f
 
 // --- fences ---
 
-void RemoteWrites::on_fenced(const PlacedEvent& event) {
+void RemoteWrites::on_fenced(const NicEvent& event) {
   if (event.path == FenceRequest::kEveryPath) {
     drained_ = true;
     return;

@@ -19,13 +19,14 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   static constexpr std::array kFrames = {FrameType::kPlacedGrant, FrameType::kFenced,
                                          FrameType::kAskFence};
 
+  static void open_endpoint(Shared& shared);
   explicit RemoteWrites(ConnectionParts& parts);
 
   uint32_t hooks() const override {
     return bit(Hook::kFramesDue) | bit(Hook::kFrames) | bit(Hook::kTimeout) | bit(Hook::kAcked) |
            bit(Hook::kLost);
   }
-  bool needed() const override { return chunk_bytes_ != 0; }
+  bool needed() const override { return unit_bytes_ != 0; }
   void propose(const HandshakeParameters* offered, HandshakeParameters& own,
                std::string& congestion) override;
   void prepare(const HandshakeParameters& peer, OpenPlan& plan) override;
@@ -54,7 +55,7 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   bool acks_pending() const override { return acks_.pending(); }
   uint16_t path_named(uint16_t name) const override;
   void on_data(Nanos now) override { await_fences(now); }
-  void on_event(Nanos now, const PlacedEvent& event) override;
+  void on_event(Nanos now, const NicEvent& event) override;
   void flush() override;
   bool close() override;
   bool drained() const override { return drained_; }
@@ -68,15 +69,20 @@ class RemoteWrites final : public Extension, private PayloadStrategy {
   void write_chunk(Nanos now, TxBatch& batch, const Chunk& chunk, const TxBurst& burst);
   void recall(uint16_t chunk_path);
   uint16_t current_chunk_path() const;
-  void on_arrived(Nanos now, const PlacedEvent& event);
-  void on_write_failed(Nanos now, const PlacedEvent& event);
-  void on_fenced(const PlacedEvent& event);
+  void on_arrived(Nanos now, const NicEvent& event);
+  void on_write_failed(Nanos now, const NicEvent& event);
+  void on_fenced(const NicEvent& event);
   FrameResult on_placed_grant(Reader& reader);
   bool on_fence_frame(Nanos now, FrameType type, const FenceFrame& fence);
   void await_fences(Nanos now);
+  void count_chunk(bool lost);
 
-  uint32_t chunk_bytes_ = 0;  // 0: the sides did not agree on remote writes
-  AckManager acks_;           // of chunks
+  uint32_t unit_bytes_ = 0;      // of chunks; 0: the sides did not agree on remote writes
+  uint32_t largest_chunk_ = 0;   // in units
+  uint32_t chunk_units_ = 0;     // of the next chunk; fewer where chunks are lost
+  uint32_t chunks_counted_ = 0;  // acknowledged or lost at this size
+  uint32_t chunks_lost_ = 0;     // of these
+  AckManager acks_;              // of chunks
   // By chunk path: how often it failed since it last carried payload, however long ago.
   std::vector<uint8_t> failures_;
   Fences fences_;

@@ -1,12 +1,14 @@
-// Trimming: packets that a switch had no room for and cut off behind their header. The receiver
-// reports each at once, so that the sender need not wait for a gap or a timeout. With cluster keys
-// a header alone proves nothing and is not believed.
+// Trimming: packets that a switch without queue space cut to their headers (packet trimming, as in
+// NDP: Handley et al., SIGCOMM 2017). The receiver reports each at once, so that the sender need
+// not wait for a gap or a timeout. With cluster keys a header alone proves nothing and is not
+// believed.
 #pragma once
 
 #include <array>
 #include <vector>
 
 #include "transport/extensions/extension.h"
+#include "transport/extensions/params.h"
 
 namespace heddle::transport {
 
@@ -27,7 +29,7 @@ class Trimming final : public Extension {
   size_t bytes_held() const override;
 
  private:
-  static constexpr size_t kMostReports = 64;  // that wait to be sent
+  static constexpr size_t kMostReports = params::trimming::kMostReports;
 
   std::vector<TrimFrame> reports_;
   bool peer_reads_reports_ = false;

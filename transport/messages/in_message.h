@@ -7,6 +7,7 @@
 #include "base/pool.h"
 #include "base/result.h"
 #include "transport/endpoint.h"
+#include "transport/messages/params.h"
 #include "transport/recovery/interval_set.h"
 #include "transport/rx_run.h"
 #include "transport/wire/immediate.h"
@@ -18,11 +19,10 @@ namespace heddle::transport {
 inline constexpr uint32_t kUnknownBytes = UINT32_MAX;
 
 struct InMessage {
-  // What has arrived is kept as at most this many intervals: a window of 64 MiB in bursts has a
-  // quarter of that. What would need more is not acknowledged.
-  static constexpr size_t kMostIntervals = 4096;
-  // A message that is over leaves room for at most this many to the next in its place.
-  static constexpr size_t kIntervalsKept = 256;
+  // Of what has arrived; what would need more is not acknowledged.
+  static constexpr size_t kMostIntervals = params::messages::kMostIntervals;
+  // Those for which a message that is over leaves memory.
+  static constexpr size_t kIntervalsKept = params::messages::kIntervalsKept;
   bool has_room(uint64_t from, uint64_t to) const {
     return received.size() < kMostIntervals || received.touches(from, to);
   }

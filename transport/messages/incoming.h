@@ -53,13 +53,20 @@ struct OwnLimits {
   uint32_t eager_blocks = 0;
 };
 
+// Of the endpoint; all its connections share them.
+struct IncomingStores {
+  InPool& pool;
+  EagerBlocks& eager;
+  Ring<Completion>& completions;
+  std::vector<Placement>& placements;
+};
+
 class Incoming {
  public:
-  Incoming(InPool& pool, EagerBlocks& eager, Ring<Completion>& completions,
-           std::vector<Placement>& placements, ConnectionId connection, const OwnLimits& limits)
-      : pool_(pool),
-        completions_(completions),
-        placer_(eager, placements),
+  Incoming(const IncomingStores& stores, ConnectionId connection, const OwnLimits& limits)
+      : pool_(stores.pool),
+        completions_(stores.completions),
+        placer_(stores.eager, stores.placements),
         connection_(connection),
         limits_(limits),
         peer_posts_(limits.max_posted),

@@ -64,7 +64,7 @@ class IncomingTest : public ::testing::Test {
   Ring<Completion> completions_;
   std::vector<Placement> placements_;
   Ring<ControlRecord> frames_;
-  Incoming in_{pool_, eager_, completions_, placements_, 7, {4, kMaxPosted, kBlocks}};
+  Incoming in_{{pool_, eager_, completions_, placements_}, 7, {4, kMaxPosted, kBlocks}};
   RxRun run_;
   std::array<std::byte, 65536> frame_{};
   Completion last_;
@@ -198,7 +198,7 @@ TEST_F(IncomingTest, ASmallMessageWaitsInEagerMemory) {
   EXPECT_EQ(eager_.left(), 4u);
 }
 
-TEST_F(IncomingTest, WhatHasArrivedOfASmallMessageMovesWhenItsReceiveIsPosted) {
+TEST_F(IncomingTest, SegmentsInAnEagerBlockMoveWhenTheReceiveIsPosted) {
   burst(0, 900, 0, 1, 300, 300);
   burst(0, 900, 600, 1, 300, 300);
   placed();
@@ -245,14 +245,14 @@ TEST_F(IncomingTest, FieldsThatCannotBeAreRefused) {
   EXPECT_EQ(placed().size(), 1u);
 }
 
-TEST_F(IncomingTest, WhatIsTooFarAheadIsRefused) {
+TEST_F(IncomingTest, AMessageTooFarAheadOfThePostedReceivesIsDropped) {
   const BurstVerdict verdict = whole(kMaxPosted, 10);
   EXPECT_FALSE(verdict.acknowledge);
   EXPECT_EQ(verdict.drop, DropReason::kOverWindow);
   EXPECT_EQ(whole(UINT32_MAX / 2 - 1, 10).drop, DropReason::kOverWindow);
 }
 
-TEST_F(IncomingTest, WhatIsOverIsAcknowledgedAndNotPlaced) {
+TEST_F(IncomingTest, ARepeatOfACompleteMessageIsAcknowledgedAndNotPlaced) {
   post(0, 100, 1);
   whole(0, 10);
   placed();
@@ -292,7 +292,7 @@ TEST_F(IncomingTest, WithdrawingAReceiveEndsItAndTellsThePeer) {
   EXPECT_FALSE(in_.cancel(2, 1, frames_));
 }
 
-TEST_F(IncomingTest, WhatIsHereWholeCannotBeWithdrawn) {
+TEST_F(IncomingTest, CancellingAReceiveOfACompleteMessageHasNoEffect) {
   post(0, 100, 1);
   post(100, 100, 2);
   whole(1, 10);
@@ -304,7 +304,7 @@ TEST_F(IncomingTest, WhatIsHereWholeCannotBeWithdrawn) {
 }
 
 // An acknowledgement would report the message as delivered.
-TEST_F(IncomingTest, WhatComesForAWithdrawnReceiveIsNotAcknowledgedBeforeThePeerKnows) {
+TEST_F(IncomingTest, DataForAWithdrawnReceiveIsAcknowledgedOnlyOnceThePeerKnows) {
   post(0, 4000, 1);
   ASSERT_TRUE(in_.cancel(0, 1, frames_));
   EXPECT_FALSE(whole(0, 4000).acknowledge);
@@ -574,7 +574,7 @@ TEST_F(IncomingTest, TheEndOfAConnectionEndsEveryReceive) {
   EXPECT_EQ(in_.posted(), 0u);
 }
 
-TEST_F(IncomingTest, WhatIsHereWholeEndsWellEvenThen) {
+TEST_F(IncomingTest, ACompleteMessageSucceedsWhenTheConnectionFails) {
   post(0, 100, 1);
   post(0, 100, 2);
   whole(1, 10);
@@ -583,14 +583,14 @@ TEST_F(IncomingTest, WhatIsHereWholeEndsWellEvenThen) {
   EXPECT_TRUE(last_.ok);
 }
 
-TEST(IncomingEndTest, WhatIsNotOverGivesEverythingBack) {
+TEST(IncomingEndTest, UnfinishedMessagesReturnPoolAndEagerMemoryAtTheEnd) {
   InPool pool(64);
   EagerBlocks eager(kEagerRegion, Bytes{4 * kBlock}, kBlock);
   Ring<Completion> completions;
   std::vector<Placement> placements;
   Ring<ControlRecord> frames;
   {
-    Incoming in(pool, eager, completions, placements, 7, {4, kMaxPosted, kBlocks});
+    Incoming in({pool, eager, completions, placements}, 7, {4, kMaxPosted, kBlocks});
     ASSERT_TRUE(in.post(1, {{kMemory, 0, 10}, 1}, frames));
     RxRun run;
     DataBurst burst;
@@ -618,7 +618,7 @@ TEST_F(IncomingTest, SequencesWrap) {
 }
 
 // Rows of several messages in any order, some of them again: every byte is placed once.
-TEST_F(IncomingTest, WhateverTheOrderEveryByteIsPlacedOnce) {
+TEST_F(IncomingTest, SegmentsInAnyOrderAndRepeatedPlaceEveryByteOnce) {
   Random random(9);
   constexpr uint32_t kStep = 100;
   constexpr uint32_t kSteps = 20;

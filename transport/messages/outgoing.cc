@@ -14,11 +14,9 @@ namespace {
 // An empty message occupies one byte of acknowledgement space.
 uint32_t tracked(const OutMessage& message) { return std::max(message.length(), 1u); }
 
-// Whether it is written remotely: it may be, and is worth more than a datagram or two.
-bool goes_placed(const OutMessage& message, const PeerLimits& limits) {
-  constexpr uint32_t kLeast = 2048;
-  return limits.chunk_bytes != 0 && message.slot != kNoSlot && message.length() >= kLeast &&
-         message.length() <= uint64_t{limits.chunk_bytes} * Immediate::kMaxChunks;
+bool is_claimable(const OutMessage& message, const PeerLimits& limits) {
+  return message.slot != kNoSlot && message.length() >= limits.claimable_from &&
+         message.length() <= limits.claimable_to;
 }
 
 ControlRecord cancel_of(ChannelId channel, Sequence sequence) {
@@ -67,11 +65,10 @@ OutMessage* Outgoing::find(ChannelId channel, Sequence sequence, uint32_t slot) 
   return c.messages[at] == slot ? &pool_[slot] : nullptr;
 }
 
-Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId operation,
-                            uint32_t bound, AckPolicy ack_policy, Nanos now) {
+Result<void> Outgoing::post(ChannelId id, const PostedSend& send, uint32_t bound) {
   Channel* channel = channel_for(id);
   if (channel == nullptr) return fail(ErrorCode::kInvalid, "cannot send", "no such channel");
-  if (payload.length > kMaxMessageBytes) {
+  if (send.payload.length > kMaxMessageBytes) {
     return fail(ErrorCode::kInvalid, "cannot send", "a message has at most 1 GiB",
                 "send it in parts");
   }
@@ -84,10 +81,10 @@ Result<void> Outgoing::post(ChannelId id, const Payload& payload, OperationId op
                 "wait for completions");
   }
   OutMessage& message = pool_[slot];
-  message.payload = payload;
-  message.operation = operation;
-  message.posted_at = now;
-  message.ack_policy = ack_policy;
+  message.payload = send.payload;
+  message.operation = send.operation;
+  message.posted_at = send.at;
+  message.ack_policy = send.ack_policy;
   message.channel = id;
   message.sequence = channel->head.moved_by(static_cast<int32_t>(index));
   const bool known = channel->unmet() > 0;
@@ -132,7 +129,7 @@ void Outgoing::give_up(OutMessage& message, ErrorCode error) {
   if (message.failed) return;
   message.failed = true;
   message.error = error;
-  abandoned_writes_ |= message.written;
+  abandoned_writes_ |= message.claimed;
 }
 
 bool Outgoing::poll_truncated(ControlRecord& record) {
@@ -176,7 +173,7 @@ bool Outgoing::on_delivered(const CancelFrame& delivered) {
   OutMessage& message = pool_[channel->messages[static_cast<size_t>(*index)]];
   if (!message.withdrawing) return true;
   const uint64_t fresh = message.acked.add(0, tracked(message));
-  abandoned_writes_ |= message.written && fresh > 0;
+  abandoned_writes_ |= message.claimed && fresh > 0;
   acked_bytes_ += message.length() == 0 ? 0 : fresh;
   complete_front(*channel);
   return true;
@@ -234,14 +231,14 @@ bool Outgoing::peek_new(Piece& piece) {
         continue;
       }
       if (sendable(message)) {
-        if (!message.started) message.placed = goes_placed(message, limits_);
+        if (!message.started) message.claimable = is_claimable(message, limits_);
         piece = Piece{slot,
                       id,
                       message.sequence,
                       message.length(),
                       message.next,
                       message.length() - message.next};
-        piece.placed = message.placed;
+        piece.claimable = message.claimable;
         piece.slot = message.slot;
         piece.ack_policy = message.ack_policy;
         piece.payload = message.payload;
@@ -255,7 +252,7 @@ bool Outgoing::peek_new(Piece& piece) {
 }
 
 void Outgoing::take_by_datagrams(Piece& piece) {
-  piece.placed = pool_[piece.message].placed = false;
+  piece.claimable = pool_[piece.message].claimable = false;
 }
 
 void Outgoing::take(const Piece& piece, uint32_t bytes) {
@@ -267,7 +264,7 @@ void Outgoing::take(const Piece& piece, uint32_t bytes) {
   }
   OutMessage& message = pool_[piece.message];
   message.started = true;
-  message.written |= piece.placed;
+  message.claimed |= piece.claimable;
   message.next += bytes;
   if (message.next < message.length()) return;
   ++channels_[piece.channel].next;
@@ -354,12 +351,12 @@ void Outgoing::withdraw_slot(uint8_t slot) {
   if (index >= static_cast<int64_t>(channel.messages.size())) return;
   OutMessage& message = pool_[channel.messages[static_cast<size_t>(index)]];
   message.slot = kNoSlot;
-  message.placed = false;
+  message.claimable = false;
 }
 
 bool Outgoing::on_placed_grant(const PlacedGrantFrame& grant) {
   Channel* channel = channel_for(grant.channel);
-  if (channel == nullptr || limits_.chunk_bytes == 0 || grant.slot == kNoSlot) return false;
+  if (channel == nullptr || limits_.claimable_to == 0 || grant.slot == kNoSlot) return false;
   const std::optional<int32_t> steps = channel->head.steps_to(grant.sequence);
   if (!steps) return false;
   const bool over = *steps < 0;
@@ -414,8 +411,8 @@ void Outgoing::on_acked(const DataRecord& record, uint32_t start, uint32_t end) 
   if (message->acked.covered() == tracked(*message)) complete_front(channels_[record.channel]);
 }
 
-// What was sent ahead of its grant may be lost because the peer has no room for it. It would be
-// refused again and again, and what is granted would have to wait behind it.
+// An eager message may be lost because the peer has no buffer for it. It is retransmitted after
+// its grant only: before, it would be refused again, and granted messages would wait behind it.
 void Outgoing::on_lost(const DataRecord& record, uint32_t start, uint32_t end, uint64_t sent_as) {
   OutMessage* message = find(record.channel, record.sequence, record.message);
   if (message == nullptr || message->failed || message->withdrawing) return;

@@ -32,8 +32,8 @@ struct OutMessage {
   bool sent_ahead = false;  // before a grant was known: holds an eager block of the peer
   bool lost_ahead = false;  // some of that was lost, or found no room: it waits for the grant
   bool granted = false;
-  bool placed = false;       // its chunks are written remotely
-  bool written = false;      // some were: until all are acknowledged, a NIC may read the payload
+  bool claimable = false;    // the payload strategy may send it
+  bool claimed = false;      // it sent some: until all is acknowledged, a NIC may read the payload
   uint8_t slot = kNoSlot;    // of its receive, where that may be written remotely
   bool withdrawing = false;  // the peer was asked whether it can still be withdrawn
   bool failed = false;
@@ -54,11 +54,18 @@ struct Piece {
   uint32_t offset = 0;
   uint32_t length = 0;
   bool retransmission = false;
-  bool placed = false;     // to be written remotely, chunk by chunk
-  uint8_t slot = kNoSlot;  // where placed
+  bool claimable = false;  // by the payload strategy (PayloadStrategy::claims())
+  uint8_t slot = kNoSlot;  // where claimable
   AckPolicy ack_policy = AckPolicy::kPrompt;
   OriginalWrite original;  // of a retransmitted chunk
   Payload payload;         // of the whole message
+};
+
+struct PostedSend {
+  Payload payload;
+  OperationId operation = 0;
+  AckPolicy ack_policy = AckPolicy::kPrompt;
+  Nanos at = {};
 };
 
 // Where a granted receive lies, for the peer's NIC, and which message it is for.
@@ -75,7 +82,9 @@ struct PeerLimits {
   uint32_t max_posted = 0;
   uint32_t eager_block_bytes = 0;
   uint16_t eager_blocks = 0;
-  uint32_t chunk_bytes = 0;  // 0: nothing is written remotely
+  // Lengths of the messages that the payload strategy may claim; to 0: none.
+  uint32_t claimable_from = 1;
+  uint32_t claimable_to = 0;
 };
 
 class Outgoing {
@@ -91,8 +100,7 @@ class Outgoing {
   void set_limits(const PeerLimits& limits);
 
   // Errors: kInvalid (channel, size), kExhausted.
-  Result<void> post(ChannelId channel, const Payload& payload, OperationId operation,
-                    uint32_t bound, AckPolicy ack_policy = AckPolicy::kPrompt, Nanos now = {});
+  Result<void> post(ChannelId channel, const PostedSend& send, uint32_t bound);
   // A frame to send to the peer is left in `record`, where there is one. False: no such operation.
   bool cancel(ChannelId channel, OperationId operation, ControlRecord& record);
 
@@ -100,7 +108,7 @@ class Outgoing {
   bool has_work() const;
   // The next piece, without taking it; false: nothing may be sent now.
   bool peek(Piece& piece);
-  // What is left of the peeked piece's message is not to be written remotely.
+  // The payload strategy does not send what is left of the peeked piece's message.
   void take_by_datagrams(Piece& piece);
   // `bytes` of the peeked piece, from its offset, were sent.
   void take(const Piece& piece, uint32_t bytes);

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "transport/messages/outgoing.h"
+#include "transport/messages/params.h"
 
 namespace heddle::transport {
 
 Outgoing::Backlog Outgoing::backlog(uint32_t step) const {
-  constexpr size_t kMost = 64;
   Backlog backlog;
   const auto add = [&](uint64_t bytes) {
     backlog.bytes += bytes;
@@ -19,7 +19,9 @@ Outgoing::Backlog Outgoing::backlog(uint32_t step) const {
   for (size_t i = 0; i < ready_.size(); ++i) {
     const Channel& channel = channels_[ready_[i]];
     size_t at = channel.next;
-    for (const size_t end = std::min(at + kMost, channel.messages.size()); at < end; ++at) {
+    for (const size_t end =
+             std::min(at + params::messages::kBacklogMessages, channel.messages.size());
+         at < end; ++at) {
       const OutMessage& message = pool_[channel.messages[at]];
       const bool small = message.length() <= limits_.eager_block_bytes;
       if (message.failed || message.withdrawing) continue;

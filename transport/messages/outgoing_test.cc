@@ -21,7 +21,7 @@ class OutgoingTest : public ::testing::Test {
   OutgoingTest() { out_.set_limits({4, kMaxPosted, kEager, kEagerBlocks}); }
 
   void post(uint64_t length, OperationId operation, ChannelId channel = 0) {
-    ASSERT_TRUE(out_.post(channel, {1, 0, length}, operation, kMaxPosted));
+    ASSERT_TRUE(out_.post(channel, {{1, 0, length}, operation}, kMaxPosted));
   }
   bool grant(uint32_t index, uint16_t count = 1, uint32_t capacity = 1 << 20,
              ChannelId channel = 0) {
@@ -200,7 +200,7 @@ TEST_F(OutgoingTest, LostBytesAreRepeatedFirst) {
 
 // VOPR, seed 737 of its first options: eager memory that several senders share was full, what was
 // refused was repeated at once and for ever, and filled the window that granted messages needed.
-TEST_F(OutgoingTest, WhatWasSentAheadAndLostWaitsForItsGrant) {
+TEST_F(OutgoingTest, ALostEagerMessageIsRetransmittedOnlyAfterItsGrant) {
   post(900, 1);
   post(5000, 2, 1);
   const Piece first = take(400);
@@ -219,7 +219,7 @@ TEST_F(OutgoingTest, WhatWasSentAheadAndLostWaitsForItsGrant) {
   EXPECT_EQ(ended().front(), 1u);
 }
 
-TEST_F(OutgoingTest, WhatArrivedAfterAllIsNotRepeated) {
+TEST_F(OutgoingTest, BytesAcknowledgedAfterTheirLossAreNotRetransmitted) {
   post(4000, 1);
   ASSERT_TRUE(grant(0));
   const Piece whole = take();
@@ -285,18 +285,18 @@ TEST_F(OutgoingTest, GrantsMayRunAheadOfWhatIsNotAcknowledged) {
 
 TEST_F(OutgoingTest, PostsBeyondTheBoundAreRefusedUntilSomethingEnds) {
   for (OperationId i = 0; i < kMaxPosted; ++i) post(10, i);
-  const Result<void> refused = out_.post(0, {1, 0, 10}, 99, kMaxPosted);
+  const Result<void> refused = out_.post(0, {{1, 0, 10}, 99}, kMaxPosted);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kExhausted);
   ASSERT_TRUE(grant(0));
   ack(take());
-  EXPECT_TRUE(out_.post(0, {1, 0, 10}, 99, kMaxPosted));
+  EXPECT_TRUE(out_.post(0, {{1, 0, 10}, 99}, kMaxPosted));
 }
 
 TEST_F(OutgoingTest, ImpossibleChannelsAndSizesAreRefused) {
-  EXPECT_EQ(out_.post(4, {1, 0, 10}, 1, 8).error().code, ErrorCode::kInvalid);
-  EXPECT_EQ(out_.post(0, {1, 0, kMaxMessageBytes + 1}, 1, 8).error().code, ErrorCode::kInvalid);
-  EXPECT_TRUE(out_.post(0, {1, 0, kMaxMessageBytes}, 1, 8));
+  EXPECT_EQ(out_.post(4, {{1, 0, 10}, 1}, 8).error().code, ErrorCode::kInvalid);
+  EXPECT_EQ(out_.post(0, {{1, 0, kMaxMessageBytes + 1}, 1}, 8).error().code, ErrorCode::kInvalid);
+  EXPECT_TRUE(out_.post(0, {{1, 0, kMaxMessageBytes}, 1}, 8));
 }
 
 TEST_F(OutgoingTest, GrantsAreBoundedOverAllChannels) {
@@ -314,15 +314,15 @@ TEST_F(OutgoingTest, WithdrawnMessagesRunAheadOfTheirReceivesOnlySoFar) {
     post(10, i);
     ASSERT_TRUE(out_.cancel(0, i, frame));
   }
-  EXPECT_EQ(out_.post(0, {1, 0, 10}, 99, kMaxPosted).error().code, ErrorCode::kExhausted);
+  EXPECT_EQ(out_.post(0, {{1, 0, 10}, 99}, kMaxPosted).error().code, ErrorCode::kExhausted);
   ASSERT_TRUE(grant(0));
-  EXPECT_TRUE(out_.post(0, {1, 0, 10}, 99, kMaxPosted));
+  EXPECT_TRUE(out_.post(0, {{1, 0, 10}, 99}, kMaxPosted));
 }
 
 TEST_F(OutgoingTest, MessagesPostedBeforeThePeerSaidThatItHasNoSuchChannelEnd) {
   Outgoing early(pool_, retransmissions_, completions_, 8);
-  ASSERT_TRUE(early.post(0, {1, 0, 10}, 1, 8));
-  ASSERT_TRUE(early.post(5, {1, 0, 10}, 2, 8));
+  ASSERT_TRUE(early.post(0, {{1, 0, 10}, 1}, 8));
+  ASSERT_TRUE(early.post(5, {{1, 0, 10}, 2}, 8));
   early.set_limits({4, kMaxPosted, kEager, kEagerBlocks});
   EXPECT_EQ(ended(), Operations{2});
   EXPECT_EQ(last_.error, ErrorCode::kInvalid);
@@ -442,7 +442,7 @@ TEST_F(OutgoingTest, CancellingWhatHasArrivedIsTooLate) {
   EXPECT_TRUE(last_.ok);
 }
 
-TEST_F(OutgoingTest, CancellingWhatIsNotThereSaysSo) {
+TEST_F(OutgoingTest, CancellingAnUnknownSendReturnsFalse) {
   ControlRecord frame;
   EXPECT_FALSE(out_.cancel(0, 1, frame));
   EXPECT_FALSE(out_.cancel(3, 1, frame));

@@ -7,18 +7,22 @@
 namespace heddle::transport {
 namespace {
 
-constexpr uint32_t kChunk = 4096;
+constexpr uint32_t kCapacity = 4096;
+constexpr uint32_t kLeastWritten = 2048;
+constexpr uint32_t kMostWritten = 1u << 26;
 constexpr uint32_t kEager = 8192;
 constexpr uint32_t kMostPosted = 8;
 
 class PlacedGrantsTest : public ::testing::Test {
  protected:
-  PlacedGrantsTest() { out_.set_limits({4, kMostPosted, kEager, 3, kChunk}); }
+  PlacedGrantsTest() { out_.set_limits({4, kMostPosted, kEager, 3, kLeastWritten, kMostWritten}); }
 
-  void post(uint64_t length) { ASSERT_TRUE(out_.post(0, {1, 0, length}, ++posted_, kMostPosted)); }
+  void post(uint64_t length) {
+    ASSERT_TRUE(out_.post(0, {{1, 0, length}, ++posted_}, kMostPosted));
+  }
   // The receive of message `index` may be written through `slot`, at `offset` of the peer's region.
   void grant(int32_t index, uint8_t slot, uint64_t offset) {
-    PlacedGrantFrame frame{0, kFirstSequence.moved_by(index), kChunk, slot, offset, {}};
+    PlacedGrantFrame frame{0, kFirstSequence.moved_by(index), kCapacity, slot, offset, {}};
     frame.token.length = 8;
     ASSERT_TRUE(out_.on_placed_grant(frame));
   }
@@ -41,7 +45,7 @@ TEST_F(PlacedGrantsTest, AGrantedMessageIsWrittenRemotely) {
   grant(0, 5, 1'000);
   post(4'000);
   const Piece piece = take();
-  EXPECT_TRUE(piece.placed);
+  EXPECT_TRUE(piece.claimable);
   EXPECT_EQ(out_.remote_place(piece.slot).offset, 1'000u);
 }
 
@@ -50,18 +54,18 @@ TEST_F(PlacedGrantsTest, AGrantedMessageIsWrittenRemotely) {
 // before message 1 was posted: it was then written into the buffer of the receive that had ended.
 TEST_F(PlacedGrantsTest, AnOvertakenGrantOfTheSameSlotIsWrittenByNoMessageThatIsPostedLater) {
   post(4'000);
-  ASSERT_FALSE(take().placed);  // ahead
+  ASSERT_FALSE(take().claimable);  // ahead
   grant(1, 5, 1'000);
   grant(0, 5, 0);
   post(4'000);
   const Piece piece = take();
   EXPECT_EQ(piece.sequence, kFirstSequence + 1);
-  EXPECT_FALSE(piece.placed);
+  EXPECT_FALSE(piece.claimable);
 }
 
 // Half of it was written when the slot got another meaning: the rest travels as datagrams.
 TEST_F(PlacedGrantsTest, ASlotNamedAnewEndsTheWritesOfAMessage) {
-  out_.set_limits({4, kMostPosted, kEager, 0, kChunk});
+  out_.set_limits({4, kMostPosted, kEager, 0, kLeastWritten, kMostWritten});
   grant(1, 5, 1'000);
   post(100);
   post(4'000);
@@ -69,13 +73,13 @@ TEST_F(PlacedGrantsTest, ASlotNamedAnewEndsTheWritesOfAMessage) {
   ASSERT_EQ(take().length, 100u);
   Piece piece;
   ASSERT_TRUE(out_.peek(piece));
-  ASSERT_TRUE(piece.placed);
+  ASSERT_TRUE(piece.claimable);
   out_.take(piece, 2'000);
   grant(2, 5, 3'000);
   piece = take();
   EXPECT_EQ(piece.offset, 2'000u);
   EXPECT_EQ(piece.length, 2'000u);
-  EXPECT_FALSE(piece.placed);
+  EXPECT_FALSE(piece.claimable);
 }
 
 // VOPR, seed 174058: an empty message whose slot got another meaning was never sent.

@@ -84,7 +84,7 @@ TEST_F(PlacementTest, AMessageWithoutReceiveWaitsInAnEagerBlock) {
   EXPECT_EQ(placements_[0].to_offset, eager_.place(message.eager_block).offset + 20);
 }
 
-TEST_F(PlacementTest, WhatWaitedMovesToTheBufferWhereItArrived) {
+TEST_F(PlacementTest, EagerRangesMoveToTheirOffsetsInTheBuffer) {
   InMessage message = posted();
   placer_.lend_block(message);
   const uint32_t left = eager_.left();
@@ -100,7 +100,7 @@ TEST_F(PlacementTest, WhatWaitedMovesToTheBufferWhereItArrived) {
   EXPECT_EQ(eager_.left(), left + 1);
 }
 
-TEST_F(PlacementTest, WhatWaitedForAMessageThatFailedIsDropped) {
+TEST_F(PlacementTest, EagerBytesOfAFailedMessageAreDropped) {
   InMessage message = posted();
   placer_.lend_block(message);
   message.received.add(0, 10);

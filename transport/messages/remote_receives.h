@@ -1,5 +1,6 @@
-// RemoteReceives: which receives the peer's NIC may write, by what slot it calls each, and which
-// writes have to be fenced before a message is over. Without remote writes it holds nothing.
+// RemoteReceives: the posted receives that the peer's NIC may write: the slot by which an immediate
+// names each (wire/immediate.h), and the writes that have to be fenced (transport/placed.h) before
+// its message ends. Without remote writes it is empty.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "transport/extensions/fences.h"
 #include "transport/messages/in_message.h"
+#include "transport/messages/params.h"
 #include "transport/wire/control.h"
 
 namespace heddle::transport {
@@ -38,9 +40,8 @@ class RemoteReceives {
   // What a grant says of a receive with a slot.
   PlacedGrantFrame describe(ChannelId channel, Sequence sequence, const InMessage& message) const;
 
-  // A message awaits writes of at most this many paths one by one, and then every write: a peer may
-  // name 255 paths for each of its messages.
-  static constexpr size_t kMostWrites = 16;
+  // Paths whose writes a message awaits one by one; beyond that it awaits every write.
+  static constexpr size_t kMostWrites = params::messages::kMostWrites;
 
   // The message is not over before this write cannot land any more. True: it may still land.
   bool await_write(InMessage& message, const OriginalWrite& write);

@@ -15,7 +15,7 @@ constexpr uint32_t kHalf = 0x80000000;
 
 class SequenceEdges : public ::testing::Test {
  protected:
-  SequenceEdges() { out_.set_limits({4, kMaxPosted, 1000, 3, 4096}); }
+  SequenceEdges() { out_.set_limits({4, kMaxPosted, 1000, 3, 2048, 1u << 26}); }
 
   // The number `index` behind the oldest message or receive of channel 0.
   Sequence at(int64_t index) const {
@@ -46,7 +46,7 @@ class SequenceEdges : public ::testing::Test {
   void exchange(uint32_t messages) {
     for (; messages > 0; --messages) {
       ASSERT_TRUE(grant(0, 1));
-      ASSERT_TRUE(out_.post(0, {1, 0, 1}, 1, kMaxPosted));
+      ASSERT_TRUE(out_.post(0, {{1, 0, 1}, 1}, kMaxPosted));
       Piece piece;
       ASSERT_TRUE(out_.peek(piece));
       out_.take(piece, piece.length);
@@ -69,7 +69,7 @@ class SequenceEdges : public ::testing::Test {
   Ring<ControlRecord> frames_;
   std::vector<Placement> placements_;
   Outgoing out_{out_pool_, retransmissions_, completions_, 7};
-  Incoming in_{in_pool_, eager_, completions_, placements_, 7, {4, kMaxPosted, 4}};
+  Incoming in_{{in_pool_, eager_, completions_, placements_}, 7, {4, kMaxPosted, 4}};
   RxRun run_;
   std::array<std::byte, kDataHeaderBytes + 1> frame_{};
   Sequence head_ = kFirstSequence;
@@ -92,7 +92,7 @@ TEST_F(SequenceEdges, AGrantHalfTheCircleAheadMakesNoRing) {
 }
 
 // A repeated grant may lie far behind; what it says of receives is old.
-TEST_F(SequenceEdges, WhatIsAnyWayBehindIsKnownAlready) {
+TEST_F(SequenceEdges, FramesOfAnyEarlierSequenceChangeNothing) {
   exchange(3);
   for (const int64_t index : {int64_t{-1}, int64_t{-3}, 1 - int64_t{kHalf}}) {
     EXPECT_TRUE(grant(index, 1)) << index;
@@ -103,7 +103,7 @@ TEST_F(SequenceEdges, WhatIsAnyWayBehindIsKnownAlready) {
     EXPECT_TRUE(cancel_send(index)) << index;
   }
   // And moved nothing: the next message still waits for its grant.
-  ASSERT_TRUE(out_.post(0, {1, 0, 5000}, 1, kMaxPosted));
+  ASSERT_TRUE(out_.post(0, {{1, 0, 5000}, 1}, kMaxPosted));
   Piece piece;
   EXPECT_FALSE(out_.peek(piece));
   EXPECT_FALSE(in_.heard_of_next(0));
@@ -141,7 +141,7 @@ TEST_F(SequenceEdges, AGrantThatIsToldAgainHalfTheCircleLaterIsOver) {
 TEST_F(SequenceEdges, AGrantFarBehindFreesNothingThatWasSentAhead) {
   ControlRecord record;
   for (OperationId i = 0; i < 3; ++i) {
-    ASSERT_TRUE(out_.post(0, {1, 0, 10}, i, kMaxPosted));
+    ASSERT_TRUE(out_.post(0, {{1, 0, 10}, i}, kMaxPosted));
     Piece piece;
     ASSERT_TRUE(out_.peek(piece)) << "an eager block of the peer is free";
     ASSERT_TRUE(out_.cancel(0, i, record));  // it goes ahead no more, and its receive is unknown

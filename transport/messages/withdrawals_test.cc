@@ -37,7 +37,7 @@ class Ends {
       : bounds_(bounds),
         random_(seed),
         eager_(5, Bytes{64 * kBlock}, kBlock),
-        in_(in_pool_, eager_, ended_in_, placements_, 7,
+        in_({in_pool_, eager_, ended_in_, placements_}, 7,
             {kChannels, bounds.receiver_posts, bounds.blocks}) {
     out_.set_limits({kChannels, bounds.receiver_posts, kBlock, bounds.blocks});
     in_.open(bounds.sender_posts);
@@ -108,7 +108,8 @@ class Ends {
   }
 
   bool post_send(ChannelId channel, uint64_t length) {
-    if (!out_.post(channel, {1, 0, length}, ++last_operation_, bounds_.sender_posts)) return false;
+    if (!out_.post(channel, {{1, 0, length}, ++last_operation_}, bounds_.sender_posts))
+      return false;
     sends_[channel].operations.push_back(last_operation_);
     return true;
   }

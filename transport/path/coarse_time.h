@@ -29,7 +29,7 @@ class CoarseTime {
   static constexpr int kShift = 10;
   static constexpr int64_t kStep = int64_t{1} << kShift;
 
-  // Half the circle away nothing says whether it is past: it is looked at now.
+  // Half the range away it may be past or future: it counts as due now.
   int32_t ahead(Nanos now) const {
     const Serial<CoarseTime, uint32_t> here(static_cast<uint32_t>(now.count >> kShift));
     return here.steps_to(steps_).value_or(0);

@@ -20,7 +20,7 @@ class ControlPath {
 
   uint16_t take(const PathSet& paths) { return peer_heard_ ? next(paths) : current_; }
   uint16_t next(const PathSet& paths) {
-    const uint16_t count = paths.first_chunk_path();
+    const uint16_t count = paths.datagram_paths();
     const auto advance = [this, count] {
       current_ = static_cast<uint16_t>((current_ + 1u) % count);
     };
@@ -33,7 +33,7 @@ class ControlPath {
   // Whether a packet sent on this path now is likely to arrive, or no path is better.
   static bool trusts(const PathSet& paths, uint16_t id) {
     if (id >= paths.size() || paths[id].active()) return true;
-    return std::none_of(paths.begin(), paths.begin() + paths.first_chunk_path(),
+    return std::none_of(paths.begin(), paths.begin() + paths.datagram_paths(),
                         [](const TxPath& path) { return path.active(); });
   }
 

@@ -13,7 +13,7 @@ using events::PathState;
 class ControlPathTest : public ::testing::Test {
  protected:
   ControlPathTest() {
-    paths_.open(4, 2, 4096);
+    paths_.open(4, {2, 4096});
     control_.open(true);
   }
   std::vector<uint16_t> take(int packets) {

@@ -115,7 +115,7 @@ void NicPairs::move_home(const Address& peer, uint8_t nic) {
   move(0, {nic, static_cast<uint8_t>(at)});
 }
 
-// Which pairs are asked: what is not as it should be, and what might be instead.
+// Probes pairs that are not aligned, and pairs that might replace them.
 void NicPairs::begin_round(Nanos now, Secrets& secrets) {
   asked_ = asking_ = 0;
   for (Peer& peer : peers_) peer.token = 0;
@@ -124,7 +124,7 @@ void NicPairs::begin_round(Nanos now, Secrets& secrets) {
     // Another one first each time: an address that never answered is asked once a round.
     PathGroup& group = groups_[(i + round_) % groups_.size()];
     if (group.settled() && group.pair == group.aligned) continue;
-    // Where it goes already, recovery asks.
+    // Where payload flows already, loss detection notices a failure: no probe.
     const bool astray = !group.own || group.pair != group.aligned;
     if (astray) ask(now, secrets, group.aligned);
     complete = complete && !(astray && possible(group.aligned));

@@ -121,7 +121,7 @@ TEST_F(NicPairsTest, AllNicsOfThePeerAreUsedWhereThisSideHasOne) {
   EXPECT_EQ(pairs_->pair_of(1), (NicPair{0, 1}));
 }
 
-TEST_F(NicPairsTest, WhatDoesNotAnswerIsAskedLessAndLessAndGetsNoPath) {
+TEST_F(NicPairsTest, ASilentPairIsProbedLessAndLessAndGetsNoPath) {
   make(2, 2);
   dead_ = {{1, 1}, {1, 0}, {0, 1}};
   EXPECT_LE(run_for(seconds(1))[1], 6u);

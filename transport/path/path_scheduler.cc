@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "transport/params.h"
-#include "transport/wire/immediate.h"
 
 namespace heddle::transport {
 namespace {
@@ -20,14 +19,14 @@ void PathScheduler::open(Nanos now, std::unique_ptr<Selector> selector, uint32_t
   if (longest_burst > 0) longest_burst_ = std::min(longest_burst, kMaxBurstBytes);
   aging_.open(now, paths_.round_trip().smoothed());
   const uint16_t total = paths_.size();
-  const uint16_t chunks = paths_.chunk_paths();
-  const uint16_t datagrams = paths_.first_chunk_path();
+  const uint16_t strategy = paths_.strategy_paths();
+  const uint16_t datagrams = paths_.datagram_paths();
   order_ = std::vector<uint16_t>(total);
-  active_ = usable_ = chunks > 0 ? chunks : datagrams;
+  active_ = usable_ = strategy > 0 ? strategy : datagrams;
   // Paths that carry payload are usable, so they stand first.
   for (uint16_t id = 0; id < total; ++id) {
     const auto at = static_cast<uint16_t>(
-        paths_.is_payload_kind(id) ? id - (chunks > 0 ? datagrams : 0) : chunks + id);
+        paths_.is_payload_kind(id) ? id - (strategy > 0 ? datagrams : 0) : strategy + id);
     paths_[id].share.set_place(at);
     order_[at] = id;
   }
@@ -78,7 +77,7 @@ uint16_t PathScheduler::proven_path(Nanos now, Random& random, const Load& load,
 }
 
 uint16_t PathScheduler::begin_burst(uint16_t id, const Controller& controller) {
-  burst_left_ = paths_.is_chunk_path(id) ? 0 : burst_bytes(controller);
+  burst_left_ = paths_.is_datagram_path(id) ? burst_bytes(controller) : 0;
   return burst_path_ = id;
 }
 
@@ -109,10 +108,8 @@ void PathScheduler::swap_places(uint32_t a, uint32_t b) {
 void PathScheduler::refresh(uint16_t id, const Controller& controller) {
   const TxPath& path = paths_[id];
   const uint32_t at = path.share.place();
-  // The low bits in an immediate must identify a chunk path's numbers.
-  const bool ahead = paths_.is_chunk_path(id) &&
-                     path.sent.next_number() > path.sent.largest_acked() + Immediate::kMaxAhead;
-  const bool usable = restriction_.allows(paths_, id) && path.active() && !ahead &&
+  const bool usable = restriction_.allows(paths_, id) && path.active() &&
+                      !paths_.too_far_ahead(id) &&
                       path.sent.in_flight_bytes() + paths_.packet_bytes(id) <= path_cap(controller);
   if (usable && at >= usable_) swap_places(at, usable_++);
   if (!usable && at < usable_) swap_places(at, --usable_);

@@ -85,7 +85,8 @@ class PathScheduler {
   uint32_t burst_bytes(const Controller& controller) const;
   uint16_t proven_path(Nanos now, Random& random, const Load& load, ProbeQueue& probes);
   bool must_probe_first(uint16_t id) const {
-    return usable_ > 1 && !paths_.is_chunk_path(id) && aging_.stale(paths_[id].share.sampled_in());
+    return usable_ > 1 && paths_.is_datagram_path(id) &&
+           aging_.stale(paths_[id].share.sampled_in());
   }
   // Half of them are forgotten with each phase without a loss.
   uint32_t recent_losses(uint16_t id) const {

@@ -1,5 +1,5 @@
 // PathSet: the paths that this side of a connection sends on, datagram paths first and then those
-// of remote writes (chunk paths), with the round trip over all of them.
+// of a payload strategy that has its own, with the round trip over all of them.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,19 @@
 
 namespace heddle::transport {
 
+// The paths of a payload strategy, numbered after the datagram paths.
+struct StrategyPaths {
+  uint16_t count = 0;         // 0: payload takes the datagram paths
+  uint32_t packet_bytes = 0;  // of a full packet
+  uint64_t most_ahead = 0;    // of a packet number, beyond the largest acknowledged one
+};
+
 class PathSet {
  public:
-  void open(uint16_t datagram_paths, uint16_t chunk_paths, uint32_t chunk_bytes) {
+  void open(uint16_t datagram_paths, const StrategyPaths& strategy) {
     datagram_paths_ = datagram_paths;
-    chunk_paths_ = chunk_paths;
-    chunk_bytes_ = chunk_bytes;
-    paths_ = std::vector<TxPath>(size_t{datagram_paths} + chunk_paths);
+    strategy_ = strategy;
+    paths_ = std::vector<TxPath>(size_t{datagram_paths} + strategy.count);
   }
   void clear() { paths_.clear(); }
 
@@ -34,18 +40,24 @@ class PathSet {
   auto begin() const { return paths_.begin(); }
   auto end() const { return paths_.end(); }
 
-  uint16_t first_chunk_path() const { return datagram_paths_; }
-  uint16_t chunk_paths() const { return chunk_paths_; }
-  bool is_chunk_path(uint16_t id) const { return id >= datagram_paths_; }
-  // Whether payload takes paths of this kind: chunk paths where there are any.
-  bool is_payload_kind(uint16_t id) const { return chunk_paths_ == 0 || is_chunk_path(id); }
+  uint16_t datagram_paths() const { return datagram_paths_; }
+  uint16_t strategy_paths() const { return strategy_.count; }
+  bool is_datagram_path(uint16_t id) const { return id < datagram_paths_; }
+  // Whether payload takes paths of this kind: the strategy's where it has any.
+  bool is_payload_kind(uint16_t id) const { return strategy_.count == 0 || !is_datagram_path(id); }
+  // Whether the strategy could not name the next packet of the path: it sends low bits of numbers.
+  bool too_far_ahead(uint16_t id) const {
+    const SentList& sent = paths_[id].sent;
+    return !is_datagram_path(id) &&
+           sent.next_number() > sent.largest_acked() + strategy_.most_ahead;
+  }
 
   // Bytes of a full packet on it, headers included, and of the payload in it.
   uint64_t packet_bytes(uint16_t id) const {
-    return is_chunk_path(id) ? chunk_bytes_ : paths_[id].mtu.confirmed();
+    return is_datagram_path(id) ? paths_[id].mtu.confirmed() : strategy_.packet_bytes;
   }
   uint32_t segment_bytes(uint16_t id) const {
-    return static_cast<uint32_t>(packet_bytes(id)) - (is_chunk_path(id) ? 0 : kDataHeaderBytes);
+    return static_cast<uint32_t>(packet_bytes(id)) - (is_datagram_path(id) ? kDataHeaderBytes : 0);
   }
 
   RoundTrip& round_trip() { return round_trip_; }
@@ -56,8 +68,7 @@ class PathSet {
   std::vector<TxPath> paths_;
   RoundTrip round_trip_;
   uint16_t datagram_paths_ = 0;
-  uint16_t chunk_paths_ = 0;
-  uint32_t chunk_bytes_ = 0;
+  StrategyPaths strategy_;
 };
 
 }  // namespace heddle::transport

@@ -20,8 +20,8 @@ enum class PathEvent : uint8_t {
   kProbesExhausted,  // the PTO expired and kTailProbes probes went unanswered
   kProbeUnanswered,  // a probe of a path that is not active was not answered in time
   kSilent,           // another path delivered what left much later
-  kWriteFailed,      // a reliable NIC reported a failed remote write
-  kFenced,           // the peer rejects remote writes of the path's earlier epochs
+  kSendFailed,       // a reliable NIC reported that it could not deliver a packet
+  kNewEpoch,         // the peer rejects what was sent in the path's earlier epochs
   kMoved,            // the path leads between other NICs now
 };
 
@@ -49,15 +49,15 @@ inline constexpr std::array kTable = {
     Row{kActive, PathEvent::kTailTimeout, {kActive, std::nullopt, true}},
     Row{kActive, PathEvent::kProbesExhausted, {kSuspect, kTimeout, true}},
     Row{kActive, PathEvent::kSilent, {kSuspect, kPathFailure, true}},
-    Row{kActive, PathEvent::kWriteFailed, {kSuspect, kPathFailure, true}},
-    Row{kActive, PathEvent::kFenced, {kActive, kPathFailure, false}},
+    Row{kActive, PathEvent::kSendFailed, {kSuspect, kPathFailure, true}},
+    Row{kActive, PathEvent::kNewEpoch, {kActive, kPathFailure, false}},
     Row{kSuspect, PathEvent::kProbeUnanswered, {kProbing, kTimeout, true}},
     Row{kSuspect, PathEvent::kAcked, {kActive, std::nullopt, false}},
-    Row{kSuspect, PathEvent::kFenced, {kSuspect, kPathFailure, true}},
+    Row{kSuspect, PathEvent::kNewEpoch, {kSuspect, kPathFailure, true}},
     Row{kSuspect, PathEvent::kMoved, {kSuspect, std::nullopt, true}},
     Row{kProbing, PathEvent::kProbeUnanswered, {kProbing, kTimeout, true}},
     Row{kProbing, PathEvent::kAcked, {kActive, std::nullopt, false}},
-    Row{kProbing, PathEvent::kFenced, {kProbing, kPathFailure, true}},
+    Row{kProbing, PathEvent::kNewEpoch, {kProbing, kPathFailure, true}},
     Row{kProbing, PathEvent::kMoved, {kProbing, std::nullopt, true}},
 };
 

@@ -18,7 +18,7 @@ constexpr std::array kStates = {PathState::kActive, PathState::kSuspect, PathSta
 constexpr std::array kEvents = {
     PathEvent::kNone,        PathEvent::kAcked,           PathEvent::kLate,
     PathEvent::kTailTimeout, PathEvent::kProbesExhausted, PathEvent::kProbeUnanswered,
-    PathEvent::kSilent,      PathEvent::kWriteFailed,     PathEvent::kFenced,
+    PathEvent::kSilent,      PathEvent::kSendFailed,      PathEvent::kNewEpoch,
     PathEvent::kMoved,
 };
 
@@ -39,7 +39,7 @@ TEST(PathStateTest, EachStateAndEventHasAtMostOneRow) {
 
 TEST(PathStateTest, AnActivePathBecomesSuspectBySilenceByFailedWritesAndByUnansweredProbesOnly) {
   EXPECT_EQ(events_between(PathState::kActive, PathState::kSuspect),
-            (std::set{PathEvent::kProbesExhausted, PathEvent::kSilent, PathEvent::kWriteFailed}));
+            (std::set{PathEvent::kProbesExhausted, PathEvent::kSilent, PathEvent::kSendFailed}));
   EXPECT_TRUE(events_between(PathState::kActive, PathState::kProbing).empty());
 }
 

@@ -3,20 +3,12 @@
 
 #include <algorithm>
 
+#include "transport/params.h"
 #include "transport/path/reps.h"
 
 namespace heddle::transport {
-namespace {
 
-// A path that could not be used makes up for at most this much of the connection's payload; more
-// would be a burst on it.
-constexpr double kMostArrears_bytes = 1 << 20;
-// Bytes in queues count this much more than those sent: a path whose queue is longer than the
-// others' gets less than its share, the others more. Source: `bench/run plan --fabrics 20`, one
-// ring, an uplink lost: strict shares (0) reach 0.97 of spraying, these 1.02. Range: 0.4 to 3.
-constexpr double kQueueWeight = 0.8;
-
-}  // namespace
+using namespace params::planned;
 
 Planned::Planned() : adaptive_(make_reps()) {}
 

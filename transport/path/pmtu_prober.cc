@@ -36,7 +36,7 @@ bool PmtuProber::poll(const PathSet& paths, uint64_t capacity, uint16_t& id, uin
   const bool many = probes_in_flight_ >= params::kSizeProbesInFlight ||
                     in_flight > capacity / params::kSizeProbesCapacityPart;
   if (probes_in_flight_ > 0 && many) return false;
-  const uint16_t count = paths.first_chunk_path();
+  const uint16_t count = paths.datagram_paths();
   std::optional<bool> chosen_works;
   for (uint16_t tried = 0; tried < count; ++tried) {
     next_ = static_cast<uint16_t>((next_ + 1u) % count);

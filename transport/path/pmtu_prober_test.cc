@@ -260,7 +260,7 @@ TEST_F(PmtuSearchTest, AProbeThatIsLostWithItsPathCountsForNoSize) {
 // The count of probes in flight wrapped around, and no size was probed any more.
 TEST_F(PmtuSearchTest, AProbeThatIcmpAnsweredAndItsPathLostIsCountedOnce) {
   PathSet paths;
-  paths.open(2, 0, 0);
+  paths.open(2, {});
   for (TxPath& path : paths) prober_.open_path(path.mtu, params::kBaseDatagram, true);
   prober_.on_probe_sent(paths[0].mtu);
   prober_.on_too_large(paths[0].mtu, 1450);

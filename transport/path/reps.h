@@ -29,7 +29,7 @@ class Reps final : public Selector {
   static constexpr uint32_t kMost = params::reps::kMost;
   static constexpr uint16_t kNoPath = UINT16_MAX;
 
-  // Bytes that came through less those that followed them; below zero: more followed.
+  // Bytes acknowledged less bytes sent since, in units; below zero: more were sent.
   struct Balance {
     uint16_t path = kNoPath;
     int16_t units = 0;

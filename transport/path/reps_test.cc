@@ -111,7 +111,7 @@ TEST(Reps, NoLinkRunsEmptyWhereTheWindowIsEnoughForAll) {
   EXPECT_LT(double((fabric.now - began).count), rounds * 100'000 * 1.03);
 }
 
-TEST(Reps, WhatCameThroughIsSentOnAgainAndWhatDidNotIsLeft) {
+TEST(Reps, AnUnmarkedPathIsReusedAndAMarkedOneIsLeft) {
   Reps reps;
   Random random(1);
   std::vector<PathSample> paths = quiet_paths(16);

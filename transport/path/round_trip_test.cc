@@ -109,7 +109,7 @@ TEST(RoundTrip, TheTimeoutLearnsOfAPeerThatIsScheduledLateAndForgetsIt) {
   EXPECT_LT(round_trip.probe_timeout(), micros(1'060));
 }
 
-TEST(RoundTrip, CutsWhatCannotBe) {
+TEST(RoundTrip, ASampleOutOfRangeIsClamped) {
   RoundTrip round_trip;
   round_trip.add(seconds(1), nanos(-5), nanos(-7));
   EXPECT_EQ(round_trip.latest(), nanos(1));

@@ -29,7 +29,7 @@ struct TxPath {
   [[no_unique_address]] PathShare share;
   uint32_t segments_lost = 0;
   uint16_t marks_seen = 0;  // the peer's count of marked packets, as last acknowledged (low bits)
-  PathEpoch epoch;          // of remote writes on it (transport/placed.h)
+  PathEpoch epoch;          // of a strategy's path: what was sent in an earlier one is rejected
 
   bool active() const { return health.active(); }
 };

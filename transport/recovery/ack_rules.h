@@ -7,29 +7,21 @@
 #include <cstdint>
 
 #include "base/nanos.h"
+#include "transport/recovery/params.h"
 
 namespace heddle::transport {
 
 class AckRules {
  public:
-  // How long an acknowledgement may wait for others to share its packet. Part of what a sender's
-  // probe timeout allows for.
-  static constexpr Nanos kDelay = micros(25);
-  static constexpr Nanos kControlDelay = millis(1);
-  // Bounds of the delays that follow the round trip.
-  static constexpr Nanos kLongestDelayWithin = micros(500);
-  // After a gap acknowledgements wait no longer than kDelay for this long: where packets are lost,
-  // acknowledgements are too, and needless retransmissions cost more than they do.
-  static constexpr Nanos kPromptAfterGap = millis(2);
-  // With this many bytes of this many arrivals unacknowledged, one is due. A burst that arrives at
-  // once is one arrival, or each would be acknowledged alone.
-  static constexpr uint64_t kBytes = 32 * 1024;
-  static constexpr uint32_t kArrivals = 4;
-  // The end of a larger message is acknowledged at once. Smaller ones are acknowledged together.
-  static constexpr uint32_t kLargeMessage = 8 * 1024;
-  // This many deferred packets make one due: each may hold one of the few messages that a sender
-  // may have ahead of their grants.
-  static constexpr uint32_t kMostDeferred = 4;
+  // Of recovery/params.h, which says what they are.
+  static constexpr Nanos kDelay = params::ack_rules::kDelay;
+  static constexpr Nanos kControlDelay = params::ack_rules::kControlDelay;
+  static constexpr Nanos kLongestDelayWithin = params::ack_rules::kLongestDelayWithin;
+  static constexpr Nanos kPromptAfterGap = params::ack_rules::kPromptAfterGap;
+  static constexpr uint64_t kBytes = params::ack_rules::kBytes;
+  static constexpr uint32_t kArrivals = params::ack_rules::kArrivals;
+  static constexpr uint32_t kLargeMessage = params::ack_rules::kLargeMessage;
+  static constexpr uint32_t kMostDeferred = params::ack_rules::kMostDeferred;
 
   // --- the sender ---
   // What is true of a burst of payload.

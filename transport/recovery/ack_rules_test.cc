@@ -12,7 +12,7 @@ using Request = AckRules::Request;
 constexpr Nanos kRoundTrip = millis(1);
 constexpr uint32_t kAllFacts = (AckRules::kDeferred << 1) - 1;
 
-TEST(AckRulesReceiverTest, WhateverElseIsTrueARequestEndsTheDelay) {
+TEST(AckRulesReceiverTest, AnUrgentFactEndsTheDelayBesideAllOthers) {
   for (const uint32_t fact :
        {AckRules::kRequested, AckRules::kOvertaken, AckRules::kOutOfOrder, AckRules::kMarked,
         AckRules::kCompletes, AckRules::kManyDeferred, AckRules::kManyBytes}) {

@@ -8,14 +8,8 @@
 namespace heddle::transport {
 namespace {
 
-constexpr size_t kRepeatedPaths = 3;
-// A path is not acknowledged again this long after its latest arrival. Where many acknowledgements
-// leave, several have reported it; where few do, a sender that is still unsure has sent a probe by
-// then. In units of 2^20 ns. A path that is not visited between that age and the wrap of its clock
-// counts as new once more.
-constexpr uint8_t kRepeatedFor = 64;
-// Room is made for this many paths more at a time.
-constexpr size_t kPathsMore = 7;
+using namespace params::acknowledgements;
+
 constexpr size_t kLargestAck = 36 + (kMaxAckRanges - 1) * 8;
 
 uint8_t coarse(Nanos time) { return static_cast<uint8_t>(time.count >> 20); }

@@ -1,7 +1,7 @@
-// AckManager: the receiving half of recovery: what arrived on each path of the peer, when an
-// acknowledgement is due by AckRules, and what it says. Acknowledgements are coalesced over what
+// AckManager: the acknowledgements that this side sends: what arrived on each path of the peer,
+// when an acknowledgement is due by AckRules, and what it says. They are coalesced over what
 // arrives together, repeat the newest ranges of a path, and include paths that had nothing new, so
-// that losing one hides nothing for long.
+// that losing one hides nothing for long. Those that this side receives go to SendController.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "base/nanos.h"
 #include "transport/recovery/ack_rules.h"
+#include "transport/recovery/params.h"
 #include "transport/recovery/rx_path.h"
 #include "transport/rx_run.h"
 #include "transport/wire/control.h"
@@ -19,9 +20,7 @@ namespace heddle::transport {
 
 class AckManager {
  public:
-  // Gaps are forgotten when no packet arrived for this long: an idle connection keeps no memory of
-  // them. Longer than any packet is delayed.
-  static constexpr Nanos kGapsKeptFor = millis(500);
+  static constexpr Nanos kGapsKeptFor = params::acknowledgements::kGapsKeptFor;
 
   explicit AckManager(OlderPool& pool) : pool_(pool) {}
   ~AckManager() { forget_gaps(); }

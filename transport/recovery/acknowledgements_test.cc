@@ -80,7 +80,7 @@ TEST_F(AckManagerTest, ControlPacketsMayWaitLonger) {
   EXPECT_TRUE(acks_.due(kStart + AckRules::kControlDelay));
 }
 
-TEST_F(AckManagerTest, WhereNobodyWaitsForItItWaitsForThreeMore) {
+TEST_F(AckManagerTest, ADeferredAcknowledgementWaitsForThreeMore) {
   for (uint64_t number = 1; number < 4; ++number) {
     arrive(kStart, 0, number, number, 1000, kFlagAckLater);
     EXPECT_FALSE(acks_.due(kStart + AckRules::kDelay));
@@ -110,7 +110,7 @@ TEST_F(AckManagerTest, OneThatIsAskedForIsDueAtOnce) {
 }
 
 // Over many paths that is not the last segment that was sent, which asks.
-TEST_F(AckManagerTest, WhatCompletesAMessageIsToldAtOnce) {
+TEST_F(AckManagerTest, APacketThatCompletesAMessageIsAcknowledgedAtOnce) {
   ConnectionHeader header;
   acks_.note(kStart, header, {.low = 1, .high = 1, .bytes = 1000, .within_message = true});
   EXPECT_FALSE(acks_.due(kStart));
@@ -126,7 +126,7 @@ TEST_F(AckManagerTest, AGapIsToldAtOnce) {
   EXPECT_TRUE(acks_.due(kStart));
 }
 
-TEST_F(AckManagerTest, WhatComesLateIsToldAtOnce) {
+TEST_F(AckManagerTest, AReorderedPacketIsAcknowledgedAtOnce) {
   arrive(kStart, 0, 1, 1);
   arrive(kStart, 0, 3, 3);
   write(kStart);
@@ -168,14 +168,14 @@ TEST_F(AckManagerTest, TheRestOfAMessageIsWaitedForWithinLimits) {
 }
 
 // Over many paths the end, which asked, may be there before what stood ahead of it.
-TEST_F(AckManagerTest, WhatCompletesAMessageAfterItsEndIsToldAtOnceThoughItDidNotAsk) {
+TEST_F(AckManagerTest, ADeferredPacketThatCompletesAMessageAfterItsEndIsAcknowledgedAtOnce) {
   acks_.note(kStart, {.flags = kFlagAckLater},
              {.low = 1, .high = 1, .bytes = 1000, .within_message = true, .completes = true});
   EXPECT_TRUE(acks_.due(kStart));
 }
 
 // One that asks for itself and for what left before it has come over a faster path.
-TEST_F(AckManagerTest, WhatWasOvertakenByOneThatAskedIsToldAtOnce) {
+TEST_F(AckManagerTest, APacketOvertakenByOneThatAskedIsAcknowledgedAtOnce) {
   const auto arrives = [this](uint16_t path, uint8_t flags, Nanos sent_at) {
     ConnectionHeader header;
     header.type = PacketType::kData;
@@ -238,7 +238,7 @@ TEST_F(AckManagerTest, ManyBytesOfSeveralArrivalsAreToldAtOnce) {
   EXPECT_TRUE(acks_.due(kStart));
 }
 
-TEST_F(AckManagerTest, ARowOfSegmentsIsNotToldAlone) {
+TEST_F(AckManagerTest, OneBurstIsNotAcknowledgedAlone) {
   arrive(kStart, 0, 1, 7, 2 * AckRules::kBytes);
   EXPECT_EQ(acks_.due_at(), kStart + AckRules::kDelay);
   arrive(kStart, 0, 8, 14, 2 * AckRules::kBytes);
@@ -280,7 +280,7 @@ TEST_F(AckManagerTest, TellsRangesAndTheTimesOfTheNewest) {
   EXPECT_EQ(frames[0].ranges[1].high, 6u);
 }
 
-TEST_F(AckManagerTest, WhatArrivesTogetherIsToldTogether) {
+TEST_F(AckManagerTest, PacketsOfSeveralPathsAreAcknowledgedTogether) {
   for (uint16_t path = 0; path < 5; ++path) arrive(kStart, path, 1, 1);
   EXPECT_GE(write(kStart).size(), 5u);
   EXPECT_FALSE(acks_.pending());
@@ -325,7 +325,7 @@ TEST_F(AckManagerTest, PathsThatAreQuietForLongAreNotRepeated) {
 }
 
 // Its sender would measure how long it went unnoticed that the first was lost.
-TEST_F(AckManagerTest, WhenSomethingArrivedIsToldOnce) {
+TEST_F(AckManagerTest, AnArrivalTimeIsReportedOnce) {
   arrive(kStart, 0, 1, 1);
   EXPECT_EQ(write(kStart + micros(3))[0].received_at, kStart);
   acks_.note_duplicate(kStart + millis(50), 0);
@@ -353,7 +353,7 @@ TEST_F(AckManagerTest, PathsThatNeverHeardAnythingAreNotTold) {
                           [](const AckFrame& frame) { return frame.path == 4; }));
 }
 
-TEST_F(AckManagerTest, WhatDoesNotFitIsToldByTheNextPacket) {
+TEST_F(AckManagerTest, AcknowledgementsThatDoNotFitGoIntoTheNextPacket) {
   acks_.open(256);
   for (uint16_t path = 0; path < 256; ++path) arrive(kStart, path, 1, 1);
   std::array<bool, 256> told{};

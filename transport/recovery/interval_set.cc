@@ -4,16 +4,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "transport/recovery/params.h"
 
 namespace heddle::transport {
-namespace {
-
-// Capacity is 4 intervals first, enough for a message of eight segments, then 64. With doubling
-// from one, the set would still allocate now and then in the steady state.
-constexpr size_t kFewIntervals = 4;
-constexpr size_t kSomeIntervals = 64;
-
-}  // namespace
 
 size_t IntervalSet::find(uint64_t position) const {
   const auto at = std::lower_bound(
@@ -32,8 +25,9 @@ uint64_t IntervalSet::add(uint64_t start, uint64_t end) {
     return end - start;
   }
   if (intervals_.size() == intervals_.capacity()) {
-    intervals_.reserve(intervals_.empty() ? kFewIntervals
-                                          : std::max(kSomeIntervals, 2 * intervals_.size()));
+    intervals_.reserve(intervals_.empty()
+                           ? params::intervals::kFew
+                           : std::max(params::intervals::kSome, 2 * intervals_.size()));
   }
   const size_t first = find(start);
   size_t past = first;

@@ -1,7 +1,7 @@
-// ReceivedNumbers: which packet numbers of one path have arrived, as the newest few ranges. Here
-// duplicates are recognised, and from here acknowledgements are made. There is one for each path of
-// a peer, so what only gaps need is lent from a pool of the endpoint; every call is given that
-// pool.
+// ReceivedNumbers: which packet numbers of one path have arrived, as the newest few ranges. It
+// recognizes duplicates and gives the ranges of acknowledgements. There is one for each path of a
+// peer, so memory that only gaps need is lent from a pool of the endpoint, which is passed to every
+// call.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/pool.h"
+#include "transport/recovery/params.h"
 #include "transport/wire/control.h"
 
 namespace heddle::transport {
@@ -33,10 +34,8 @@ using OlderPool = Pool<OlderRanges>;
 
 class ReceivedNumbers {
  public:
-  // The most packet numbers that a sender can be ahead of the newest that arrived: about 190
-  // windows of 125 MB in datagrams of 1,472 bytes, or the probes of a dead path for half a year.
-  // Range in tests: 2^17 (one such window) to 2^40.
-  static constexpr uint64_t kMostAhead = uint64_t{1} << 24;
+  // How far a sender can be ahead of the newest that arrived.
+  static constexpr uint64_t kMostAhead = params::acknowledgements::kMostAhead;
 
   Novelty judge(const OlderPool& pool, uint64_t low, uint64_t high) const;
 

@@ -101,7 +101,7 @@ TEST(ReceivedNumbersTest, OneThatWouldBeTheOldestOfTooManyIsForgottenAtOnce) {
   EXPECT_EQ(numbers.judge(50, 50), Novelty::kTooOld);
 }
 
-TEST(ReceivedNumbersTest, WhatIsLentComesBackWhenTheGapIsFilled) {
+TEST(ReceivedNumbersTest, AFilledGapReturnsItsPoolEntry) {
   Numbers numbers;
   numbers.insert(1, 10);
   numbers.insert(12, 14);
@@ -134,7 +134,7 @@ TEST(ReceivedNumbersTest, ForgottenGapsAreTooOldAndNewOnesAreNot) {
   EXPECT_EQ(numbers.judge(19, 19), Novelty::kTooOld);
 }
 
-TEST(ReceivedNumbersTest, WhereNothingCanBeLentWhatIsBelowAGapIsTooOld) {
+TEST(ReceivedNumbersTest, WithAnEmptyPoolNumbersBelowAGapAreTooOld) {
   Numbers numbers(0);
   numbers.insert(1, 10);
   numbers.insert(20, 25);

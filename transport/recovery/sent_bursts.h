@@ -1,6 +1,6 @@
-// Sent packets: one SentBurst a burst, kept in a list per path in the order of its packet numbers,
-// lent from a pool of the endpoint. Here acknowledgements meet what was sent, and here a lost
-// segment is noticed: detect() for gaps, declare_lost() for timeouts and failed paths,
+// Sent packets: one SentBurst per burst, lent from a pool of the endpoint and kept in a list per
+// path in the order of its packet numbers. The list matches acknowledgements with sent packets and
+// finds lost segments: detect() by gaps, declare_lost() after timeouts and path failures,
 // declare_one_lost() where a switch trimmed a packet.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include "base/nanos.h"
 #include "base/pool.h"
 #include "events/events.h"
+#include "transport/recovery/params.h"
 #include "transport/recovery/reorder_window.h"
 #include "transport/wire/control.h"
 #include "transport/wire/packet.h"
@@ -34,12 +35,12 @@ struct DataRecord {
   uint32_t step = 0;  // payload of each segment but the last
   uint32_t last = 0;
   uint16_t channel = 0;
-  bool chunk = false;      // written remotely, as one segment
+  bool claimed = false;    // sent by the payload strategy, as one segment
   OriginalWrite original;  // retransmission of a chunk: the write that was lost; number 0: none
 };
 
 struct SentBurst {
-  static constexpr size_t kMaxControl = 5;
+  static constexpr size_t kMaxControl = params::kMaxControl;
 
   uint64_t first_number = 0;
   Nanos sent_at;

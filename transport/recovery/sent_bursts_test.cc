@@ -85,7 +85,7 @@ class SentBurstsTest : public ::testing::Test {
   uint64_t next_ = 1;
 };
 
-TEST_F(SentBurstsTest, WhatIsSentIsInFlightWithItsHeaders) {
+TEST_F(SentBurstsTest, BytesInFlightIncludeHeadersOfData) {
   send(kStart, 3, 500);
   EXPECT_EQ(list_.in_flight_bytes(), 2 * kStep + 500 + 3 * kHeader);
   EXPECT_EQ(list_.in_flight_segments(), 3u);
@@ -165,7 +165,7 @@ TEST_F(SentBurstsTest, AWiderWindowWaitsItsTime) {
   EXPECT_EQ(keeper_.lost.size(), 1u);
 }
 
-TEST_F(SentBurstsTest, WhatWasSentLongBeforeSomethingThatArrivedIsLostWhateverItsNumber) {
+TEST_F(SentBurstsTest, APacketSentLongBeforeAnAcknowledgedOneIsLost) {
   send(kStart, 1);
   send(kStart + millis(5), 1);  // a tail probe
   ack(kStart + millis(6), {{2, 2}});
@@ -175,7 +175,7 @@ TEST_F(SentBurstsTest, WhatWasSentLongBeforeSomethingThatArrivedIsLostWhateverIt
   EXPECT_EQ(keeper_.lost.size(), 1u);
 }
 
-TEST_F(SentBurstsTest, WhatIsAcknowledgedAfterItsLossIsSpurious) {
+TEST_F(SentBurstsTest, AnAcknowledgementAfterALossMakesTheLossSpurious) {
   send(kStart, 2);
   send(kStart + micros(3), 10);
   ack(kStart, {{3, 12}});

@@ -8,6 +8,7 @@
 
 #include "base/nanos.h"
 #include "transport/address.h"
+#include "transport/params.h"
 #include "transport/security/secrets.h"
 #include "transport/wire/handshake.h"
 
@@ -16,7 +17,7 @@ namespace heddle::transport {
 class CookieMaker {
  public:
   // A cookie is good for this long at least, and for twice as long at most.
-  static constexpr Nanos kLifetime = seconds(10);
+  static constexpr Nanos kLifetime = params::security::kCookieLifetime;
 
   explicit CookieMaker(Secrets& secrets);
 

@@ -1,4 +1,5 @@
-// HKDF-SHA-256 (RFC 5869): keys from keys. OpenSSL's; what goes in is laid out by who calls.
+// HKDF-SHA-256 (RFC 5869) by OpenSSL: derives keys from a key. The caller chooses the salt, the
+// label and the context.
 #pragma once
 
 #include <array>

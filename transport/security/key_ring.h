@@ -1,7 +1,7 @@
 // KeyRing: the cluster keys that an endpoint holds. The first is used to connect; every one of them
-// is accepted, so that a cluster changes its key host by host. A cluster key itself is used for
-// nothing but to derive from: what proves it in a handshake, what sessions come from, and the id by
-// which a handshake names it.
+// is accepted, so that a cluster changes its key host by host. A cluster key itself only derives
+// other keys: the one that proves it in a handshake, the one of sessions, and the id by which a
+// handshake names it.
 #pragma once
 
 #include <array>

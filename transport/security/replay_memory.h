@@ -8,13 +8,15 @@
 #include <utility>
 
 #include "base/nanos.h"
+#include "transport/connection/params.h"
 #include "transport/wire/handshake.h"
 
 namespace heddle::transport {
 
 class ReplayMemory {
  public:
-  static constexpr size_t kNodeBytes = 64;  // of one handshake, as the allocator counts
+  static constexpr size_t kNodeBytes =
+      params::stranger::kReplayBytes;  // of one handshake, as the allocator counts
 
   // Each handshake is remembered for `kept` at least, as long as at most `limit` arrive in that
   // time.

@@ -1,8 +1,8 @@
-// Session: the keys of one connection, derived from a cluster key and what both sides drew in the
-// handshake. Each direction has a secret of its own; each secret gives a row of keys, one an epoch,
-// and every packet says of which epoch its key is. A sender begins the next epoch after a number of
-// packets, but only when the peer has shown that it has the current one, so that a receiver never
-// has to know more than one key ahead.
+// Session: the keys of one connection, derived from a cluster key and the nonces of both sides in
+// the handshake. Each direction has a secret of its own; each secret yields a sequence of keys, one
+// per epoch, and every packet names the epoch of its key. A sender begins the next epoch after a
+// number of packets, but only when the peer has shown that it has the current one, so that a
+// receiver never has to know more than one key ahead.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "transport/packet_key.h"
+#include "transport/params.h"
 #include "transport/protection.h"
 #include "transport/security/header_tags.h"
 #include "transport/security/hkdf.h"
@@ -67,7 +68,7 @@ class Session {
   void note_unnumbered(uint64_t unnumbered);
 
  private:
-  static constexpr uint64_t kRemembered = 256;
+  static constexpr uint64_t kRemembered = params::security::kRemembered;
 
   struct Keys {
     std::unique_ptr<PacketKey> packet;

@@ -104,7 +104,7 @@ TEST(ReceiveQuotaTest, OnALongRoadTheSocketOverTheServiceIntervalIsTheRate) {
   }
 }
 
-TEST(ReceiveQuotaTest, WhatArrivesBetweenTwoLooksFitsIntoTheSocket) {
+TEST(ReceiveQuotaTest, ArrivalsBetweenTwoReadsFitIntoTheSocket) {
   for (const Nanos looks : {micros(50), micros(100), micros(200)}) {
     const Ran ran = run({.looks_every = looks}, millis(300));
     EXPECT_GE(ran.rate, 0.2) << "bytes a nanosecond; 0.035 with the socket alone";
@@ -140,7 +140,7 @@ TEST(ReceiveQuotaTest, CapacitiesOfAPeerHaveNoSizeThatWraps) {
 }
 
 // A share of a socket may be smaller than a datagram: "now" made the sender turn for nothing.
-TEST(ReceiveQuotaTest, WhatNoShareOfTheSocketHoldsDoesNotWaitForTheSpreading) {
+TEST(ReceiveQuotaTest, ADatagramAboveTheCapacityHasNoReadyTime) {
   ReceiveQuota quota;
   quota.set_capacity(1 << 20);
   Nanos now = millis(3);

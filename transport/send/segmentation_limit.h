@@ -1,7 +1,7 @@
-// SegmentationLimit: whether a burst may leave as several segments in one call. Some interfaces and
-// filters take such a burst for one packet that is too large, and drop it whole, though each of its
-// segments would pass. If whole bursts are lost round after round while single packets arrive,
-// segments leave one by one for a while.
+// SegmentationLimit: whether a burst may leave as several segments in one system call (UDP GSO).
+// Some interfaces and filters treat such a burst as one packet that is too large, and drop all of
+// it, though each of its segments would pass. If whole bursts are lost round after round while
+// single packets arrive, segments leave one by one for a while.
 #pragma once
 
 #include <algorithm>

@@ -21,7 +21,7 @@ RecoveryStep step_after(LossCause cause) {
 
 bool exceeds_base_size(const SentBurst& run) {
   const DataRecord& data = run.record;
-  return run.data && !data.chunk && run.header_bytes + data.step > params::kBaseDatagram;
+  return run.data && !data.claimed && run.header_bytes + data.step > params::kBaseDatagram;
 }
 
 }  // namespace
@@ -29,15 +29,15 @@ bool exceeds_base_size(const SentBurst& run) {
 void SendController::open(Nanos now, SendOptions options) {
   window_.open(std::move(options.controller), options.largest_datagram, options.peer_window_bytes);
   pmtu_.open(options.largest_datagram);
-  CHECK(uint32_t{options.paths} + options.chunk_paths <= PathShare::kMostPaths);
-  paths_.open(options.paths, options.chunk_paths, options.chunk_bytes);
+  CHECK(uint32_t{options.paths} + options.strategy_paths.count <= PathShare::kMostPaths);
+  paths_.open(options.paths, options.strategy_paths);
   const bool measured = options.first_rtt.count > 0;
   if (measured) paths_.round_trip().add(now, options.first_rtt);
   control_.open(measured);
   scheduler_.open(now, std::move(options.selector), options.longest_burst);
   const uint32_t passed = std::max(options.passed_datagram, params::kBaseDatagram);
   for (uint16_t id = 0; id < paths_.size(); ++id) {
-    pmtu_.open_path(paths_[id].mtu, passed, !paths_.is_chunk_path(id));
+    pmtu_.open_path(paths_[id].mtu, passed, paths_.is_datagram_path(id));
     if (measured) paths_[id].trip.add(options.first_rtt);
   }
 }
@@ -68,9 +68,9 @@ bool SendController::poll_quota(Nanos now, Random& random, SendQuota& quota) {
       fixed ? scheduler_.begin_burst(control_.current(), controller)
             : scheduler_.choose(now, random, {controller, window_.in_flight_bytes()}, probes_);
   const uint64_t size = paths_.packet_bytes(id);
-  const bool chunk = paths_.is_chunk_path(id);
+  const bool datagrams = paths_.is_datagram_path(id);
   uint32_t segments = 0;
-  if (chunk) {
+  if (!datagrams) {
     segments = window_.left() >= size || window_.in_flight_bytes() == 0 ? 1 : 0;
   } else {
     // The cap may have shrunk since the path was found to be below it.
@@ -84,7 +84,7 @@ bool SendController::poll_quota(Nanos now, Random& random, SendQuota& quota) {
     window_.set_limited(true);
     return false;
   }
-  quota = {id, static_cast<uint32_t>(size), segments, window_.ends_with(segments, size, !chunk)};
+  quota = {id, static_cast<uint32_t>(size), segments, window_.ends_with(segments, size, datagrams)};
   return true;
 }
 
@@ -165,8 +165,8 @@ bool SendController::on_ack(Nanos now, Nanos made_at, const AckFrame& frame) {
   scheduler_.forget_losses(id, acked_from);
   measure(now, made_at, frame, outcome);
   window_.on_acked(now, outcome.newest_sent_at, held_before, paths_.round_trip().minimum());
-  // Where a NIC fails a write just before its acknowledgement, it fails the next write, too.
-  const bool answers = path.active() || outcome.in_time || !paths_.is_chunk_path(id);
+  // Where a NIC fails a packet just before its acknowledgement, it fails the next one, too.
+  const bool answers = path.active() || outcome.in_time || paths_.is_datagram_path(id);
   if (answers) {
     path.health.answered();
     if (!path.active()) on_path_event(now, id, PathEvent::kAcked);
@@ -262,12 +262,12 @@ void SendController::on_path_event(Nanos now, uint16_t id, PathEvent event) {
   const PathTransition then = transition_of(from, event);
   if (then.loss) declare_lost(now, id, *then.loss);
   if (then.to != from) enter_state(now, id, then.to);
-  // A path on which each write fails is fenced after each: it is left to its timer, which backs
-  // off, where others work or some probes went unanswered.
+  // A path on which each packet fails has a new epoch after each: it is left to its timer, which
+  // backs off, where others work or some probes went unanswered.
   const bool in_vain = path.health.unanswered_probes() >= params::kTailProbes;
-  const bool fenced_again = event == PathEvent::kFenced && from != PathState::kActive;
+  const bool new_again = event == PathEvent::kNewEpoch && from != PathState::kActive;
   const bool later =
-      fenced_again ? any_active() || in_vain : event == PathEvent::kWriteFailed && in_vain;
+      new_again ? any_active() || in_vain : event == PathEvent::kSendFailed && in_vain;
   if (then.probe && !later) probes_.push(paths_, id);
   if (later) {
     path.probe_at =
@@ -284,7 +284,7 @@ void SendController::on_path_event(Nanos now, uint16_t id, PathEvent event) {
   path.loss_check_at = {};
   wake_.by(path.probe_at.near(now));
   // It may pass small datagrams only.
-  if (then.loss == LossCause::kTimeout && !paths_.is_chunk_path(id)) pmtu_.restart(path.mtu);
+  if (then.loss == LossCause::kTimeout && paths_.is_datagram_path(id)) pmtu_.restart(path.mtu);
 }
 
 void SendController::enter_state(Nanos now, uint16_t id, PathState state) {
@@ -316,24 +316,24 @@ void SendController::on_moved(uint16_t id) {
   on_path_event(newest_sent_at_, id, PathEvent::kMoved);
 }
 
-bool SendController::on_write_failed(Nanos now, uint16_t id, uint64_t number, uint32_t in_vain) {
+bool SendController::on_send_failed(Nanos now, uint16_t id, uint64_t number, uint32_t in_vain) {
   if (id >= paths_.size() || number >= paths_[id].sent.next_number()) return false;
   PathHealth& health = paths_[id].health;
   if (health.active()) health.count_unanswered(in_vain);
-  on_path_event(now, id, PathEvent::kWriteFailed);
+  on_path_event(now, id, PathEvent::kSendFailed);
   return true;
 }
 
-// Writes in flight of the old epoch will not land.
-bool SendController::on_fenced(Nanos now, uint16_t id, PathEpoch epoch) {
+// Packets in flight of the old epoch will not arrive.
+bool SendController::on_new_epoch(Nanos now, uint16_t id, PathEpoch epoch) {
   TxPath& path = paths_[id];
   const std::optional<int16_t> later = path.epoch.steps_to(epoch);
   if (!later) return false;
   if (*later <= 0) return true;
   path.epoch = epoch;
-  on_path_event(now, id, PathEvent::kFenced);
+  on_path_event(now, id, PathEvent::kNewEpoch);
   // Nothing is in flight there that could be acknowledged. Where its numbers are too far ahead for
-  // another write, only a probe brings an acknowledgement.
+  // another packet, only a probe brings an acknowledgement.
   if (path.active() && !scheduler_.is_usable(id)) probes_.push(paths_, id);
   return true;
 }
@@ -406,7 +406,7 @@ void SendController::find_losses(Nanos now, uint16_t id, Nanos acked_sent_at) {
 
 // The header crossed the path, so only the path's queue is in doubt.
 bool SendController::on_trimmed(Nanos now, uint16_t id, uint64_t number) {
-  if (id >= first_chunk_path() || number == 0 || number >= paths_[id].sent.next_number()) {
+  if (id >= datagram_paths() || number == 0 || number >= paths_[id].sent.next_number()) {
     return false;
   }
   current_path_ = id;
@@ -485,7 +485,7 @@ void SendController::report_size(Nanos now, uint16_t id, const std::optional<Siz
 }
 
 void SendController::on_too_large(Nanos now, uint16_t id, uint32_t datagram_bytes) {
-  if (id >= first_chunk_path()) return;
+  if (id >= datagram_paths()) return;
   report_size(now, id, pmtu_.on_too_large(paths_[id].mtu, datagram_bytes));
 }
 

@@ -28,9 +28,8 @@
 namespace heddle::transport {
 
 struct SendOptions {
-  uint16_t paths = 1;        // for datagrams
-  uint16_t chunk_paths = 0;  // for remote writes; numbered after the others
-  uint32_t chunk_bytes = 0;
+  uint16_t paths = 1;  // for datagrams
+  StrategyPaths strategy_paths;
   std::unique_ptr<Controller> controller;
   std::unique_ptr<Selector> selector;
   uint32_t largest_datagram = 0;  // bytes that both ends could take
@@ -73,8 +72,8 @@ class SendController final : private SentBurstListener {
   // --- sending ---
   // False: no payload may leave now (window, pacing, no path, no room for its record).
   bool poll_quota(Nanos now, Random& random, SendQuota& quota);
-  // As poll_quota(), for datagrams where payload otherwise travels as chunks: small messages and
-  // retransmissions.
+  // As poll_quota(), for datagrams where payload otherwise takes a strategy's paths: small messages
+  // and retransmissions.
   bool poll_datagram_quota(Nanos now, SendQuota& quota);
   // Whether a burst of `bytes` should ask for an acknowledgement (SendWindow::worth_asking).
   bool worth_asking(uint64_t bytes, bool window_ends) const {
@@ -115,10 +114,10 @@ class SendController final : private SentBurstListener {
   bool wants_size_probe() const { return pmtu_.searching(); }
 
   // --- paths ---
-  bool places(uint16_t path) const { return paths_.is_chunk_path(path); }
+  bool is_datagram_path(uint16_t path) const { return paths_.is_datagram_path(path); }
   // Of the path that a choice falls on first.
   uint32_t datagram_bytes() const { return paths_[scheduler_.first()].mtu.confirmed(); }
-  uint16_t first_chunk_path() const { return paths_.first_chunk_path(); }
+  uint16_t datagram_paths() const { return paths_.datagram_paths(); }
   uint16_t paths() const { return paths_.size(); }
   PathEpoch epoch(uint16_t path) const { return paths_[path].epoch; }
   // Payload takes these paths only, while one of them works; all paths again where the list is
@@ -135,13 +134,14 @@ class SendController final : private SentBurstListener {
   bool on_ack(Nanos now, Nanos made_at, const AckFrame& frame);
   // After the acknowledgements of one packet: looks for silent paths.
   void after_acks(Nanos now);
-  // A reliable NIC reported that the write with this number failed, which ends its path. The first
-  // probe waits as after `in_vain` that went unanswered. False: no such write.
-  bool on_write_failed(Nanos now, uint16_t path, uint64_t number, uint32_t in_vain = 0);
+  // A reliable NIC reported that it could not deliver the packet with this number, which ends its
+  // path. The first probe waits as after `in_vain` that went unanswered. False: no such packet.
+  bool on_send_failed(Nanos now, uint16_t path, uint64_t number, uint32_t in_vain = 0);
   // The peer has only the header of the packet with this number. False: it was never sent.
   bool on_trimmed(Nanos now, uint16_t path, uint64_t number);
-  // The peer rejects writes of earlier epochs on this path. False: an epoch without order to it.
-  bool on_fenced(Nanos now, uint16_t path, PathEpoch epoch);
+  // The peer rejects what was sent on this path in earlier epochs. False: an epoch without order
+  // to it.
+  bool on_new_epoch(Nanos now, uint16_t path, PathEpoch epoch);
   // The network passes at most `datagram_bytes` on this path.
   void on_too_large(Nanos now, uint16_t path, uint32_t datagram_bytes);
   void peer_was_heard() {
@@ -165,7 +165,7 @@ class SendController final : private SentBurstListener {
   bool take_paths_changed() { return liveness_.take_changed(); }
   // Whether this packet was sent and may not have arrived.
   bool awaits(uint16_t path, uint64_t number) const {
-    return path < first_chunk_path() && paths_[path].sent.awaits(pool_, number);
+    return path < datagram_paths() && paths_[path].sent.awaits(pool_, number);
   }
   bool in_flight_on(uint16_t path) const { return paths_[path].sent.in_flight_segments() > 0; }
   bool awaits_ack() const { return window_.in_flight_segments() > 0; }

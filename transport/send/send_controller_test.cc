@@ -86,14 +86,14 @@ TEST_F(SendControllerTest, AnAcknowledgementOfOlderPacketsMeasuresNoRoundTrip) {
 // NIC make its queue pair anew, in every round trip.
 TEST_F(SendControllerTest, AFencedPathIsProbedWhereItsNumbersAreTooFarAheadForAWriteOnly) {
   for (const uint64_t writes : {uint64_t{10}, Immediate::kMaxAhead}) {
-    chunk_paths_ = 1;
+    strategy_paths_ = 1;
     probes_ = {};
     open(1);
     uint64_t sent = 0;
     while (sent < writes && send(1)) ++sent;
     ASSERT_EQ(sent, writes);
     const bool ahead = writes == Immediate::kMaxAhead;
-    ASSERT_TRUE(sender_.on_fenced(now_, 1, PathEpoch(1)));
+    ASSERT_TRUE(sender_.on_new_epoch(now_, 1, PathEpoch(1)));
     drain_probes();
     EXPECT_EQ(probes_[1], ahead ? 1 : 0) << writes;
     if (ahead) {
@@ -108,10 +108,10 @@ TEST_F(SendControllerTest, AFencedPathIsProbedWhereItsNumbersAreTooFarAheadForAW
 // VOPR, seed 301170: a reliable NIC failed each write just before its acknowledgement came, which
 // returned the path to have the next one fail.
 TEST_F(SendControllerTest, AnAcknowledgementOfAFailedWriteDoesNotReturnItsPath) {
-  chunk_paths_ = 2;
+  strategy_paths_ = 2;
   open(1);
   record(1, 1, 100);
-  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1));
+  ASSERT_TRUE(sender_.on_send_failed(now_, 1, 1));
   ASSERT_FALSE(path(1).active);
   drain_probes();
   ASSERT_EQ(probes_[1], 1);
@@ -123,13 +123,13 @@ TEST_F(SendControllerTest, AnAcknowledgementOfAFailedWriteDoesNotReturnItsPath) 
 
 // VOPR, seeds 380636 and 384119: each probe was answered, and each write of payload failed.
 TEST_F(SendControllerTest, APathThatFailsAfterEachReturnIsProbedLaterEachTime) {
-  chunk_paths_ = 1;
+  strategy_paths_ = 1;
   Nanos before;
   for (uint32_t in_vain = 0; in_vain < 8; ++in_vain) {
     open(1);
     record(1, 1, 100);
     const Nanos failed = now_;
-    ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1, in_vain));
+    ASSERT_TRUE(sender_.on_send_failed(now_, 1, 1, in_vain));
     probes_ = {};
     drain_probes();
     while (probes_[1] == 0) wait(micros(100));
@@ -144,17 +144,17 @@ TEST_F(SendControllerTest, APathThatFailsAfterEachReturnIsProbedLaterEachTime) {
 // Each write fails, and is fenced in every round trip.
 TEST_F(SendControllerTest, ASuspectPathThatIsFencedIsProbedAtOnceOnlyWhereNoOtherWorks) {
   for (const bool alone : {false, true}) {
-    chunk_paths_ = 2;
+    strategy_paths_ = 2;
     probes_ = {};
     open(1);
     for (const uint16_t id : {uint16_t{1}, uint16_t{2}}) {
       if (id == 2 && !alone) break;
       record(id, 1, 100);
-      ASSERT_TRUE(sender_.on_write_failed(now_, id, 1));
+      ASSERT_TRUE(sender_.on_send_failed(now_, id, 1));
     }
     drain_probes();
     ASSERT_EQ(probes_[1], 1);
-    ASSERT_TRUE(sender_.on_fenced(now_, 1, PathEpoch(1)));
+    ASSERT_TRUE(sender_.on_new_epoch(now_, 1, PathEpoch(1)));
     drain_probes();
     EXPECT_EQ(probes_[1], alone ? 2 : 1);
     wait(params::kLongestProbeInterval + millis(1));
@@ -165,12 +165,12 @@ TEST_F(SendControllerTest, ASuspectPathThatIsFencedIsProbedAtOnceOnlyWhereNoOthe
 
 // Its timer was stopped by an acknowledgement that did not return it.
 TEST_F(SendControllerTest, ASuspectPathIsProbedByItsTimerWhateverIsAcknowledgedLate) {
-  chunk_paths_ = 2;
+  strategy_paths_ = 2;
   open(1);
   record(1, 1, 100);
-  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1));
+  ASSERT_TRUE(sender_.on_send_failed(now_, 1, 1));
   drain_probes();
-  ASSERT_TRUE(sender_.on_fenced(now_, 1, PathEpoch(1)));
+  ASSERT_TRUE(sender_.on_new_epoch(now_, 1, PathEpoch(1)));
   EXPECT_TRUE(ack(1, {{1, 1}}));
   const int before = probes_[1];
   wait(params::kLongestProbeInterval + millis(1));
@@ -178,14 +178,14 @@ TEST_F(SendControllerTest, ASuspectPathIsProbedByItsTimerWhateverIsAcknowledgedL
 }
 
 TEST_F(SendControllerTest, FencesDoNotDeferTheProbeOfASuspectPath) {
-  chunk_paths_ = 2;
+  strategy_paths_ = 2;
   open(1);
   record(1, 1, 100);
-  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1));
+  ASSERT_TRUE(sender_.on_send_failed(now_, 1, 1));
   drain_probes();
   const int before = probes_[1];
   for (uint16_t epoch = 1; epoch <= 20; ++epoch) {
-    ASSERT_TRUE(sender_.on_fenced(now_, 1, PathEpoch(epoch)));
+    ASSERT_TRUE(sender_.on_new_epoch(now_, 1, PathEpoch(epoch)));
     wait(params::kLongestProbeInterval / 10);
   }
   EXPECT_GT(probes_[1], before);
@@ -194,12 +194,12 @@ TEST_F(SendControllerTest, FencesDoNotDeferTheProbeOfASuspectPath) {
 // VOPR, seed 333877: a failed probe was declared lost. Its acknowledgement no longer returned the
 // path, and idle connections set their paths aside and returned them for ever.
 TEST_F(SendControllerTest, TheAcknowledgementOfAProbeReturnsItsPathThoughTheNicFailedIt) {
-  chunk_paths_ = 2;
+  strategy_paths_ = 2;
   open(1);
   record(1, 1, 100);
-  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 1));
+  ASSERT_TRUE(sender_.on_send_failed(now_, 1, 1));
   drain_probes();
-  ASSERT_TRUE(sender_.on_write_failed(now_, 1, 2));
+  ASSERT_TRUE(sender_.on_send_failed(now_, 1, 2));
   EXPECT_TRUE(ack(1, {{1, 2}}));
   EXPECT_TRUE(path(1).active);
 }

@@ -32,7 +32,8 @@ class SendWindow {
   // Segments of `size` bytes within `quota` that the peer's socket can hold as well; one if nothing
   // is in flight.
   uint32_t segments_within(Nanos now, uint64_t quota, uint64_t size, WakeTime& wake);
-  // Whether a burst of these segments, in datagrams or as one chunk, uses the window up.
+  // Whether a burst of these segments, in datagrams or as one packet of a payload strategy, uses
+  // the window up.
   bool ends_with(uint32_t segments, uint64_t size, bool datagrams) const;
   uint64_t left() const {
     const uint64_t window = controller_->window().count;

@@ -52,8 +52,8 @@ void HeaderWire::post(size_t side) {
   Side& s = sides_[side];
   const Payload payload{1, 0, options_.message_bytes};
   const Result<void> posted = side == 0
-                                  ? s.endpoint->post_send(now_, s.connection, 0, payload, 0)
-                                  : s.endpoint->post_receive(now_, s.connection, 0, payload, 0);
+                                  ? s.endpoint->post_send(now_, {s.connection, 0}, payload, 0)
+                                  : s.endpoint->post_receive(now_, {s.connection, 0}, payload, 0);
   CHECK(posted.has_value());
 }
 

@@ -20,14 +20,14 @@ void Pair::set_token(int side, RegionId region) {
 
 void Pair::report_sent(int side, const Chunk& chunk, bool ok) {
   if (!options_.endpoint.reliable_chunks) return;
-  PlacedEvent sent;
-  sent.kind = PlacedEventKind::kSent;
+  NicEvent sent;
+  sent.kind = NicEventKind::kSent;
   sent.connection = chunk.write.from_connection;
   sent.path = chunk.path;
   sent.ok = ok;
   sent.number = chunk.write.number;
   sent.epoch = chunk.write.epoch;
-  (*this)[side].handle_placed(now_, sent);
+  (*this)[side].handle_nic_event(now_, sent);
 }
 
 void Pair::send_chunk(int side, const TxBurst& burst) {
@@ -117,15 +117,15 @@ void Pair::land(const Chunk& chunk) {
   const bool over = epochs_.count({chunk.side, connection, FenceRequest::kEveryPath}) != 0;
   const bool lands = !late && !over && (chunk.bytes.empty() || write_remotely(chunk));
   if (lands) {
-    PlacedEvent arrived;
+    NicEvent arrived;
     arrived.connection = connection;
     arrived.path = chunk.path;
     arrived.immediate = chunk.write.immediate;
     arrived.bytes = static_cast<uint32_t>(chunk.bytes.size());
     arrived.from = address(1 - chunk.side);
     arrived.at = now_;
-    arrived.kind = PlacedEventKind::kArrived;
-    (*this)[chunk.side].handle_placed(now_, arrived);
+    arrived.kind = NicEventKind::kArrived;
+    (*this)[chunk.side].handle_nic_event(now_, arrived);
     settle(chunk.side);
   }
   report_sent(1 - chunk.side, chunk, lands);
@@ -147,12 +147,12 @@ void Pair::serve_nic(int side) {
 
 void Pair::fence(int side, const FenceRequest& request) {
   epochs_[{side, request.connection, request.path}] = request.epoch;
-  PlacedEvent fenced;
-  fenced.kind = PlacedEventKind::kFenced;
+  NicEvent fenced;
+  fenced.kind = NicEventKind::kFenced;
   fenced.connection = request.connection;
   fenced.path = request.path;
   fenced.epoch = request.epoch;
-  (*this)[side].handle_placed(now_, fenced);
+  (*this)[side].handle_nic_event(now_, fenced);
 }
 
 }  // namespace heddle::transport::testing

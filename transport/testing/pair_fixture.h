@@ -48,11 +48,11 @@ class PairFixture : public ::testing::Test {
   const std::vector<Completion>& ended(int side) const { return pair_->completions[side]; }
 
   void send(uint64_t offset, uint64_t length, OperationId operation, ChannelId channel = 0) {
-    ASSERT_TRUE(
-        end(0).post_send(pair_->now(), client_, channel, {memory_[0], offset, length}, operation));
+    ASSERT_TRUE(end(0).post_send(pair_->now(), {client_, channel}, {memory_[0], offset, length},
+                                 operation));
   }
   void receive(uint64_t offset, uint64_t length, OperationId operation, ChannelId channel = 0) {
-    ASSERT_TRUE(end(1).post_receive(pair_->now(), server_, channel, {memory_[1], offset, length},
+    ASSERT_TRUE(end(1).post_receive(pair_->now(), {server_, channel}, {memory_[1], offset, length},
                                     operation));
   }
   bool run_until_completed(size_t sent, size_t received, Nanos limit = seconds(30)) {

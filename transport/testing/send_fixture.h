@@ -13,6 +13,7 @@
 
 #include "transport/send/send_controller.h"
 #include "transport/tx_batch.h"
+#include "transport/wire/immediate.h"
 
 namespace heddle::transport {
 
@@ -52,8 +53,7 @@ class SendTest : public ::testing::Test {
     controller_ = controller.get();
     SendOptions options;
     options.paths = paths;
-    options.chunk_paths = chunk_paths_;
-    options.chunk_bytes = 4096;
+    options.strategy_paths = {strategy_paths_, 4096, Immediate::kMaxAhead};
     options.controller = std::move(controller);
     options.selector = make_selector("round_robin");
     options.largest_datagram = largest;
@@ -136,7 +136,7 @@ class SendTest : public ::testing::Test {
     return all[id];
   }
 
-  uint16_t chunk_paths_ = 0;  // of the next open(), behind those of datagrams
+  uint16_t strategy_paths_ = 0;  // of the next open(), behind those of datagrams
   Statistics statistics_;
   SentBurstPool pool_{4096};
   Keeper keeper_;

@@ -14,7 +14,8 @@
 
 namespace heddle::transport {
 
-enum class FrameType : uint8_t {  // a new one is read in extensions/, see extension_set.h
+// Extensions read those of their kFrames, connection/control_receiver.cc the others.
+enum class FrameType : uint8_t {
   kPadding = 0,   // fills up to the packet's end
   kAck = 1,       // one path's acknowledgement
   kAckTimes = 2,  // precedes kAck frames: when this packet's acknowledgements were made; the window
@@ -25,15 +26,14 @@ enum class FrameType : uint8_t {  // a new one is read in extensions/, see exten
   kPing = 7,           // answer me
   kPlacedGrant = 8,    // a receive is posted, and may be written remotely
   kFenced = 9,         // writes of earlier epochs are rejected on a path of the reader
-  kDelivered = 12,     // answers kCancelSend: too late, the message is all here
-  kDemand = 13,        // credits: what the writer wants to send
-  kCredit = 14,        // credits: how far the reader may send
-  kNicProbe = 15,      // NICs: answer at the address that this came from
-  kNicAnswer = 16,     // NICs: what the probe carried
-  kTrimmed = 17,       // of a packet only the header came: a switch had no room for the rest
-  kMessage = 11,       // a whole small message; its payload is the rest of the packet
-  kAskFence =
-      10,  // a path of the writer has failed in its NIC: fence it, so that it can be made anew
+  kAskFence = 10,   // a path of the writer has failed in its NIC: fence it; the NIC makes it anew
+  kMessage = 11,    // a whole small message; its payload is the rest of the packet
+  kDelivered = 12,  // answers kCancelSend: too late, the message is all here
+  kDemand = 13,     // credits: what the writer wants to send
+  kCredit = 14,     // credits: how far the reader may send
+  kNicProbe = 15,   // NICs: answer at the address that this came from
+  kNicAnswer = 16,  // NICs: what the probe carried
+  kTrimmed = 17,    // of a packet only the header came: a switch had no room for the rest
 };
 
 // Reliable frames that answer one of the peer's, so that a peer can cause any number of them

@@ -142,7 +142,7 @@ TEST(ParametersTest, UnknownOnesAreSkipped) {
 }
 
 // The other side remembers as many receives.
-TEST(InitTest, WhoWantsToPostWithoutBoundIsNotUnderstood) {
+TEST(InitTest, AnInitWithAPostLimitOutOfRangeIsRefused) {
   for (const uint32_t posted : {0u, kMostPosted + 1, UINT32_MAX}) {
     const Space space = init_with_parameters([posted](Writer& writer) {
       writer.put(uint16_t{1}).put(uint16_t{2}).put(uint16_t{12});

@@ -1,5 +1,5 @@
-// The two frames by which a side learns that a pair of NICs reaches each other: a question with a
-// token, and the token back from where it was asked.
+// The two frames by which a side learns that a pair of NICs reaches each other: a probe with a
+// token, and the answer of the probed NIC with the same token.
 #pragma once
 
 #include <cstddef>

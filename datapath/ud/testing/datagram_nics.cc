@@ -404,8 +404,8 @@ DatagramNics::DatagramNics(const std::vector<std::string>& addresses)
     return domain;
   };
   library_.dealloc_pd = [](ibv_pd*) { return 0; };
-  library_.reg_mr = &State::register_memory;
-  library_.dereg_mr = [](ibv_mr* memory) {
+  library_.memory.reg_mr = &State::register_memory;
+  library_.memory.dereg_mr = [](ibv_mr* memory) {
     const OwnMutex::Lock lock = State::only()->mutex.lock();
     State::only()->memory.erase(memory);
     return 0;

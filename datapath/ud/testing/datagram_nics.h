@@ -12,6 +12,7 @@
 
 #include "datapath/rdma_devices.h"
 #include "datapath/verbs/library.h"
+#include "datapath/verbs/open.h"
 
 namespace heddle::datapath {
 
@@ -23,8 +24,7 @@ class DatagramNics {
   DatagramNics(const DatagramNics&) = delete;
   DatagramNics& operator=(const DatagramNics&) = delete;
 
-  const VerbsLibrary& library() const { return library_; }
-  RdmaChoice choice(size_t device) const;
+  VerbsPort port(size_t device) const { return {choice(device), &library_}; }
 
   // Of packets, as verbs encode it; before a device is opened.
   void set_mtu(size_t device, uint8_t mtu);
@@ -63,6 +63,8 @@ class DatagramNics {
   size_t opened() const;
 
  private:
+  RdmaChoice choice(size_t device) const;
+
   struct State;
   std::unique_ptr<State> state_;
   VerbsLibrary library_;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -64,8 +66,11 @@ class Ends {
 
   bool send(const transport::TxBurst& burst) { return a_->transmit({&burst, 1}) == 1; }
 
-  // Waits up to five seconds for input at b.
+  // Waits up to five seconds for input at b. It sleeps first: the kernel delivers what was sent to
+  // the loopback interface within the call, or soon after in ksoftirqd on a busy host, and a batch
+  // is to hold all of it.
   bool receive(RxBatch& batch, const transport::Prediction* prediction = nullptr) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const Nanos give_up = b_->now() + seconds(5);
     while (b_->receive(batch, prediction) == 0) {
       if (b_->now() > give_up) return false;

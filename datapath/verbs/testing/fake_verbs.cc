@@ -74,6 +74,9 @@ struct FakeVerbs::Nic {
     Nic& nic = *only();
     const OwnMutex::Lock lock = nic.mutex.lock();
     if (nic.busy()) return EBUSY;
+    if ((mask & IBV_QP_AV) != 0) {
+      nic.traffic_classes.push_back(attributes->ah_attr.grh.traffic_class);
+    }
     if ((mask & IBV_QP_STATE) != 0 && attributes->qp_state == IBV_QPS_ERR && nic.flushes) {
       nic.flush(pair);
     }
@@ -97,7 +100,8 @@ struct FakeVerbs::Nic {
     }
   }
 
-  void arrive(uint32_t queue_pair, int opcode, uint32_t flags, uint32_t immediate) {
+  void arrive(uint32_t queue_pair, int opcode, uint32_t flags, uint32_t immediate,
+              uint32_t bytes = 0) {
     const OwnMutex::Lock lock = mutex.lock();
     ibv_wc each{};
     each.wr_id = pairs.at(queue_pair).receive_id;
@@ -105,6 +109,7 @@ struct FakeVerbs::Nic {
     each.opcode = static_cast<ibv_wc_opcode>(opcode);
     each.wc_flags = flags;
     each.imm_data = htonl(immediate);
+    each.byte_len = bytes;
     done.push_back(each);
   }
 
@@ -128,6 +133,34 @@ struct FakeVerbs::Nic {
     return 0;
   }
 
+  static ibv_mr* register_dmabuf(ibv_pd* /*domain*/, uint64_t offset, size_t bytes,
+                                 uint64_t address, int dmabuf, int /*access*/) {
+    Nic& nic = *only();
+    if (nic.dmabuf_error != 0) {
+      errno = nic.dmabuf_error;
+      return nullptr;
+    }
+    auto& [registered, memory] = nic.dmabufs.emplace_back();
+    registered = {offset, bytes, address, dmabuf};
+    memory = std::make_unique<ibv_mr>();
+    memory->lkey = memory->rkey = kDmabufKey;
+    return memory.get();
+  }
+  static ibv_mr* register_memory(ibv_pd* /*domain*/, void* start, size_t bytes, int /*access*/) {
+    auto& memory = only()->ranges.emplace_back(std::make_unique<ibv_mr>());
+    memory->addr = start;
+    memory->length = bytes;
+    return memory.get();
+  }
+  static int unregister(ibv_mr* memory) {
+    std::erase_if(only()->ranges, [&](const auto& each) { return each.get() == memory; });
+    std::erase_if(only()->dmabufs, [&](const auto& each) { return each.second.get() == memory; });
+    return 0;
+  }
+
+  std::vector<std::unique_ptr<ibv_mr>> ranges;  // that are registered
+  int dmabuf_error = 0;
+  std::vector<std::pair<Dmabuf, std::unique_ptr<ibv_mr>>> dmabufs;
   Descriptor reports{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
   Descriptor notifications{eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)};
   ibv_device device{};
@@ -139,6 +172,7 @@ struct FakeVerbs::Nic {
   std::deque<ibv_wc> done;
   std::deque<ibv_event_type> events;
   std::map<uint32_t, Pair> pairs;  // that are alive
+  std::vector<uint8_t> traffic_classes;
   uint32_t made = 0;
   int busy_calls = 0;
   bool refuses_receives = false;
@@ -185,6 +219,8 @@ FakeVerbs::FakeVerbs() : nic_(std::make_unique<Nic>()) {
   library_.destroy_cq = [](ibv_cq*) { return 0; };
   library_.get_async_event = &Nic::take_event;
   library_.ack_async_event = [](ibv_async_event*) {};
+  library_.memory.reg_mr = &Nic::register_memory;
+  library_.memory.dereg_mr = &Nic::unregister;
   library_.create_qp = &Nic::create_pair;
   library_.modify_qp = &Nic::modify_pair;
   library_.destroy_qp = &Nic::destroy_pair;
@@ -209,6 +245,11 @@ size_t FakeVerbs::alive() const {
   return nic_->pairs.size();
 }
 
+std::vector<uint8_t> FakeVerbs::traffic_classes() const {
+  const OwnMutex::Lock lock = nic_->mutex.lock();
+  return nic_->traffic_classes;
+}
+
 std::vector<FakeVerbs::Write> FakeVerbs::writes() const {
   const OwnMutex::Lock lock = nic_->mutex.lock();
   std::vector<Write> all;
@@ -225,8 +266,8 @@ void FakeVerbs::report(int event) {
   CHECK(eventfd_write(nic_->reports.number(), 1) == 0);
 }
 
-void FakeVerbs::arrive(uint32_t queue_pair, uint32_t immediate) {
-  nic_->arrive(queue_pair, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM, immediate);
+void FakeVerbs::arrive(uint32_t queue_pair, uint32_t immediate, uint32_t bytes) {
+  nic_->arrive(queue_pair, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM, immediate, bytes);
 }
 
 void FakeVerbs::arrive_without_immediate(uint32_t queue_pair) {
@@ -245,6 +286,17 @@ void FakeVerbs::flush_broken_pairs() {
   const OwnMutex::Lock lock = nic_->mutex.lock();
   nic_->flushes = true;
 }
+void FakeVerbs::take_dmabufs(int error) {
+  nic_->dmabuf_error = error;
+  library_.memory.reg_dmabuf_mr = &Nic::register_dmabuf;
+}
+
+std::vector<FakeVerbs::Dmabuf> FakeVerbs::dmabufs() const {
+  std::vector<Dmabuf> all;
+  for (const auto& [registered, memory] : nic_->dmabufs) all.push_back(registered);
+  return all;
+}
+
 void FakeVerbs::hold_ends(bool held) {
   const OwnMutex::Lock lock = nic_->mutex.lock();
   nic_->held = held;

@@ -26,6 +26,8 @@ class FakeVerbs {
 
   size_t made() const;   // queue pairs, so far
   size_t alive() const;  // of them
+  // Those that queue pairs were connected with, in order.
+  std::vector<uint8_t> traffic_classes() const;
 
   // Posted on queue pairs that are alive and not completed, in order.
   struct Write {
@@ -42,8 +44,9 @@ class FakeVerbs {
   // device that is gone.
   void report(int event);
 
-  // A receive of this queue pair ends well: a write with an immediate, or a plain send of the peer.
-  void arrive(uint32_t queue_pair, uint32_t immediate);
+  // A receive of this queue pair ends well: a write of some bytes with an immediate, or a plain
+  // send of the peer.
+  void arrive(uint32_t queue_pair, uint32_t immediate, uint32_t bytes = 0);
   void arrive_without_immediate(uint32_t queue_pair);
   // This many calls that change or end a queue pair find it busy.
   void be_busy(int calls);
@@ -51,6 +54,20 @@ class FakeVerbs {
   void refuse_receives();
   // From now on a queue pair that is broken off completes its writes, as the kernel's drivers do.
   void flush_broken_pairs();
+  // From now on the driver registers dmabufs or, with an errno, fails to.
+  void take_dmabufs(int error);
+  // Registered by their dmabuf, and not unregistered.
+  struct Dmabuf {
+    uint64_t offset = 0;
+    size_t bytes = 0;
+    uint64_t address = 0;
+    int dmabuf = -1;
+
+    bool operator==(const Dmabuf&) const = default;
+  };
+  std::vector<Dmabuf> dmabufs() const;
+  static constexpr uint32_t kDmabufKey = 77;
+
   // While held, calls that end a queue pair block.
   void hold_ends(bool held);
 

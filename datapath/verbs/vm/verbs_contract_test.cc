@@ -1,13 +1,20 @@
 // The contract suite over RC, UC and UD queue pairs between the two devices of the virtual machine
 // (`heddle lab vm`), and writes that are on the link when their buffer is given back.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "datapath/contract/chunk_contract.h"
 #include "datapath/ud/testing/ud_ends.h"
 #include "datapath/udp/testing/one_processor.h"
@@ -178,7 +185,7 @@ TEST_P(LateWrites, OneThatWasFencedLandsNowhere) {
   b().fence({.connection = kAtB, .path = 0, .epoch = 1});
   const auto fenced = events(b(), 1);
   ASSERT_EQ(fenced.size(), 1u);
-  EXPECT_EQ(fenced[0].kind, transport::PlacedEventKind::kFenced);
+  EXPECT_EQ(fenced[0].kind, transport::NicEventKind::kFenced);
   let_link_drain();
   EXPECT_TRUE(untouched(kLate, 200'000));
   EXPECT_TRUE(events_now(b()).empty());
@@ -206,6 +213,54 @@ INSTANTIATE_TEST_SUITE_P(Datagrams, Contract,
                          testing::Values(datagrams("ud_ipv4", false), datagrams("ud_ipv6", true)),
                          variant_name);
 INSTANTIATE_TEST_SUITE_P(Verbs, ChunkContract, kVariants, variant_name);
+
+// UDMABUF_CREATE of the kernel.
+struct UdmabufCreate {
+  uint32_t memfd = 0;
+  uint32_t flags = 1;  // close on exec
+  uint64_t offset = 0;
+  uint64_t size = 0;
+};
+constexpr unsigned long kUdmabufCreate = _IOW('u', 0x42, UdmabufCreate);
+
+// A dmabuf of the kernel's own (udmabuf), in place of a GPU's: soft-RoCE cannot register one, and
+// says so; its mapping can be registered, and a NIC with dmabuf registration would take it.
+TEST(DeviceMemory, IsRegisteredOrRefusedWithTheReason) {
+  constexpr size_t kBytes = 64 << 10;
+  const Descriptor memory(memfd_create("heddle-dmabuf", MFD_ALLOW_SEALING | MFD_CLOEXEC));
+  ASSERT_EQ(ftruncate(memory.number(), kBytes), 0);
+  ASSERT_EQ(fcntl(memory.number(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  const Descriptor driver(open("/dev/udmabuf", O_RDWR | O_CLOEXEC));
+  if (!driver.valid()) GTEST_SKIP() << "this kernel has no /dev/udmabuf: " << strerror(errno);
+  const UdmabufCreate wanted{.memfd = static_cast<uint32_t>(memory.number()), .size = kBytes};
+  const Descriptor shared(ioctl(driver.number(), kUdmabufCreate, &wanted));
+  ASSERT_TRUE(shared.valid()) << strerror(errno);
+  void* const mapping =
+      mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, shared.number(), 0);
+  ASSERT_NE(mapping, MAP_FAILED) << strerror(errno);
+  VerbsOptions options;
+  options.bind = "10.9.0.1";
+  options.paths = options.chunk_paths = 1;
+  auto opened = VerbsDatapath::open(options);
+  ASSERT_TRUE(opened) << opened.error().message();
+  VerbsDatapath& datapath = **opened;
+  const auto region =
+      datapath.register_device_memory({.dmabuf = shared.number(), .mapping = mapping}, kBytes);
+  if (region) {
+    EXPECT_GT(datapath.token(*region).length, 0);
+    datapath.unregister_memory(*region);
+  } else {
+    EXPECT_EQ(region.error().code, ErrorCode::kUnavailable) << region.error().message();
+    EXPECT_NE(region.error().message().find("cannot reach other devices' memory"),
+              std::string::npos)
+        << region.error().message();
+  }
+  const auto plain = datapath.register_memory(mapping, kBytes);
+  ASSERT_TRUE(plain);
+  datapath.unregister_memory(*plain);
+  opened->reset();
+  munmap(mapping, kBytes);
+}
 
 }  // namespace
 }  // namespace heddle::datapath::contract
