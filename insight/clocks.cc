@@ -10,12 +10,13 @@
 #include "insight/clocks/clock_graph.h"
 #include "insight/clocks/host_clocks.h"
 #include "insight/clocks/message_samples.h"
+#include "insight/params.h"
 
 namespace heddle::insight {
 namespace {
 
-constexpr size_t kLeastSamplesEach = 32;
-constexpr size_t kMostSamplesEach = 4096;
+using params::clocks::kLeastSamplesEach;
+using params::clocks::kMostSamplesEach;
 
 // Wraps on overflow: damaged recordings contain arbitrary times.
 int64_t difference(int64_t a, int64_t b) {
@@ -284,6 +285,19 @@ Clocks ClockBuilder::Body::of_hosts() const {
   made.clocks[0].basis = ClockBasis::kReference;
   made.clocks[0].error_ns = 0;
   return made;
+}
+
+void MachineClocks::add(const Identity& process, const Clock& clock) {
+  const HostClock own = host_clock(process, 0);
+  by_machine_.insert_or_assign(own.host, std::pair(own.ahead_ns, clock));
+}
+
+std::optional<Clock> MachineClocks::find(const Identity& identity) const {
+  const HostClock own = host_clock(identity, 0);
+  const auto found = by_machine_.find(own.host);
+  if (found == by_machine_.end()) return std::nullopt;
+  const auto& [ahead_ns, clock] = found->second;
+  return in_namespace(clock, saturating_difference({own.ahead_ns}, {ahead_ns}).count);
 }
 
 }  // namespace heddle::insight

@@ -6,19 +6,21 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "events/events.h"
+#include "insight/params.h"
 #include "insight/party.h"
 
 namespace heddle::insight {
 
-// Largest drift of a clock: the limit to which an operating system slews it.
-inline constexpr double kMostDrift = 500e-6;
-// Events carry the cached time of their event loop, which may be older by this much.
-inline constexpr int64_t kStampNs = 10'000;
+using params::clocks::kMostDrift;
+using params::clocks::kStampNs;
 
 enum class ClockBasis : uint8_t {
   kReference,  // all other clocks are relative to it
@@ -59,7 +61,7 @@ struct Clocks {
 class ClockBuilder {
  public:
   // Largest number of message samples in memory, over all connections.
-  static constexpr size_t kMostSamples = 4 << 20;
+  static constexpr size_t kMostSamples = params::clocks::kMostSamples;
 
   ClockBuilder();
   ~ClockBuilder();
@@ -77,6 +79,18 @@ class ClockBuilder {
  private:
   class Body;
   std::unique_ptr<Body> body_;
+};
+
+// Clocks of recordings that have no messages, by those of processes of the same machine.
+class MachineClocks {
+ public:
+  void add(const Identity& process, const Clock& clock);
+  // The clock of the identity's recording; nothing: no process with a clock of its machine is
+  // known.
+  std::optional<Clock> find(const Identity& identity) const;
+
+ private:
+  std::map<std::string, std::pair<int64_t, Clock>> by_machine_;  // and how far it is ahead there
 };
 
 }  // namespace heddle::insight

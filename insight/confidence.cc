@@ -18,6 +18,9 @@ bool is_rank(PlaceKind place) { return place == PlaceKind::kRank; }
 
 bool joins_ranks(PlaceKind place) { return is_nic(place) || place == PlaceKind::kLink; }
 
+// Late links may share a link of the fabric.
+bool carries_data(PlaceKind place) { return joins_ranks(place) || place == PlaceKind::kRoute; }
+
 // Failed paths meet there.
 bool meets_paths(PlaceKind place) {
   return place == PlaceKind::kRoute || place == PlaceKind::kNic || place == PlaceKind::kLink ||
@@ -56,9 +59,9 @@ Range confidence_range(VerdictClass verdict, PlaceKind place) {
     case VerdictClass::kMixedSlow:
       return is_rank(place) ? Range(of_outliers()) : std::nullopt;
     case VerdictClass::kCommunicationSlow:
-      return joins_ranks(place) ? Range(of_outliers()) : std::nullopt;
+      return carries_data(place) ? Range(of_outliers()) : std::nullopt;
     case VerdictClass::kDegradation:
-      return is_rank(place) || joins_ranks(place) ? Range(of_outliers()) : std::nullopt;
+      return is_rank(place) || carries_data(place) ? Range(of_outliers()) : std::nullopt;
     case VerdictClass::kFabricCollision:
       if (place != PlaceKind::kRoute && place != PlaceKind::kGroup) return std::nullopt;
       return ConfidenceRange{of_outliers().least, params::kPlaced};

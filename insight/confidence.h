@@ -13,7 +13,7 @@ struct ConfidenceRange {
   double most = 0;
 };
 
-// Of verdicts of that class at such a place; nothing if no rule makes one.
+// The range for verdicts of this class and place; empty if no rule makes such a verdict.
 std::optional<ConfidenceRange> confidence_range(VerdictClass verdict, PlaceKind place);
 
 }  // namespace heddle::insight

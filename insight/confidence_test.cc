@@ -25,6 +25,8 @@ TEST(ConfidenceTest, HangsOfCommunicationAreNamedByWhatIsMissing) {
 TEST(ConfidenceTest, EachClassHasItsPlaces) {
   EXPECT_EQ(most(VerdictClass::kNonCommunicationSlow, PlaceKind::kNic), 0);
   EXPECT_EQ(most(VerdictClass::kCommunicationSlow, PlaceKind::kRank), 0);
+  EXPECT_EQ(most(VerdictClass::kCommunicationSlow, PlaceKind::kRoute), 0.99);
+  EXPECT_EQ(most(VerdictClass::kCommunicationHang, PlaceKind::kRoute), 0);
   EXPECT_EQ(most(VerdictClass::kMismatch, PlaceKind::kJob), 0);
   EXPECT_EQ(most(VerdictClass::kPathFailure, PlaceKind::kNic), 0);
   EXPECT_EQ(most(VerdictClass::kFlapping, PlaceKind::kRank), 0);

@@ -7,6 +7,7 @@
 
 #include "insight/diagnosis/job_facts.h"
 #include "insight/diagnosis/params.h"
+#include "insight/diagnosis/rhythm.h"
 #include "insight/diagnosis/rules.h"
 
 namespace heddle::insight {
@@ -94,33 +95,32 @@ std::string operation_text(const Operation& operation) {
 
 // The ranks that called something else than most did.
 void find_mismatches(const JobFacts& facts, Diagnosis& diagnosis) {
-  for (const auto& [key, operation] : facts.operations()) {
-    if (!operation.differs) continue;
-    Verdict verdict;
-    verdict.what = VerdictClass::kMismatch;
-    verdict.since_ns = operation.began;
-    verdict.place.kind = PlaceKind::kGroup;
-    std::map<uint64_t, std::vector<uint32_t>> by_count;
-    for (const Part& part : operation.parts) {
-      if (part.made != kNever) by_count[part.count].push_back(part.process);
-    }
-    for (const auto& [count, processes] : by_count) {
-      verdict.evidence.push_back(
-          fmt::format("{} rank{} called it with {} elements, among them {}", processes.size(),
-                      processes.size() == 1 ? "" : "s", count,
-                      full_name(facts.processes()[processes.front()].party)));
-      const bool fewer =
-          verdict.place.processes.empty() || processes.size() < verdict.place.processes.size();
-      if (fewer) verdict.place.processes = processes;
-    }
-    if (verdict.place.processes.size() == 1) verdict.place.kind = PlaceKind::kRank;
-    verdict.summary = fmt::format("ranks called operation {} of communicator {:016x} differently",
-                                  key.number, key.communicator);
-    verdict.confidence = params::kDiffers;
-    verdict.action = "make the same calls, with equal types, counts and roots, on all ranks";
-    diagnosis.verdicts.push_back(std::move(verdict));
-    return;  // later ones follow from the first
+  if (facts.index().different().empty()) return;
+  // Later ones follow from the first.
+  const Operation& operation = *facts.index().different().begin()->second;
+  Verdict verdict;
+  verdict.what = VerdictClass::kMismatch;
+  verdict.since_ns = operation.began;
+  verdict.place.kind = PlaceKind::kGroup;
+  std::map<uint64_t, std::vector<uint32_t>> by_count;
+  for (const Part& part : operation.parts) {
+    if (part.made != kNever) by_count[part.count].push_back(part.process);
   }
+  for (const auto& [count, processes] : by_count) {
+    verdict.evidence.push_back(fmt::format("{} rank{} called it with {} elements, among them {}",
+                                           processes.size(), processes.size() == 1 ? "" : "s",
+                                           count,
+                                           full_name(facts.processes()[processes.front()].party)));
+    const bool fewer =
+        verdict.place.processes.empty() || processes.size() < verdict.place.processes.size();
+    if (fewer) verdict.place.processes = processes;
+  }
+  if (verdict.place.processes.size() == 1) verdict.place.kind = PlaceKind::kRank;
+  verdict.summary = fmt::format("ranks called operation {} of communicator {:016x} differently",
+                                operation.key.number, operation.key.communicator);
+  verdict.confidence = params::kDiffers;
+  verdict.action = "make the same calls, with equal types, counts and roots, on all ranks";
+  diagnosis.verdicts.push_back(std::move(verdict));
 }
 
 class DiagnosisBuilder::Body {
@@ -144,7 +144,8 @@ class DiagnosisBuilder::Body {
                     [](const Verdict& each) { return each.what != VerdictClass::kMismatch; });
     std::vector<LateLinks> late;
     int64_t compared_from_ns = INT64_MAX;
-    for (const BlockSeries& series : make_series(facts_, since_ns)) {
+    for (BlockSeries& series : make_series(facts_, since_ns)) {
+      if (options_.least_errors > 0) series.least_errors = options_.least_errors;
       if (series.blocks.size() < params::kLeastBlocks) {
         diagnosis.not_judged.push_back(fmt::format(
             "slowness in communicator {:016x}, which completed {} collectives: it is judged from "
@@ -157,6 +158,9 @@ class DiagnosisBuilder::Body {
       compared_from_ns = std::min(compared_from_ns, series.blocks.front().begin);
       find_slow_ranks(facts_, series, diagnosis);
       find_slow_links(facts_, series, diagnosis, late);
+      if (auto delays = delay_matrix(facts_, series)) {
+        diagnosis.delays.push_back(std::move(*delays));
+      }
     }
     find_collisions(facts_, late, diagnosis);
     find_mixed_slow(facts_, compared_from_ns, diagnosis);
@@ -164,6 +168,12 @@ class DiagnosisBuilder::Body {
     if (!hangs) find_path_faults(facts_, since_ns, diagnosis);
     limit(diagnosis);
     return diagnosis;
+  }
+
+  // Of the whole of a job, since it takes longer than a look at one that runs may.
+  void add_rhythms(Diagnosis& diagnosis) const {
+    diagnosis.rhythms = find_rhythms(facts_, options_.since_ns);
+    note_slower_steps(diagnosis);
   }
 
  private:
@@ -220,7 +230,9 @@ void DiagnosisBuilder::set_end(uint32_t process, const FileEnd& end) {
 void DiagnosisBuilder::set_whole_from(int64_t at_ns) { body_->facts().set_whole_from(at_ns); }
 
 Diagnosis DiagnosisBuilder::finish() const {
-  return diagnose(body_->options().since_ns, body_->options().alive_until_ns);
+  Diagnosis diagnosis = diagnose(body_->options().since_ns, body_->options().alive_until_ns);
+  body_->add_rhythms(diagnosis);
+  return diagnosis;
 }
 
 Diagnosis DiagnosisBuilder::diagnose(int64_t since_ns, int64_t alive_until_ns) const {

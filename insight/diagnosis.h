@@ -61,10 +61,42 @@ struct Verdict {
   std::string action;
 };
 
+// How regular a communicator's collectives are. A step is what they repeat.
+struct Rhythm {
+  uint64_t communicator = 0;
+  size_t operations_a_step = 0;  // 0: no period was found
+  double agreement = 0;          // share of the calls that are as one period before; 0 to 1
+  size_t steps = 0;              // that were measured
+  int64_t step_ns = 0;           // median
+  double step_spread = 0;        // standard deviation as the median absolute deviation, to step_ns
+  // Of the time of a step; since_ns -1: none stands out. Errors: standard errors between both.
+  struct Change {
+    int64_t since_ns = -1;
+    int64_t before_ns = 0;
+    int64_t after_ns = 0;
+    double errors = 0;
+  };
+  Change change;
+
+  // Steps of one kind, and about equally long.
+  bool regular() const;
+};
+
+// How late the data of a communicator's calls was beside the usual link's.
+struct DelayMatrix {
+  uint64_t communicator = 0;
+  std::vector<uint32_t> processes;  // by rank
+  // Seconds a call, by sender and receiver; NaN: nothing was measured between these.
+  std::vector<std::vector<double>> seconds;
+};
+
 struct Diagnosis {
   std::vector<Verdict> verdicts;  // faults, the most severe first
-  std::vector<Verdict> notes;     // load imbalance by design: no faults
-  std::vector<Party> parties;     // by process number
+  std::vector<Verdict> notes;     // no faults: unequal work by design, slower steps of all ranks
+  std::vector<Rhythm> rhythms;    // by communicator
+  // Of communicators whose messages between hosts were measured, up to params::kMostDelayRanks.
+  std::vector<DelayMatrix> delays;
+  std::vector<Party> parties;  // by process number
   // What could not be judged, and why, a sentence each.
   std::vector<std::string> not_judged;
   uint64_t operations = 0;  // completed ones that were compared
@@ -86,6 +118,9 @@ struct DiagnosisOptions {
   // And as many for each process where these are more: of 10,000 ranks a call is 10,000 parts.
   // Range: 0 to 1,000.
   size_t parts_a_process = 0;
+  // Standard errors by which a slow rank's or link's mean lies above the others', at least: a bench
+  // lowers it to see what that costs. 0: kLeastErrors of diagnosis/params.h. Range 2 to 20.
+  double least_errors = 0;
 };
 
 // A process's file, as far as it is not in its events.

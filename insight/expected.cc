@@ -5,16 +5,14 @@
 #include <array>
 #include <bit>
 
+#include "insight/params.h"
+
 namespace heddle::insight {
 namespace {
 
 using events::Algorithm;
 using events::Operation;
 
-// The largest number of ranks of a run.
-constexpr uint32_t kMostRanks = 65'536;
-// Chunks of one segment that travel around a ring together.
-constexpr uint64_t kChunksTogether = 4;
 constexpr uint32_t kNone = UINT32_MAX;
 
 // The length of the `index`-th of `parts` parts of `total`; longer parts come first.
@@ -146,7 +144,7 @@ class Sends {
   // processed in blocks, each with its own segments.
   bool rings(uint32_t group) {
     const uint64_t chunk = std::max<uint64_t>(1, shape_.chunk_bytes / width_);
-    const uint64_t most = shape_.size * kChunksTogether * chunk;
+    const uint64_t most = shape_.size * params::kChunksTogether * chunk;
     const uint64_t blocks = shape_.count == 0 ? 1 : (shape_.count - 1) / most + 1;
     const uint64_t longer = shape_.count % blocks;
     const uint64_t each = shape_.count / blocks;
@@ -329,8 +327,8 @@ Algorithm least_algorithm(Operation operation) {
 }
 
 std::optional<std::vector<Share>> expected_sends(const CallShape& shape, uint32_t rank) {
-  const bool sane = shape.size > 0 && shape.size <= kMostRanks && rank < shape.size &&
-                    shape.root < shape.size && element_bytes(shape.type) > 0;
+  const bool sane = shape.size > 0 && shape.size <= params::kMostExpectedRanks &&
+                    rank < shape.size && shape.root < shape.size && element_bytes(shape.type) > 0;
   if (!sane || shape.operation == Operation::kAlltoallv) return std::nullopt;
   if (shape.size == 1) return std::vector<Share>();
   Sends sends(shape, rank);

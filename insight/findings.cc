@@ -5,6 +5,7 @@
 #include <map>
 
 #include "insight/matrix.h"
+#include "insight/params.h"
 #include "insight/summary.h"
 
 namespace heddle::insight {
@@ -12,12 +13,7 @@ namespace {
 
 using events::RecoveryStep;
 
-// A rank is a straggler if it waited less than 1/kStraggles of the median waiting time,
-constexpr int64_t kStraggles = 4;
-// and only if that median is more than 1/kMatters of the total time.
-constexpr int64_t kMatters = 20;
-constexpr uint64_t kMuchLost = 100;  // reported above one lost segment in this many messages
-constexpr double kUneven = 1.5;
+using namespace params::findings;
 
 using Findings = std::vector<Finding>;
 
@@ -33,7 +29,7 @@ void look_at_loss(const Summary& summary, const Traffic& traffic, Findings& foun
   uint64_t messages = 0;
   for (const Flow& flow : traffic.flows) messages += flow.cell.messages;
   if (lost > 0 && lost * kMuchLost > messages) {
-    found.push_back({fmt::format("{} segments were lost on the way", lost),
+    found.push_back({fmt::format("{} segments were lost in transit", lost),
                      "look at the switches' drop counters; with many senders to one, try "
                      "`congestion = credits`"});
   }
@@ -44,8 +40,8 @@ void look_at_loss(const Summary& summary, const Traffic& traffic, Findings& foun
   }
   if (set_aside > 0) {
     found.push_back(
-        {fmt::format("paths were set aside {} times", set_aside),
-         "a link died or is very slow: `heddle paths HOST` tells which ways there are"});
+        {fmt::format("paths became suspect {} times", set_aside),
+         "a link died or is very slow: `heddle paths HOST` lists which routes there are"});
   }
 }
 
@@ -70,7 +66,7 @@ void look_at_processes(const Summary& summary, Findings& found) {
       found.push_back(
           {fmt::format("datagrams of {} bytes do not pass from {}, {} do",
                        process.refused_datagram_bytes, name, process.passed_datagram_bytes),
-           "set one MTU on all links on the way"});
+           "set one MTU on all links in between"});
       break;  // usually the same for all
     }
   }
@@ -81,7 +77,7 @@ void look_at_processes(const Summary& summary, Findings& found) {
   const auto twice = std::find_if(processes_of.begin(), processes_of.end(),
                                   [](const auto& each) { return each.second > 1; });
   if (twice != processes_of.end()) {
-    found.push_back({fmt::format("rank {} is {} processes here: what is told is of all of them",
+    found.push_back({fmt::format("rank {} is {} processes here: what is reported is of all of them",
                                  twice->first, twice->second),
                      "if these are two jobs, record each into a folder of its own"});
   }

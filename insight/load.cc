@@ -10,23 +10,16 @@
 
 #include "insight/load/activity.h"
 #include "insight/load/series.h"
+#include "insight/params.h"
 
 namespace heddle::insight {
 namespace {
 
-// Events of the wire may arrive this much later than the time that they describe.
-constexpr int64_t kLate = 1'000'000'000;
-// Longer bins do not show microbursts.
-constexpr int64_t kLongestBin = 1'000'000;
-// A burst's peak must be at least 1/kPart of the link's capacity.
-constexpr uint64_t kPart = 4;
-constexpr size_t kMostSpans = 20'000;
-// Bins beyond the first of all spans together: limits the work for a damaged recording.
-constexpr int64_t kMostSpread = 5'000'000;
+using namespace params::load;
+
 // A damaged recording contains arbitrary times; times clamped to this can be added without
 // overflow.
 constexpr int64_t kFarthest = INT64_MAX / 4;
-constexpr int64_t kShortestSpan = 1000;
 
 using events::Direction;
 

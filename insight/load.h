@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "events/events.h"
+#include "insight/params.h"
 #include "insight/party.h"
 
 namespace heddle::insight {
@@ -57,7 +58,7 @@ struct LoadSpan {
 };
 
 struct Load {
-  static constexpr size_t kMostBursts = 500;
+  static constexpr size_t kMostBursts = params::load::kMostBursts;
   int64_t bin_ns = 0;     // 0: the recording has no data of the wire
   int64_t column_ns = 0;  // a multiple of it
   int64_t end_ns = 0;     // end of the data, since the beginning
@@ -78,7 +79,7 @@ struct LoadOptions {
 
 class LoadBuilder {
  public:
-  static constexpr double kTimesMean = 4;
+  static constexpr double kTimesMean = params::load::kTimesMean;
 
   explicit LoadBuilder(const LoadOptions& options);
   ~LoadBuilder();

@@ -259,7 +259,7 @@ void expect_refused(std::vector<PipelineEvent> events, const std::string& why) {
   EXPECT_NE(found.error().message().find(why), std::string::npos) << found.error().message();
 }
 
-TEST(Stragglers, WhatIsNoPipelineIsRefusedWithItsReason) {
+TEST(Stragglers, EventsThatAreNoPipelineAreRefusedWithTheReason) {
   expect_refused({}, "there are no operations");
   const std::vector<PipelineEvent> whole = Pipeline({}, even).events();
   const auto without = [&whole](const std::function<bool(const PipelineEvent&)>& gone) {

@@ -12,6 +12,7 @@
 
 #include "base/nanos.h"
 #include "events/events.h"
+#include "insight/params.h"
 #include "insight/party.h"
 #include "insight/traffic.h"
 
@@ -87,7 +88,7 @@ struct Summary {
 
 class SummaryBuilder {
  public:
-  static constexpr size_t kSlowest = 5;
+  static constexpr size_t kSlowest = params::kSlowestCalls;
 
   uint32_t add_process(const Identity& identity);
   void add(uint32_t process, const events::AnyEvent& event);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "insight/expected.h"
+#include "insight/node_evidence.h"
 
 namespace heddle::insight {
 
@@ -201,6 +202,19 @@ void TimelineBuilder::on(uint32_t process, const events::HostWork& event) {
   work.bytes = event.bytes;
   work.communicator = event.communicator;
   report_span(std::move(work), event.took);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::KernelMessage& event) {
+  Moment message = moment(process, MomentKind::kNode, event.time);
+  message.name = kernel_message_text(event);
+  sink_(message);
+}
+
+void TimelineBuilder::on(uint32_t process, const events::NicLinkChanged& event) {
+  Moment change = moment(process, MomentKind::kNode, event.time);
+  change.name = fmt::format("{} {}", event.interface.view(),
+                            event.up ? "has its carrier" : "lost its carrier");
+  sink_(change);
 }
 
 }  // namespace heddle::insight

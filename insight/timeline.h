@@ -1,4 +1,5 @@
-// Timeline: the calls, waits, phases, messages and recovery actions of each process, on one clock.
+// Timeline: the calls, waits, phases, messages and recovery actions of each process, and what each
+// machine reported, on one clock.
 // One pass, in the order of each process's events; only unfinished moments are kept.
 #pragma once
 
@@ -24,6 +25,7 @@ enum class MomentKind : uint8_t {
   kTransfer,
   kKernel,
   kHost,
+  kNode,  // what a machine reported itself
 };
 
 // An activity with a duration, or an event (begin equals end).
@@ -89,6 +91,8 @@ class TimelineBuilder {
   void on(uint32_t process, const events::KernelChannel& event);
   void on(uint32_t process, const events::KernelPhase& event);
   void on(uint32_t process, const events::HostWork& event);
+  void on(uint32_t process, const events::KernelMessage& event);
+  void on(uint32_t process, const events::NicLinkChanged& event);
   template <typename Event>
   void report_transfer(uint32_t process, const Event& event, const std::string& what);
   void report_span(Moment moment, Nanos took);

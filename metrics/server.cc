@@ -12,6 +12,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
+#include <boost/beast/core/detail/base64.hpp>
 #include <boost/beast/http.hpp>
 #include <cerrno>
 #include <charconv>
@@ -23,6 +24,7 @@
 #include <utility>
 
 #include "base/thread.h"
+#include "metrics/params.h"
 
 namespace heddle::metrics {
 namespace {
@@ -32,9 +34,7 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using asio::ip::tcp;
 
-constexpr uint32_t kMostRequestBytes = 8 << 10;
-constexpr size_t kMostIgnoredBytes = 64 << 10;  // of a client that sends on after its answer
-constexpr std::chrono::milliseconds kNoDescriptorPause(100);
+constexpr const char* kUser = "heddle";
 
 std::chrono::nanoseconds chrono_of(Nanos span) { return std::chrono::nanoseconds(span.count); }
 
@@ -86,7 +86,38 @@ Answer metrics_page(const Server::Source& source) {
 struct Site {
   Server::Source metrics;
   std::vector<Page> pages;
+  std::string token;        // empty: none is needed
+  std::string basic_token;  // user and token, as a browser sends them (RFC 7617)
 };
+
+std::string basic_of(const std::string& text) {
+  std::string encoded(beast::detail::base64::encoded_size(text.size()), '\0');
+  encoded.resize(beast::detail::base64::encode(encoded.data(), text.data(), text.size()));
+  return encoded;
+}
+
+// In a time that does not depend on where they differ.
+bool is_equal(std::string_view given, std::string_view wanted) {
+  if (given.size() != wanted.size()) return false;
+  unsigned int different = 0;
+  for (size_t i = 0; i < given.size(); ++i) {
+    different |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(wanted[i]);
+  }
+  return different == 0;
+}
+
+// Programs send the token as it is; of a browser's question for user and password, it is the
+// password.
+bool is_allowed(std::string_view authorization, const Site& site) {
+  constexpr std::string_view kBearer = "Bearer ";
+  constexpr std::string_view kBasic = "Basic ";
+  if (site.token.empty()) return true;
+  if (authorization.starts_with(kBearer)) {
+    return is_equal(authorization.substr(kBearer.size()), site.token);
+  }
+  if (!authorization.starts_with(kBasic)) return false;
+  return is_equal(authorization.substr(kBasic.size()), site.basic_token);
+}
 
 Answer answer_to(http::verb method, std::string_view target, const Site& site) {
   if (method != http::verb::get && method != http::verb::head) {
@@ -109,7 +140,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(tcp::socket socket, const Site& site, Nanos time)
       : stream_(std::move(socket)), site_(site), time_(time) {
-    parser_.header_limit(kMostRequestBytes);
+    parser_.header_limit(params::kMostRequestBytes);
   }
   ~Connection() { close(); }
   Connection(const Connection&) = delete;
@@ -138,6 +169,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
       answer({.status = http::status::bad_request, .text = "this is no request\n"}, false);
       return;
     }
+    const beast::string_view given = parser_.get()[http::field::authorization];
+    if (!is_allowed({given.data(), given.size()}, site_)) {
+      answer(
+          {.status = http::status::unauthorized,
+           .text =
+               "this needs the token: as a bearer token, or as the password of the user heddle\n"},
+          false);
+      return;
+    }
     const http::verb method = parser_.get().method();
     const beast::string_view target = parser_.get().target();
     answer(answer_to(method, {target.data(), target.size()}, site_), method == http::verb::head);
@@ -152,6 +192,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
     answer_.set("X-Content-Type-Options", "nosniff");
     if (page.status == http::status::method_not_allowed) {
       answer_.set(http::field::allow, "GET, HEAD");
+    }
+    if (page.status == http::status::unauthorized) {
+      answer_.set(http::field::www_authenticate, "Basic realm=\"heddle\"");
     }
     answer_.body() = std::move(page.text);
     answer_.prepare_payload();
@@ -178,14 +221,15 @@ class Connection : public std::enable_shared_from_this<Connection> {
     stream_.async_read_some(asio::buffer(ignored_bytes_),
                             [self = shared_from_this()](beast::error_code error, size_t bytes) {
                               self->ignored_ += bytes;
-                              if (!error && self->ignored_ < kMostIgnoredBytes) self->ignore_rest();
+                              if (!error && self->ignored_ < params::kMostIgnoredBytes)
+                                self->ignore_rest();
                             });
   }
 
   beast::tcp_stream stream_;
   const Site& site_;
   Nanos time_;
-  beast::flat_buffer buffer_{2 * kMostRequestBytes};
+  beast::flat_buffer buffer_{2 * params::kMostRequestBytes};
   http::request_parser<http::empty_body> parser_;
   http::response<http::string_body> answer_;
   std::optional<http::response_serializer<http::string_body>> serializer_;
@@ -211,8 +255,14 @@ class Server::Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  Result<void> serve(Site site) {
-    site_ = std::move(site);
+  void require_token(std::string token) {
+    site_.basic_token = token.empty() ? "" : basic_of(kUser + (":" + token));
+    site_.token = std::move(token);
+  }
+
+  Result<void> serve(Server::Source metrics, std::vector<Page> pages) {
+    site_.metrics = std::move(metrics);
+    site_.pages = std::move(pages);
     wait_for_connections();
     Result<Thread> thread = start_thread("metrics", [this] { io_.run(); });
     if (!thread) return fail(std::move(thread).error());
@@ -231,7 +281,7 @@ class Server::Listener {
         wait_for_connections();
         return;
       }
-      pause_.expires_after(kNoDescriptorPause);  // no descriptors, or no memory
+      pause_.expires_after(params::kNoDescriptorPause);  // no descriptors, or no memory
       pause_.async_wait([this](beast::error_code) { wait_for_connections(); });
     });
   }
@@ -314,8 +364,10 @@ Server::Server(std::unique_ptr<Listener> listener) : listener_(std::move(listene
 Server::~Server() = default;
 
 Result<void> Server::serve(Source source, std::vector<Page> pages) {
-  return listener_->serve({std::move(source), std::move(pages)});
+  return listener_->serve(std::move(source), std::move(pages));
 }
+
+void Server::require_token(std::string token) { listener_->require_token(std::move(token)); }
 
 uint16_t Server::port() const { return listener_->endpoint().port(); }
 

@@ -41,6 +41,10 @@ struct Page {
 
 class Server {
  public:
+  // Requests need this token then, as a bearer token (RFC 6750) or as the password of the user
+  // "heddle" (RFC 7617); empty: none does. Before serve().
+  void require_token(std::string token);
+
   // Called by the server's thread for each page.
   using Source = std::function<std::vector<Family>()>;
 

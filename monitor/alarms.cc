@@ -40,6 +40,11 @@ int looks_to_raise(VerdictClass verdict) {
   return family_of(verdict) == Family::kSlow ? params::kLooksToRaiseSlow : params::kLooksToRaise;
 }
 
+int weight_of(const Sight& sight, const insight::Verdict& verdict) {
+  const bool sure = family_of(verdict.what) == Family::kSlow && verdict.confidence >= params::kSure;
+  return std::max(sight.weight, sure ? params::kLooksToRaiseSlow / 2 : 1);
+}
+
 }  // namespace
 
 bool Alarms::is_same(const Alarm& one, const Alarm& other) {
@@ -59,7 +64,7 @@ void Alarms::see(const Sight& sight, const insight::Verdict& verdict, std::vecto
                    [&alarm](const Candidate& each) { return is_same(each.alarm, alarm); });
   if (known == candidates_.end()) {
     if (!sight.fresh) return;
-    candidates_.push_back({.alarm = std::move(alarm), .seen = sight.weight});
+    candidates_.push_back({.alarm = std::move(alarm), .seen = weight_of(sight, verdict)});
     seen.push_back(true);
     return;
   }
@@ -68,7 +73,7 @@ void Alarms::see(const Sight& sight, const insight::Verdict& verdict, std::vecto
   seen[place] = true;
   known->unseen = 0;
   if (!sight.fresh) return;
-  known->seen += sight.weight;
+  known->seen += weight_of(sight, verdict);
   const int64_t since = std::min(known->alarm.verdict.since_ns, verdict.since_ns);
   known->alarm.verdict = std::move(alarm.verdict);
   known->alarm.verdict.since_ns = since;

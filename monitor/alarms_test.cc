@@ -62,13 +62,21 @@ TEST(AlarmsTest, AFaultIsRaisedOnceAndIsOverOnce) {
   EXPECT_EQ(alarms.past().size(), 1u);
 }
 
-TEST(AlarmsTest, WhatOneLookFindsAndTheNextDoesNotIsNoAlarm) {
+TEST(AlarmsTest, AVerdictOfEverySecondLookRaisesNoAlarm) {
   Alarms alarms;
   for (int i = 0; i < 100; ++i) {
     const Diagnosis seen = i % 2 == 0 ? found(VerdictClass::kNonCommunicationSlow, 1) : Diagnosis();
     EXPECT_TRUE(alarms.look({{&seen}}, i * kS).empty());
   }
   EXPECT_EQ(alarms.raised(), 0u);
+}
+
+TEST(AlarmsTest, SlownessThatIsSureIsRaisedByTwoLooksAndNotByOne) {
+  Alarms alarms;
+  Diagnosis sure = found(VerdictClass::kCommunicationSlow, 1);
+  sure.verdicts[0].confidence = params::kSure;
+  EXPECT_TRUE(alarms.look({{&sure, true, params::kWeightOfWhole}}, kS).empty());
+  EXPECT_EQ(alarms.look({{&sure}}, 2 * kS).size(), 1u);
 }
 
 TEST(AlarmsTest, AnOlderLookKeepsAnAlarmAndConfirmsNone) {

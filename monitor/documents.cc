@@ -313,6 +313,7 @@ Json json_of(const WatchDocument& document) {
           {"past_alarms", alarms_json(state.past)},
           {"notes", state.notes},
           {"not_judged", state.not_judged},
+          {"not_sampled", state.not_sampled},
           {"processes", std::move(processes)},
           {"hosts", std::move(hosts)},
           {"traffic", json_of(state.traffic.get())}};

@@ -71,7 +71,7 @@ TEST_F(GpuReaderTest, ItReadsAtIntervals) {
   EXPECT_THAT(warnings_, IsEmpty());
 }
 
-TEST_F(GpuReaderTest, WhatItAsksForIsCsvOfNamedFields) {
+TEST_F(GpuReaderTest, ItQueriesNamedFieldsAsCsv) {
   GpuReader gpus = reader("echo \"$@\" >" + file("words") + "; echo '" + kRow + "'");
   read(gpus);
   EXPECT_EQ(text_of("words"),

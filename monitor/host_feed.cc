@@ -24,6 +24,10 @@ bool HostFeed::is_heard(Nanos now) const {
 void HostFeed::start(Nanos now) {
   launch::RemoteCommand command;
   command.words = {"heddle", "agent", "recordings", options_.folder};
+  if (asks_for_nodes_) command.words.emplace_back("--nodes");
+  if (asks_for_nodes_ && !options_.node_records.empty()) {
+    command.words.insert(command.words.end(), {"--node-records", options_.node_records});
+  }
   Result<launch::RemoteStream> stream =
       launch::RemoteStream::start(options_.shell, options_.host, command);
   if (!stream) {
@@ -40,8 +44,18 @@ void HostFeed::stop() {
   if (stream_) stream_->stop();
 }
 
-void HostFeed::lose(Nanos now, std::string why) {
-  complaint_ = std::move(why);
+bool HostFeed::refuses_nodes(const std::string& said) const {
+  return !receiver_.greeted() && asks_for_nodes_ && said.find("--nodes") != std::string::npos;
+}
+
+std::string HostFeed::in_words(std::string said) const {
+  if (!refuses_nodes(said)) return said;
+  return "its heddle is older and sends no recordings of the machine: install this version";
+}
+
+void HostFeed::lose(Nanos now, const std::string& why) {
+  complaint_ = in_words(why);
+  if (refuses_nodes(why)) asks_for_nodes_ = false;
   if (receiver_.greeted()) ++losses_;
   stream_.reset();
   retry_at_ = now + retry_wait_;
@@ -64,9 +78,10 @@ void HostFeed::poll(Nanos now, std::span<char> buffer) {
     if (!said.empty() && receiver_.greeted()) complaint_ = said;
     return;
   }
-  complaint_ =
+  const std::string why =
       said.empty() ? fmt::format("it has sent nothing for {} s", silent / seconds(1)) : said;
-  if (silent >= params::kSilentStream) lose(now, complaint_);
+  complaint_ = in_words(why);
+  if (silent >= params::kSilentStream) lose(now, why);
 }
 
 void HostFeed::take(Nanos now, std::span<char> buffer) {

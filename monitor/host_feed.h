@@ -19,8 +19,9 @@ namespace heddle::monitor {
 struct FeedOptions {
   launch::RemoteShell shell;
   std::string host;
-  std::string folder;  // there
-  std::string copy;    // here; it exists
+  std::string folder;        // there
+  std::string copy;          // here; it exists
+  std::string node_records;  // there, of the machine's agent; empty: none
 };
 
 class HostFeed {
@@ -48,9 +49,12 @@ class HostFeed {
  private:
   void start(Nanos now);
   void take(Nanos now, std::span<char> buffer);
-  void lose(Nanos now, std::string why);
+  void lose(Nanos now, const std::string& why);
+  bool refuses_nodes(const std::string& said) const;
+  std::string in_words(std::string said) const;
 
   FeedOptions options_;
+  bool asks_for_nodes_ = true;  // until the heddle there refuses it
   recordings::FolderReceiver receiver_;
   std::optional<launch::RemoteStream> stream_;
   Nanos heard_at_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "insight/node_evidence.h"
 #include "monitor/params.h"
 
 namespace heddle::monitor {
@@ -18,21 +19,30 @@ bool is_hang(const insight::Verdict& verdict) {
 LiveDiagnosis::LiveDiagnosis()
     : builder_({.most_parts = params::kMostParts, .parts_a_process = params::kPartsARank}) {}
 
+insight::Diagnosis LiveDiagnosis::diagnose(int64_t since_ns, int64_t alive_until_ns) const {
+  insight::Diagnosis diagnosis = builder_.diagnose(since_ns, alive_until_ns);
+  add_node_evidence(nodes_, diagnosis);
+  return diagnosis;
+}
+
 std::vector<AlarmChange> LiveDiagnosis::look(int64_t alive_until_ns) {
-  recent_ = builder_.diagnose(alive_until_ns - params::kRecent.count, alive_until_ns);
+  recent_ = diagnose(alive_until_ns - params::kRecent.count, alive_until_ns);
   const bool hangs = std::any_of(recent_.verdicts.begin(), recent_.verdicts.end(), is_hang);
   if (hangs) {
     // Nothing is completed any more: what was slow stays so, and nothing is found to be.
     std::erase_if(recent_.verdicts, [](const insight::Verdict& each) { return !is_hang(each); });
-    return alarms_.look({{&recent_}, {&slow_, false}, {&whole_, false}}, alive_until_ns);
+    return alarms_.look({{&recent_}, {&slow_, false}, {&newest_, false}, {&whole_, false}},
+                        alive_until_ns);
   }
   slow_ = recent_;
+  newest_ = builder_.diagnose(alive_until_ns - params::kNewest.count, alive_until_ns);
   const bool due = alive_until_ns >= whole_due_ns_;
   if (due) {
-    whole_ = builder_.diagnose(INT64_MIN, alive_until_ns);
+    whole_ = diagnose(INT64_MIN, alive_until_ns);
     whole_due_ns_ = alive_until_ns + params::kWholeEvery.count;
   }
-  return alarms_.look({{&recent_}, {&whole_, due, params::kWeightOfWhole}}, alive_until_ns);
+  return alarms_.look({{&recent_}, {&newest_}, {&whole_, due, params::kWeightOfWhole}},
+                      alive_until_ns);
 }
 
 }  // namespace heddle::monitor

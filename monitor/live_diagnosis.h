@@ -1,11 +1,13 @@
-// LiveDiagnosis: the diagnosis of a job that runs, look after look: slowness over the last minute,
-// so that it is reported while it is new, and now and then over all that is kept.
+// LiveDiagnosis: the diagnosis of a job that runs, look after look: slowness over the last seconds
+// and the last minute, so that it is reported while it is new, and now and then over all that is
+// kept.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "insight/diagnosis.h"
+#include "insight/node_history.h"
 #include "monitor/alarms.h"
 
 namespace heddle::monitor {
@@ -16,6 +18,8 @@ class LiveDiagnosis {
 
   // Takes the job's processes and events.
   insight::DiagnosisBuilder& builder() { return builder_; }
+  // Takes what its machines report.
+  insight::NodeHistory& nodes() { return nodes_; }
   // Judges what was added; the job is known to run at this time, ns since its beginning. Returns
   // the faults that began or ended.
   std::vector<AlarmChange> look(int64_t alive_until_ns);
@@ -24,10 +28,14 @@ class LiveDiagnosis {
   const Alarms& alarms() const { return alarms_; }
 
  private:
+  insight::Diagnosis diagnose(int64_t since_ns, int64_t alive_until_ns) const;
+
   insight::DiagnosisBuilder builder_;
+  insight::NodeHistory nodes_;
   Alarms alarms_;
   insight::Diagnosis recent_;
-  insight::Diagnosis slow_;  // the last recent one of a job that did not hang
+  insight::Diagnosis newest_;  // of a job that did not hang
+  insight::Diagnosis slow_;    // the last recent one of a job that did not hang
   insight::Diagnosis whole_;
   int64_t whole_due_ns_ = INT64_MIN;
 };

@@ -124,7 +124,7 @@ TEST_F(LiveTrafficTest, BytesOfUnknownPeersAreCountedApart) {
   EXPECT_THAT(made.bytes, ElementsAre(ElementsAre(0, 0), ElementsAre(0, 0)));
 }
 
-TEST_F(LiveTrafficTest, WhatIsReadLateIsOfNoInterval) {
+TEST_F(LiveTrafficTest, EventsReadLateCountInNoInterval) {
   start(2);
   message(0, 1, 1'000, kFirst - 5 * kS);
   bin(0, kFirst - 5 * kS, 900);

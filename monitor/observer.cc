@@ -8,10 +8,23 @@
 
 #include "insight/party.h"
 #include "monitor/params.h"
+#include "recordings/node_files.h"
 
 namespace heddle::monitor {
 
-Observer::Observer(const std::vector<std::string>& folders) : recording_(folders) {}
+namespace {
+
+std::vector<std::string> nodes_folders(const std::vector<std::string>& folders) {
+  std::vector<std::string> made;
+  for (const std::string& each : folders) made.push_back(recordings::nodes_folder(each));
+  return made;
+}
+
+}  // namespace
+
+Observer::Observer(const std::vector<std::string>& folders,
+                   const std::vector<std::string>& node_records)
+    : recording_(folders), nodes_(nodes_folders(folders), node_records) {}
 
 void Observer::take(size_t file, const events::RecordedEvent& recorded, int64_t at_ns) {
   // Files are found in the order of their numbers, and before their first event.
@@ -66,6 +79,8 @@ std::vector<AlarmChange> Observer::look(Nanos now, const std::vector<Heard>& hea
   recording_.poll(now, [this](size_t file, const events::RecordedEvent& recorded, int64_t at_ns) {
     take(file, recorded, at_ns);
   });
+  nodes_.poll(recording_, [this](const insight::NodePlace& place, const events::AnyEvent& event,
+                                 int64_t at_ns) { diagnosis_.nodes().add(place, event, at_ns); });
   diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   set_ends(heard);
   forget_what_cannot_end();
@@ -121,6 +136,7 @@ WatchState Observer::state() const {
   state.past = {diagnosis_.alarms().past().begin(), diagnosis_.alarms().past().end()};
   state.alarms_raised = diagnosis_.alarms().raised();
   state.not_judged = diagnosis_.recent().not_judged;
+  state.not_sampled = nodes_.complaints();
   for (const insight::Verdict& note : diagnosis_.recent().notes)
     state.notes.push_back(note.summary);
   state.operations = diagnosis_.recent().operations;

@@ -12,6 +12,7 @@
 #include "monitor/live_diagnosis.h"
 #include "monitor/live_traffic.h"
 #include "monitor/rank_series.h"
+#include "recordings/live_nodes.h"
 #include "recordings/live_recording.h"
 
 namespace heddle::monitor {
@@ -41,7 +42,8 @@ struct WatchState {
   std::vector<Alarm> lasting;
   std::vector<Alarm> past;
   std::vector<std::string> not_judged;
-  std::vector<std::string> notes;  // what is no fault: unequal work by design
+  std::vector<std::string> not_sampled;  // of machines
+  std::vector<std::string> notes;        // what is no fault: unequal work by design
   uint64_t alarms_raised = 0;
   uint64_t operations = 0;  // of the recent ones that slowness was judged by
   int64_t now_ns = 0;       // since the job's beginning
@@ -53,7 +55,9 @@ struct WatchState {
 
 class Observer {
  public:
-  explicit Observer(const std::vector<std::string>& folders);
+  // `node_records`: folders of recordings of machines, beside those in the job's.
+  explicit Observer(const std::vector<std::string>& folders,
+                    const std::vector<std::string>& node_records = {});
 
   // Takes what was written since the last look, and judges it.
   std::vector<AlarmChange> look(Nanos now, const std::vector<Heard>& heard);
@@ -78,6 +82,7 @@ class Observer {
   bool is_over(Nanos now, const std::vector<Heard>& heard) const;
 
   recordings::LiveRecording recording_;
+  recordings::LiveNodes nodes_;
   LiveDiagnosis diagnosis_;
   RankSeries series_;
   LiveTraffic traffic_;

@@ -12,6 +12,9 @@ namespace heddle::monitor::params {
 // Slowness is judged over the operations that ended in this time, so that it is reported while it
 // is new: 8 of 100 blocks are 5 s. Range 30 to 300 s.
 inline constexpr Nanos kRecent = seconds(60);
+// And over less, so that what is sure is reported sooner: 8 of 100 blocks are 1.2 s, and an episode
+// is at least 2 s (a link) or 5 s (a rank). Range 10 to 30 s.
+inline constexpr Nanos kNewest = seconds(15);
 // And this often over all that are kept: rare operations, and what grows bit by bit. Range 5 to
 // 60 s.
 inline constexpr Nanos kWholeEvery = seconds(10);
@@ -22,6 +25,9 @@ inline constexpr int kLooksToClear = 5;
 // Of slowness: flows that collide on a path of the fabric make a link late for some seconds. In a
 // healthy lab (`bench/run monitor`) two looks in a row found that once a minute. Range 4 to 20.
 inline constexpr int kLooksToRaiseSlow = 6;
+// A look that is this sure counts as half of these: twice the standard errors that a verdict needs
+// give 0.92. Range 0.9 to 0.97.
+inline constexpr double kSure = 0.92;
 // A look over all that is kept counts as this many: its blocks are longer. Range 2 to 6.
 inline constexpr int kWeightOfWhole = 3;
 // Parts of ranks in operations that are kept, about 200 bytes each. Range 50,000 to 1,000,000.
@@ -34,10 +40,18 @@ inline constexpr size_t kMostPast = 100;
 
 // --- series ---
 
+// Spans are counted in four buckets an octave: one up to 2 to the power of the first, in ns (1 us),
+// and these in all, up to 1,000 s. Range 6 to 14; 60 to 200.
+inline constexpr int kFirstOctave = 10;
+inline constexpr size_t kSpanBuckets = 122;
 // Calls of a rank that have begun and whose end is awaited. Range 64 to 4,096.
 inline constexpr size_t kMostOpenCalls = 256;
 // Ranks of which /metrics has figures: each is some eight series of Prometheus. Range 100 to 4,096.
 inline constexpr size_t kMostRanksInMetrics = 1'024;
+// Pairs of GPU and Xid of which an agent's metrics have a counter. Range 32 to 1,024.
+inline constexpr size_t kMostXidsInMetrics = 256;
+// Interfaces of hardware in an agent's metrics; it samples no more. Range 16 to 1,024.
+inline constexpr size_t kMostNicsInMetrics = 64;
 
 // --- traffic of the last interval ---
 
@@ -93,6 +107,8 @@ inline constexpr int kMostRefusals = 3;
 inline constexpr size_t kMostJobs = 10'000;
 // A message that is longer is not read: servers take 1 MiB by default. Range 256 KiB to 8 MiB.
 inline constexpr size_t kLongestPublished = size_t{1} << 20;
+// Values in values of a message. Chosen: sound states need fewer. Range 6 to 64.
+inline constexpr int kDeepestPublished = 8;
 // Characters of a sentence or a name that are kept.
 inline constexpr size_t kLongestText = 1'000;
 // A job of which no state has come for this many of its intervals, and at least this long, is
@@ -111,6 +127,9 @@ inline constexpr Nanos kForgetStale = seconds(600);
 
 // --- hosts ---
 
+// How often the side of the job's machine sends what is new. Chosen: below the interval of a look.
+// Range 50 to 1,000 ms.
+inline constexpr Nanos kSendEvery = millis(250);
 // A machine that has sent nothing for this long is not heard: of its ranks nothing is known. Range
 // 2 to 30 s.
 inline constexpr Nanos kUnheard = seconds(5);
@@ -137,8 +156,11 @@ inline constexpr size_t kMostGpus = 256;
 
 // A run that takes longer is ended. Range 5 to 300 s.
 inline constexpr Nanos kLongestHook = seconds(30);
-// Runs that wait for the one before. Range 10 to 10,000.
+// Runs, or changes for a webhook, that wait for the one before. Range 10 to 10,000.
 inline constexpr size_t kMostWaiting = 100;
+// Times that a change is sent to a webhook, 1, 2, 4 and 8 s after each other: a server that starts
+// again takes some seconds. Range 3 to 8.
+inline constexpr int kWebhookTries = 5;
 
 // --- the job's end ---
 

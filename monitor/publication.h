@@ -1,4 +1,4 @@
-// Publication: what is published of a watched job, for programs and for `heddle monitor --all`:
+// Publication: what is published of a watched job, for programs and for `heddle monitor --site`:
 // each change of its faults, its state at intervals, and series of its ranks. A pure function of
 // what it is given; messaging/ carries the result.
 #pragma once

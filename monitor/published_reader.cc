@@ -13,7 +13,6 @@ namespace {
 
 using Tree = nlohmann::json;
 
-constexpr int kDeepest = 8;
 constexpr int64_t kLatest = int64_t{1} << 60;
 
 // Null where it is no object of JSON, or nested too deeply.
@@ -21,7 +20,7 @@ Tree parsed(std::string_view text) {
   if (text.size() > params::kLongestPublished) return {};
   bool deep = false;
   const auto look = [&deep](int depth, Tree::parse_event_t /*event*/, const Tree& /*value*/) {
-    deep |= depth > kDeepest;
+    deep |= depth > params::kDeepestPublished;
     return !deep;
   };
   Tree tree = Tree::parse(text, look, false);

@@ -11,7 +11,6 @@
 namespace heddle::monitor {
 namespace {
 
-constexpr int kFirstOctave = 10;  // 1,024 ns
 constexpr int kPartsBits = 2;
 constexpr int64_t kLongestSpan = int64_t{1} << 50;
 constexpr int64_t kLatest = int64_t{1} << 60;
@@ -39,15 +38,16 @@ RankFigures& RankFigures::operator+=(const RankFigures& more) {
 size_t SpanCounts::bucket_of(int64_t span_ns) {
   const auto value = static_cast<uint64_t>(std::max<int64_t>(span_ns, 0));
   const int octave = std::bit_width(value) - 1;
-  if (octave < kFirstOctave) return 0;
+  if (octave < params::kFirstOctave) return 0;
   const auto part = static_cast<size_t>(value >> (octave - kPartsBits)) & ((1U << kPartsBits) - 1);
-  const size_t bucket = (static_cast<size_t>(octave - kFirstOctave) << kPartsBits) + part + 1;
+  const size_t bucket =
+      (static_cast<size_t>(octave - params::kFirstOctave) << kPartsBits) + part + 1;
   return std::min(bucket, kBuckets - 1);
 }
 
 int64_t SpanCounts::highest_in(size_t bucket) {
-  if (bucket == 0) return (int64_t{1} << kFirstOctave) - 1;
-  const auto octave = static_cast<int>((bucket - 1) >> kPartsBits) + kFirstOctave;
+  if (bucket == 0) return (int64_t{1} << params::kFirstOctave) - 1;
+  const auto octave = static_cast<int>((bucket - 1) >> kPartsBits) + params::kFirstOctave;
   const auto part = static_cast<int64_t>((bucket - 1) & ((1U << kPartsBits) - 1));
   return ((part + 1 + (1 << kPartsBits)) << (octave - kPartsBits)) - 1;
 }

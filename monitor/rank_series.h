@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "events/events.h"
+#include "monitor/params.h"
 
 namespace heddle::monitor {
 
@@ -54,7 +55,7 @@ class SpanCounts {
   void clear() { *this = {}; }
 
  private:
-  static constexpr size_t kBuckets = 122;
+  static constexpr size_t kBuckets = params::kSpanBuckets;
   static size_t bucket_of(int64_t span_ns);
   static int64_t highest_in(size_t bucket);
   int64_t percentile(uint64_t per_mille) const;

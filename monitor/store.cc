@@ -15,8 +15,19 @@
 namespace heddle::monitor {
 namespace {
 
-constexpr std::string_view kPlain = "clickhouse://";
-constexpr std::string_view kTls = "clickhouses://";
+struct Scheme {
+  std::string_view prefix;
+  std::string_view http;
+  std::string_view port;  // where the address has none; empty: HTTP's own
+};
+
+// Those of HTTP mean what they mean in `heddle record export`.
+constexpr std::array kSchemes = {
+    Scheme{"clickhouse://", "http", ":8123"},
+    Scheme{"clickhouses://", "https", ":8443"},
+    Scheme{"http://", "http", ""},
+    Scheme{"https://", "https", ""},
+};
 // Of curl, with --fail-with-body: the server answered with an error.
 constexpr int kAnsweredWithError = 22;
 
@@ -71,12 +82,15 @@ void replace_nulls(Json& row) {
 Result<StoreAddress> parse_store_address(const std::string& text) {
   const auto refused = [](const std::string& why) {
     return fail(ErrorCode::kInvalid, "cannot use the address of a store that is given", why,
-                "write clickhouse://HOST:PORT/DATABASE, or clickhouses:// for TLS");
+                "write clickhouse://HOST:PORT/DATABASE or http://HOST:PORT/DATABASE, with TLS "
+                "clickhouses:// or https://");
   };
-  const bool tls = text.starts_with(kTls);
-  if (!tls && !text.starts_with(kPlain)) return refused("it begins with neither of these");
+  const auto* const scheme =
+      std::find_if(kSchemes.begin(), kSchemes.end(),
+                   [&](const Scheme& each) { return text.starts_with(each.prefix); });
+  if (scheme == kSchemes.end()) return refused("it begins with none of these");
   std::string_view rest(text);
-  rest.remove_prefix(tls ? kTls.size() : kPlain.size());
+  rest.remove_prefix(scheme->prefix.size());
   if (rest.find('@') != std::string_view::npos) {
     return refused(
         "other users can read a command line: credentials are not written there but in "
@@ -90,10 +104,9 @@ Result<StoreAddress> parse_store_address(const std::string& text) {
     return refused("its database has other characters than letters, digits and '_'");
   }
   const size_t port = host.find(':', host.starts_with('[') ? host.find(']') : 0);
-  if (port == std::string::npos) host += tls ? ":8443" : ":8123";
+  if (port == std::string::npos) host += scheme->port;
   // A table that another version has made may lack a column.
-  made.url =
-      fmt::format("{}://{}/?input_format_skip_unknown_fields=1", tls ? "https" : "http", host);
+  made.url = fmt::format("{}://{}/?input_format_skip_unknown_fields=1", scheme->http, host);
   return made;
 }
 

@@ -28,9 +28,9 @@ struct StoreAddress {
   std::string database;
 };
 
-// "clickhouse://HOST:PORT/DATABASE", "clickhouses://…" for TLS; the port is 8123 or 8443, and the
-// database "heddle", where there is none. Errors: kInvalid, also for credentials, which other users
-// could read on a command line.
+// "clickhouse://HOST:PORT/DATABASE", "clickhouses://…" for TLS; the port is 8123 or 8443 (HTTP's
+// own with "http://…" and "https://…"), and the database "heddle", where there is none. Errors:
+// kInvalid, also for credentials, which other users could read on a command line.
 Result<StoreAddress> parse_store_address(const std::string& text);
 
 struct StoreState {

@@ -27,13 +27,27 @@ TEST(StoreAddress, IsThatOfTheHttpInterface) {
   EXPECT_THAT(parse_store_address("clickhouse://h:9/d")->url, HasSubstr("http://h:9/"));
 }
 
+TEST(StoreAddress, ThatOfAnExportIsTakenWithItsOwnPort) {
+  const auto plain = parse_store_address("http://ch.example:8123/site_1");
+  ASSERT_TRUE(plain) << plain.error().message();
+  EXPECT_THAT(plain->url, HasSubstr("http://ch.example:8123/?"));
+  EXPECT_EQ(plain->database, "site_1");
+  EXPECT_THAT(parse_store_address("http://h/")->url, HasSubstr("http://h/?"));
+  EXPECT_EQ(parse_store_address("http://h/")->database, "heddle");
+  const auto tls = parse_store_address("https://[fd00::1]");
+  ASSERT_TRUE(tls) << tls.error().message();
+  EXPECT_THAT(tls->url, HasSubstr("https://[fd00::1]/?"));
+}
+
 TEST(StoreAddress, OthersAreRefused) {
-  for (const char* const text : {"", "http://h/d", "clickhouse://h/a b", "clickhouse://h/a;b"}) {
+  for (const char* const text : {"", "nats://h/d", "clickhouse://h/a b", "http://h/a;b"}) {
     EXPECT_FALSE(parse_store_address(text)) << text;
   }
-  const auto secret = parse_store_address("clickhouse://me:hunter2@h/d");
-  ASSERT_FALSE(secret);
-  EXPECT_THAT(secret.error().message(), Not(HasSubstr("hunter2")));
+  for (const char* const text : {"clickhouse://me:hunter2@h/d", "https://me:hunter2@h/d"}) {
+    const auto secret = parse_store_address(text);
+    ASSERT_FALSE(secret);
+    EXPECT_THAT(secret.error().message(), Not(HasSubstr("hunter2")));
+  }
 }
 
 WatchDocument document_of(size_t processes) {

@@ -33,7 +33,7 @@ class Watch {
 
   Result<WatchState> run() {
     if (Result<void> made = make_feeds(); !made) return fail(made.error());
-    Observer observer(folders_);
+    Observer observer(folders_, node_records());
     WatchState state;
     Nanos next = steady_now();
     Nanos sample_at = next + options_.series_every;
@@ -47,6 +47,7 @@ class Watch {
       for (const Error& error : observer.take_errors()) options_.warned(error.message());
       warn_of_hosts();
       state = observer.state();
+      warn_of_nodes(state);
       for (const AlarmChange& change : changes) options_.changed(change, state);
       const bool due = now >= sample_at || state.over;
       if (due) sample_at = std::max(sample_at + options_.series_every, now);
@@ -67,6 +68,12 @@ class Watch {
   }
 
  private:
+  // Those of other machines are in the copies.
+  std::vector<std::string> node_records() const {
+    const bool here = options_.hosts.empty() && !options_.node_records.empty();
+    return here ? std::vector{options_.node_records} : std::vector<std::string>();
+  }
+
   Result<void> make_feeds() {
     if (options_.hosts.empty()) folders_.push_back(options_.folder);
     for (const launch::RemoteHost& host : options_.hosts) {
@@ -79,7 +86,7 @@ class Watch {
       }
       folders_.push_back(copy);
       feeds_.push_back(std::make_unique<HostFeed>(
-          FeedOptions{options_.shell, host.name, options_.folder, copy}));
+          FeedOptions{options_.shell, host.name, options_.folder, copy, options_.node_records}));
       complaints_.emplace_back();
     }
     return {};
@@ -135,7 +142,15 @@ class Watch {
     }
   }
 
+  // Once each; the list grows.
+  void warn_of_nodes(const WatchState& state) {
+    for (; warned_of_nodes_ < state.not_sampled.size(); ++warned_of_nodes_) {
+      options_.warned("not sampled: " + state.not_sampled[warned_of_nodes_]);
+    }
+  }
+
   const WatchOptions& options_;
+  size_t warned_of_nodes_ = 0;
   std::vector<std::string> folders_;
   std::vector<std::unique_ptr<HostFeed>> feeds_;
   std::vector<char> buffer_ = std::vector<char>(size_t{256} << 10);

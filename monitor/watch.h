@@ -13,14 +13,12 @@
 
 namespace heddle::monitor {
 
-// How often the side of the job's machine sends what is new. Range 50 to 1,000 ms.
-inline constexpr Nanos kSendEvery = millis(250);
-
 struct WatchOptions {
   std::string folder;                     // of the recordings, on each host
   std::vector<launch::RemoteHost> hosts;  // none: the folder is here
   launch::RemoteShell shell;
-  std::string copies;  // a folder here, for a copy of each host's; it exists
+  std::string copies;        // a folder here, for a copy of each host's; it exists
+  std::string node_records;  // of each machine's agent, where the folder is; empty: none
   Nanos every = seconds(1);
   Nanos series_every = seconds(10);
   // Asked often; true: the watch ends.

@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <cctype>
 
+#include "nccl/params.h"
+
 namespace heddle::nccl {
 namespace {
-
-// One thread drives some 20 Gb/s in each direction, and more than four gained little in all-reduces
-// (docs/performance.md: `bench/run gpu --part cable`).
-constexpr int kFastNicMbits = 25'000;
-constexpr int kMostThreads = 4;
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
@@ -61,11 +58,11 @@ std::string shell_quoted(const std::string& word) {
 int threads_for(const EnvironmentFacts& facts) {
   if (facts.threads) return *facts.threads;
   const bool fast = std::ranges::any_of(
-      facts.chosen, [](const Nic& nic) { return nic.speed_mbits >= kFastNicMbits; });
+      facts.chosen, [](const Nic& nic) { return nic.speed_mbits >= params::kFastNicMbits; });
   const int of_a_process = facts.usable_cores / std::max(1, facts.gpus);
   const int nics = std::max(1, static_cast<int>(facts.chosen.size()));
   const int of_files = (facts.descriptors - kDescriptorsOfProgram) / (kDescriptorsOfNic * nics);
-  const int threads = std::min({kMostThreads, of_a_process / 2, of_files});
+  const int threads = std::min({params::kMostThreads, of_a_process / 2, of_files});
   return fast && threads > 1 ? threads : 0;
 }
 

@@ -28,7 +28,7 @@ TEST(ExchangeFolder, ValueIsFoundOnceItIsPublished) {
 }
 
 // A pipe made reading wait for a writer, beyond every timeout.
-TEST(ExchangeFolder, WhatNoRankWroteIsRefusedAtOnce) {
+TEST(ExchangeFolder, PipesAndLinksAreRefusedAtOnce) {
   const PrivateFolder folder;
   Result<ExchangeFolder> exchange = ExchangeFolder::open(folder.path());
   ASSERT_TRUE(exchange) << exchange.error().message();

@@ -8,6 +8,7 @@
 #include "base/nanos.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "nccl/params.h"
 
 namespace heddle::nccl {
 
@@ -20,10 +21,10 @@ struct MeasuredNetwork {
 };
 
 // Bounds of what a network can be; a figure outside is a mistake.
-inline constexpr BitsPerSec kLeastGoodput = {100'000};
-inline constexpr BitsPerSec kMostGoodput = {100'000'000'000'000};
-inline constexpr Nanos kLeastOneWay = {100};
-inline constexpr Nanos kMostOneWay = {1'000'000'000};
+using params::kLeastGoodput;
+using params::kLeastOneWay;
+using params::kMostGoodput;
+using params::kMostOneWay;
 
 // Errors: kInvalid, naming the figure that no network has, or that is missing.
 Result<void> validate(const MeasuredNetwork& network);

@@ -10,11 +10,11 @@
 
 #include "base/host_interface.h"
 #include "base/result.h"
+#include "nccl/params.h"
 
 namespace heddle::nccl {
 
-// Speed where the system reports none, in Mb/s: what NCCL's own Socket transport assumes.
-inline constexpr int kUnknownSpeedMbits = 10'000;
+using params::kUnknownSpeedMbits;
 
 // One interface. Ports of one chip have the same guid and differ in `port`; interfaces over one
 // port (VLANs) have both in common. NCCL counts the bandwidth of each (guid, port) once.
@@ -63,8 +63,8 @@ Result<std::vector<Nic>> list_nics(const NicSources& sources);
 bool usable(const Nic& nic);
 
 // heddle's sockets for each NIC (docs/how-to/several_nics.md), and those of NCCL and the program.
-inline constexpr int kDescriptorsOfNic = 65;
-inline constexpr int kDescriptorsOfProgram = 512;
+using params::kDescriptorsOfNic;
+using params::kDescriptorsOfProgram;
 
 // Loopback, docker* and virbr*: used only where nothing else is left. Other hosts reach none of
 // them.

@@ -362,7 +362,7 @@ TEST_F(OverridesTest, ErrorsNameTheLine) {
   EXPECT_THAT(error(head + "latency_us = nan"), HasSubstr("not between 0"));
   EXPECT_THAT(error(head + "speed_mbits = 0"), HasSubstr("not between 1"));
   EXPECT_THAT(error("[[nic]]\nrail = 1"), HasSubstr("has no 'name'"));
-  EXPECT_THAT(error(head + head), HasSubstr("nics.toml:3: 'eth0' stands in line 1, too"));
+  EXPECT_THAT(error(head + head), HasSubstr("nics.toml:3: 'eth0' is in line 1, too"));
   EXPECT_THAT(error("[[nic"), HasSubstr("nics.toml:1"));
   machine_.sources.file = "/no/such/file.toml";
   const auto nics = list_nics(machine_.sources);

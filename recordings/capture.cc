@@ -10,11 +10,10 @@
 #include "recordings/capture/heddle_flows.h"
 #include "recordings/capture/roce_flows.h"
 #include "recordings/capture/stream.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
-
-constexpr uint64_t kInterruptedEvery = 1024;
 
 std::optional<double> a_second(double count, double seconds) {
   if (!(seconds > 0)) return std::nullopt;
@@ -124,7 +123,7 @@ Result<CaptureSizes> read_capture_stream(std::FILE* file, const std::string& nam
       break;
     }
     reading.add(static_cast<LinkType>(link), frame);
-    const bool look = reading.sizes().packets % kInterruptedEvery == 0;
+    const bool look = reading.sizes().packets % params::capture::kInterruptedEvery == 0;
     if (look && options.interrupted && options.interrupted()) {
       reading.sizes().ended_early =
           Error{ErrorCode::kCancelled, "stopped reading " + name, "it was interrupted",

@@ -92,7 +92,7 @@ TEST_F(Capture, AFileMayHaveAnyLengthsAndTimes) {
   EXPECT_EQ(read(late.bytes())->packets, 2u);
 }
 
-TEST_F(Capture, WhatIsNotReadIsCountedByItsReason) {
+TEST_F(Capture, SkippedPacketsAreCountedByReason) {
   CaptureWriter writer({});
   const std::string frame = write_frame();
   std::string arp = frame, tcp = frame, fragment = frame, longer = frame, version = frame;

@@ -13,8 +13,8 @@ using Table = ClickHouse::Table;
 using insight::Moment;
 
 // By insight::MomentKind.
-constexpr std::array kKinds = {"call",     "wait",     "phase",  "message",
-                               "recovery", "transfer", "kernel", "host"};
+constexpr std::array kKinds = {"call",     "wait",   "phase", "message", "recovery",
+                               "transfer", "kernel", "host",  "node"};
 
 }  // namespace
 

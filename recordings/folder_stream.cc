@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,20 +15,19 @@
 
 #include "recordings/contents.h"
 #include "recordings/many_files.h"
+#include "recordings/node_files.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kOfNodes = "nodes/";
 constexpr char kNewFile = 'F';
 constexpr char kData = 'D';
 constexpr char kAlive = 'A';
 constexpr size_t kHeadBytes = 15;
-constexpr size_t kMostNameBytes = 255;
-constexpr size_t kMostDataBytes = size_t{1} << 20;
-constexpr uint64_t kPageBytes = uint64_t{64} << 10;
-constexpr size_t kMostBeforeGreeting = size_t{64} << 10;  // of a login's own words
 
 template <typename Value>
 void append(std::string& text, Value value) {
@@ -55,8 +55,9 @@ std::string frame_of(char kind, std::string_view name, uint64_t offset, std::str
   return made;
 }
 
-// What a recording's file may be named: nothing that leads out of the folder.
+// What a recording's file may be named: nothing that leads out of the folder and that of machines.
 bool is_file_name(std::string_view name) {
+  if (name.starts_with(kOfNodes)) name.remove_prefix(kOfNodes.size());
   return name.size() > std::strlen(kRecordingSuffix) && name.ends_with(kRecordingSuffix) &&
          name.front() != '.' && name.find('/') == std::string_view::npos &&
          name.find('\0') == std::string_view::npos;
@@ -74,16 +75,29 @@ Unexpected too_much(const std::string& why) {
 
 }  // namespace
 
-FolderSender::FolderSender(std::string folder) : folder_(std::move(folder)) { allow_many_files(); }
+FolderSender::FolderSender(std::string folder) {
+  allow_many_files();
+  sources_.push_back({std::move(folder), "", "give the folder in which the job records there"});
+}
+
+void FolderSender::add_nodes(const std::string& node_records) {
+  const std::string prefix(kOfNodes);
+  sources_.push_back({nodes_folder(sources_.front().folder), prefix, ""});
+  if (node_records.empty()) return;
+  sources_.push_back({node_records, prefix,
+                      "give --node-records the folder of `heddle agent serve` there, and let this "
+                      "user's group read it"});
+}
 
 void FolderSender::complain(const std::string& path, Error error) {
   if (complained_.insert(path).second) errors_.push_back(std::move(error));
 }
 
-void FolderSender::find_files() {
+void FolderSender::find_files(const Source& source) {
   std::error_code error;
-  for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
-    const std::string name = at->path().filename().string();
+  for (fs::directory_iterator at(source.folder, error), end; !error && at != end;
+       at.increment(error)) {
+    const std::string name = source.prefix + at->path().filename().string();
     if (!is_file_name(name) || files_.contains(name)) continue;
     auto changes = events::RecordingChanges::open(at->path().string());
     if (changes) {
@@ -92,15 +106,17 @@ void FolderSender::find_files() {
       complain(name, changes.error());
     }
   }
-  if (!error) return;
-  complain(folder_, {ErrorCode::kUnavailable, "cannot read the recordings in " + folder_,
-                     error.message(), "give the folder in which the job records there"});
+  const bool may_be_absent = source.todo.empty() && error.value() == ENOENT;
+  if (!error || may_be_absent) return;
+  complain(source.folder,
+           {ErrorCode::kUnavailable, "cannot read the recordings in " + source.folder,
+            error.message(), source.todo.empty() ? "let this user read it" : source.todo});
 }
 
 bool FolderSender::send_changes(const Send& send) {
   if (!greeted_ && !send(kStreamGreeting)) return false;
   greeted_ = true;
-  find_files();
+  for (const Source& source : sources_) find_files(source);
   bool sent = true;
   for (auto& [name, changes] : files_) {
     if (announced_.insert(name).second) {
@@ -130,7 +146,7 @@ bool FolderReceiver::find_greeting() {
 Result<void> FolderReceiver::take(std::string_view bytes) {
   unparsed_ += bytes;
   if (!greeted_ && !find_greeting()) {
-    if (unparsed_.size() <= kMostBeforeGreeting) return {};
+    if (unparsed_.size() <= params::stream::kMostBeforeGreeting) return {};
     return no_stream("it is no stream of recordings");
   }
   std::string_view left = unparsed_;
@@ -153,7 +169,8 @@ Result<size_t> FolderReceiver::parse(std::string_view bytes, Frame& frame) const
   frame.offset = read_value<uint64_t>(bytes.substr(3));
   const auto data_bytes = read_value<uint32_t>(bytes.substr(11));
   const bool known = frame.kind == kNewFile || frame.kind == kData || frame.kind == kAlive;
-  if (!known || name_bytes > kMostNameBytes || data_bytes > kMostDataBytes) {
+  if (!known || name_bytes > params::stream::kMostNameBytes ||
+      data_bytes > params::stream::kMostDataBytes) {
     return no_stream("its frames make no sense");
   }
   const size_t whole = kHeadBytes + name_bytes + data_bytes;
@@ -187,6 +204,7 @@ Result<void> FolderReceiver::add_file(const Frame& frame) {
   }
   if (known != files_.end() && known->second.bytes == frame.offset) return {};
   const std::string path = folder_ + "/" + name;
+  if (frame.name.starts_with(kOfNodes)) mkdir(nodes_folder(folder_).c_str(), 0700);
   const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid() || ftruncate(file.number(), static_cast<off_t>(frame.offset)) != 0) {
     return fail(ErrorCode::kSystem, "cannot write " + path, std::strerror(errno),
@@ -197,10 +215,11 @@ Result<void> FolderReceiver::add_file(const Frame& frame) {
 }
 
 bool FolderReceiver::has_room(File& file, uint64_t from, uint64_t to) {
-  for (uint64_t page = from / kPageBytes; page <= (to - 1) / kPageBytes; ++page) {
+  for (uint64_t page = from / params::stream::kPageBytes;
+       page <= (to - 1) / params::stream::kPageBytes; ++page) {
     if (file.pages.insert(page).second) ++pages_;
   }
-  return pages_ * kPageBytes <= limits_.disk_bytes;
+  return pages_ * params::stream::kPageBytes <= limits_.disk_bytes;
 }
 
 // One file's data comes in many frames, one after the other.

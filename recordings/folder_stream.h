@@ -3,8 +3,10 @@
 //
 // The stream begins with kStreamGreeting, behind whatever a login wrote. Then frames,
 // little-endian: kind (1 byte), length of the name (2), offset (8), length of the data (4), name,
-// data. Kinds: 'F' a new file, of `offset` bytes; 'D' data at `offset` of a file; 'A' a sign of
-// life, with how many files there are (offset).
+// data. Names are those of recordings, which may lie in the folder `nodes` where the receiver asked
+// for it. Kinds: 'F' a new file,
+// of `offset` bytes; 'D' data at `offset` of a file; 'A' a sign of life, with how many files there
+// are (offset).
 #pragma once
 
 #include <cstdint>
@@ -30,6 +32,10 @@ class FolderSender {
   // The folder need not be there yet.
   explicit FolderSender(std::string folder);
 
+  // Sends its subfolder `nodes` too, and as part of that the recordings in `node_records`; empty:
+  // none. Only where the receiver asks for it: an older one refuses their names.
+  void add_nodes(const std::string& node_records);
+
   // False: the reader has gone.
   using Send = std::function<bool(std::string_view bytes)>;
   // Sends what was written since the last call, and a sign of life.
@@ -38,10 +44,16 @@ class FolderSender {
   std::vector<Error> take_errors() { return std::exchange(errors_, {}); }
 
  private:
-  void find_files();
+  // A folder, and what its files' names begin with in the stream.
+  struct Source {
+    std::string folder;
+    std::string prefix;
+    std::string todo;  // where it cannot be read; empty: it may be absent
+  };
+  void find_files(const Source& source);
   void complain(const std::string& path, Error error);
 
-  std::string folder_;
+  std::vector<Source> sources_;
   bool greeted_ = false;
   std::map<std::string, events::RecordingChanges> files_;  // by name
   std::set<std::string> announced_;

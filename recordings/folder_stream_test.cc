@@ -5,7 +5,9 @@
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/temporary_folder.h"
 #include "events/recording.h"
@@ -104,6 +106,54 @@ TEST_F(FolderStreamTest, ASecondStreamOfTheFolderBeginsAgainWithoutLoss) {
   size_t taken = 0;
   copy.poll(seconds(1), [&taken](size_t, const events::RecordedEvent&, int64_t) { ++taken; });
   EXPECT_EQ(taken, 1u);
+}
+
+std::set<std::string> names_in(const std::string& folder) {
+  std::set<std::string> names;
+  std::error_code none;
+  for (const auto& each : std::filesystem::directory_iterator(folder, none)) {
+    names.insert(each.path().filename());
+  }
+  return names;
+}
+
+// A receiver of before it had a folder of machines refuses their names, and with them the host.
+TEST_F(FolderStreamTest, RecordingsOfMachinesAreSentOnlyIfAskedFor) {
+  const auto recording = record("h0");
+  const auto agents = TemporaryFolder::make("heddle-stream");
+  for (const std::string& folder : {here_.path() + "/nodes", agents->path()}) {
+    const auto machine = events::Recording::create(
+        {.directory = folder, .most = mebibytes(1), .identity = {{"host", "node-of-the-job"}}});
+    ASSERT_TRUE(machine) << machine.error().message();
+  }
+  std::filesystem::rename(*std::filesystem::directory_iterator(agents->path()),
+                          agents->path() + "/agent.h0.1.heddle");
+  EXPECT_EQ(sent().find("nodes/"), std::string::npos);
+  sender_ = FolderSender(here_.path());
+  sender_.add_nodes(agents->path());
+  FolderReceiver receiver(there_.path());
+  ASSERT_TRUE(receiver.take(sent()));
+  EXPECT_EQ(names_in(there_.path()).size(), 2u);
+  const std::set<std::string> copied = names_in(there_.path() + "/nodes");
+  EXPECT_EQ(copied.size(), 2u);
+  EXPECT_TRUE(copied.contains("agent.h0.1.heddle"));
+}
+
+TEST_F(FolderStreamTest, AFolderOfAnAgentThatIsNotThereIsNamedWithItsOwnAdvice) {
+  sender_.add_nodes(here_.path() + "/typo");
+  sent();
+  const std::vector<Error> errors = sender_.take_errors();
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_NE(errors[0].message().find("--node-records"), std::string::npos) << errors[0].message();
+  sent();
+  EXPECT_TRUE(sender_.take_errors().empty());
+}
+
+TEST_F(FolderStreamTest, NamesOfMachinesLeadNowhereElse) {
+  for (const std::string name : {"nodes/../a.heddle", "nodes//a.heddle", "nodes/.heddle",
+                                 "nodes/nodes/a.heddle", "nodes/", "other/a.heddle"}) {
+    EXPECT_EQ(refusal(frame('F', name, 100, "")), ErrorCode::kInvalid) << name;
+  }
 }
 
 TEST_F(FolderStreamTest, NamesThatLeadOutOfTheFolderAreRefused) {

@@ -2,9 +2,12 @@
 #include "recordings/gather.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 
@@ -13,6 +16,7 @@
 #include "recordings/folders/data_copy.h"
 #include "recordings/folders/new_folder.h"
 #include "recordings/manifest.h"
+#include "recordings/node_files.h"
 
 namespace heddle::recordings {
 namespace {
@@ -66,6 +70,23 @@ std::string free_name(const std::string& folder, const fs::path& file) {
   return name;
 }
 
+// What the machines of the parts reported.
+Result<void> copy_nodes(const std::vector<std::string>& parts, const std::string& folder) {
+  for (const std::string& part : parts) {
+    for (const std::string& file : node_files(part)) {
+      const std::string to = nodes_folder(folder);
+      if (mkdir(to.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+        return fail(ErrorCode::kSystem, "cannot make the folder " + to, std::strerror(errno),
+                    "choose another folder, or make room there");
+      }
+      const std::string name = free_name(to, file);
+      if (name.empty()) continue;
+      if (Result<void> copied = copy_data(file, to + "/" + name); !copied) return copied;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::string& named) {
@@ -93,6 +114,9 @@ Result<Gathered> gather_parts(const std::vector<std::string>& parts, const std::
     gathered.files.push_back(folder + "/" + name);
     gathered.part_of[gathered.files.back()] = fs::absolute(file).lexically_normal().parent_path();
   }
+  if (Result<void> copied = copy_nodes(parts, unfinished.path()); !copied) {
+    return fail(copied.error());
+  }
   if (Result<void> written = write_manifest(unfinished.path(), align_files(copies)); !written) {
     return fail(written.error());
   }
@@ -112,7 +136,7 @@ std::string warning_of_two_jobs(const JobContents& contents, const Gathered& gat
     const auto [known, is_new] = part_of.emplace(*rank, part);
     if (is_new || known->second == part) continue;
     if (clashes++ == 0)
-      first = fmt::format("rank {} stands in {} and in {}", *rank, known->second, part);
+      first = fmt::format("rank {} is in {} and in {}", *rank, known->second, part);
   }
   if (clashes == 0) return "";
   return fmt::format("{}{}: of two jobs, each is to be gathered into a folder of its own", first,

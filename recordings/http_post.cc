@@ -17,12 +17,10 @@
 
 #include "base/exec.h"
 #include "base/write_all.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
-
-constexpr size_t kMostReportedBytes = 400;
-constexpr size_t kMostAddressBytes = 8 << 10;  // settings fit into a pipe
 
 struct Pipe {
   Pipe() {
@@ -54,7 +52,7 @@ std::string read_all(int from) {
 
 // As one line of an error.
 std::string one_line(std::string text) {
-  text.resize(std::min(text.size(), kMostReportedBytes));
+  text.resize(std::min(text.size(), params::post::kMostReportedBytes));
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
     text.pop_back();
   }
@@ -99,10 +97,10 @@ std::string wrong_with(const std::string& url) {
     return each > ' ' && each < 127 && each != '"' && each != '\\';
   });
   if (!known || !plain) return "it is no address of HTTP";
-  if (url.size() > kMostAddressBytes) return "it is too long";
+  if (url.size() > params::post::kMostAddressBytes) return "it is too long";
   const Authority authority(url);
   if (url.find('@', authority.end) != std::string::npos) {
-    return "an @ stands behind the first / ? or #, which a password can only hold as %2F, %3F, %23";
+    return "an @ follows the first / ? or #, which a password can only hold as %2F, %3F, %23";
   }
   const std::string host = url.substr(authority.host, authority.end - authority.host);
   const size_t name_end = host.find(':', host.rfind('[', 0) == 0 ? host.find(']') : 0);
@@ -155,7 +153,7 @@ Result<HttpPost> HttpPost::to(const std::string& url, const Credentials& otherwi
     if (colon != std::string::npos) credentials.password = decoded(given.substr(colon + 1));
   }
   const std::string both = credentials.user + credentials.password;
-  if (holds_control(both) || both.size() > kMostAddressBytes ||
+  if (holds_control(both) || both.size() > params::post::kMostAddressBytes ||
       credentials.user.find(':') != std::string::npos) {
     return fail(ErrorCode::kInvalid, "cannot send user and password",
                 "HTTP knows no control characters in them, no : in a user's name, and some KiB",

@@ -11,21 +11,12 @@
 #include "base/clocks.h"
 #include "recordings/contents.h"
 #include "recordings/many_files.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Messages improve what is known of several clocks; each estimate looks at all samples. Chosen.
-constexpr Nanos kAlignEvery = seconds(5);
-// As long as wall clocks are all that is known. Chosen.
-constexpr Nanos kAlignFirst = seconds(1);
-// A file that has no header for this long will have none.
-constexpr auto kHeaderWithin = std::chrono::seconds(5);
-// Events later than now by more than this are of a clock that is wrong: the job's time would run
-// ahead with it, and all other processes would seem to be silent. Chosen.
-constexpr Nanos kMostAhead = seconds(60);
 
 // Times of a damaged recording may be any.
 int64_t difference(int64_t one, int64_t other) {
@@ -69,7 +60,8 @@ void LiveRecording::add_file(const std::string& path) {
   if (!reader) {
     std::error_code gone;
     const auto age = fs::file_time_type::clock::now() - fs::last_write_time(path, gone);
-    const bool early = reader.error().code == ErrorCode::kInvalid && age < kHeaderWithin;
+    const bool early =
+        reader.error().code == ErrorCode::kInvalid && age < params::live::kHeaderWithin;
     if (!gone && !early && complained_.insert(path).second) errors_.push_back(reader.error());
     return;
   }
@@ -102,7 +94,8 @@ void LiveRecording::align(Nanos now) {
     return each.clock.basis == insight::ClockBasis::kWallClock;
   });
   const bool better =
-      clocks_.needs_events() && now - aligned_at_ >= (rough ? kAlignFirst : kAlignEvery);
+      clocks_.needs_events() &&
+      now - aligned_at_ >= (rough ? params::live::kAlignFirst : params::live::kAlignEvery);
   if (!fresh && !better) return;
   const insight::Clocks clocks = clocks_.finish();
   for (size_t i = 0; i < sources_.size(); ++i) {
@@ -139,7 +132,7 @@ void LiveRecording::hand_on(Source& source, size_t file, int64_t at, const Take&
     clocks_.add(static_cast<uint32_t>(file), source.event.event);
   }
   const int64_t ahead = difference(at, difference(polled_at_ns_, began_ns_));
-  if (ahead <= kMostAhead.count) {
+  if (ahead <= params::live::kMostAhead.count) {
     source.last_at_ns = at;
     take(file, source.event, at);
   } else if (!std::exchange(source.ahead, true)) {

@@ -32,6 +32,8 @@ class LiveRecording {
   size_t files() const { return sources_.size(); }
   const events::RecordingFacts& facts(size_t file) const { return sources_[file].reader.facts(); }
   const std::string& path(size_t file) const { return sources_[file].path; }
+  // How its times become those of the job, since 1970; estimates improve while the job runs.
+  const insight::Clock& clock(size_t file) const { return sources_[file].clock; }
   // Of its events' times on the job's clock, at most; -1: unknown.
   int64_t clock_error_ns(size_t file) const { return sources_[file].clock.error_ns; }
   // Events that were overwritten before they could be read, since its file was found.

@@ -20,6 +20,8 @@ class MergedReader {
 
   size_t files() const { return sources_.size(); }
   const events::RecordingFacts& facts(size_t file) const { return sources_[file].reader.facts(); }
+  // How its times become those of the job, since 1970.
+  const insight::Clock& clock(size_t file) const { return sources_[file].clock; }
   // Of its events' times on the job's clock, at most; -1: unknown.
   int64_t clock_error_ns(size_t file) const { return sources_[file].clock.error_ns; }
   // The next event, of `file`, `at_ns` since the job's beginning; false at the end.

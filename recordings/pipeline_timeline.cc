@@ -11,17 +11,12 @@
 #include <utility>
 
 #include "recordings/import/bounded_json.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
 
 using insight::PipelineEvent;
-
-// Of ranks, steps and numbers: jobs have fewer.
-constexpr uint32_t kMostNumber = 100'000'000;
-// Of times: no step takes days, and no clock began a million years ago.
-constexpr double kLongestMicros = 1e12;
-constexpr double kLatestMicros = 1e20;
 
 struct Place {
   uint32_t stage = 0;
@@ -43,7 +38,7 @@ std::optional<uint32_t> number_behind(std::string_view text, std::string_view wo
   const std::string_view digits = text.substr(at + word.size());
   uint32_t number = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (read.ec != std::errc() || number > kMostNumber) return std::nullopt;
+  if (read.ec != std::errc() || number > params::pipeline::kMostNumber) return std::nullopt;
   return number;
 }
 
@@ -58,7 +53,7 @@ double number_of(const ForeignJson& event, const char* name, double least, doubl
 }
 
 uint32_t whole_number_of(const ForeignJson& event, const char* name) {
-  const double number = number_of(event, name, 0, kMostNumber);
+  const double number = number_of(event, name, 0, params::pipeline::kMostNumber);
   if (number == std::floor(number)) return static_cast<uint32_t>(number);
   throw WrongEvent(fmt::format("'{}' is no whole number", name));
 }
@@ -101,14 +96,17 @@ void add_operation(const ForeignJson& event, const Threads& threads, PipelineTim
     throw WrongEvent("it is of a second model chunk: interleaved stages are not supported");
   }
   constexpr double kMicros = 1e-6;
-  timeline.events.push_back(
-      {.step = whole_number_of(about, "step"),
-       .data_rank = process,
-       .stage = thread->second.stage,
-       .operation = *operation,
-       .number = whole_number_of(about, "seq_id"),
-       .start_s = number_of(event, "ts", -kLatestMicros, kLatestMicros) * kMicros,
-       .took_s = number_of(event, "dur", -kLongestMicros, kLongestMicros) * kMicros});
+  timeline.events.push_back({.step = whole_number_of(about, "step"),
+                             .data_rank = process,
+                             .stage = thread->second.stage,
+                             .operation = *operation,
+                             .number = whole_number_of(about, "seq_id"),
+                             .start_s = number_of(event, "ts", -params::pipeline::kLatestMicros,
+                                                  params::pipeline::kLatestMicros) *
+                                        kMicros,
+                             .took_s = number_of(event, "dur", -params::pipeline::kLongestMicros,
+                                                 params::pipeline::kLongestMicros) *
+                                       kMicros});
 }
 
 bool is_phase(const ForeignJson& event, const char* phase) {

@@ -78,7 +78,7 @@ TEST(PipelineTimeline, AStageIsAWordOfItsOwn) {
   expect_refused(other + "," + operation(), "has no \"PP rank N\"");
 }
 
-TEST(PipelineTimeline, WhatIsWrongIsNamedWithItsEvent) {
+TEST(PipelineTimeline, MistakesAreNamedWithTheirEvent) {
   const std::string thread = std::string(kThread) + ",";
   expect_refused(operation(), "event 1: the name of its thread has no \"PP rank N\"");
   expect_refused(thread + operation(R"({"args": {"model_chunk": 1}})"),

@@ -7,6 +7,8 @@
 #include <map>
 #include <vector>
 
+#include "recordings/params.h"
+
 namespace heddle::recordings {
 
 // `count` sizes from `least` to `most`, both included.
@@ -18,7 +20,7 @@ struct SizeRow {
 
 class SizeCounts {
  public:
-  static constexpr size_t kMostExact = 1024;
+  static constexpr size_t kMostExact = params::kMostExactSizes;
 
   void add(uint64_t size, uint64_t count = 1);
 

@@ -15,12 +15,11 @@
 
 #include "base/write_all.h"
 #include "base/write_error.h"
+#include "steering/params.h"
 
 namespace heddle::steering {
 namespace {
 
-// A part that is read at a time; a line that is longer is of another program.
-constexpr int64_t kBlock = int64_t{1} << 20;
 constexpr const char* kTodo = "give another file with --audit, or make room there";
 
 Result<std::string> text_of(int file, int64_t from, int64_t to) {
@@ -103,7 +102,7 @@ Result<void> Audit::lock() {
 Result<int64_t> Audit::first_needed(int64_t size) const {
   for (int64_t from = size; from > 0;) {
     const int64_t to = from;
-    from = std::max(int64_t{0}, from - kBlock);
+    from = std::max(int64_t{0}, from - params::kBlock);
     const Result<std::string> text = text_of(file_.number(), from, to);
     if (!text) return fail(text.error());
     if (is_all_before(*text, since_ns_)) return from;
@@ -135,7 +134,7 @@ Result<void> Audit::begin(const Take& take) {
   std::string text;
   while (read_to_ < size) {
     const Result<std::string> more =
-        text_of(file_.number(), read_to_, std::min(size, read_to_ + kBlock));
+        text_of(file_.number(), read_to_, std::min(size, read_to_ + params::kBlock));
     if (!more) return failed(more.error());
     if (more->empty()) break;
     read_to_ += static_cast<int64_t>(more->size());
@@ -147,7 +146,7 @@ Result<void> Audit::begin(const Take& take) {
       }
     }
     text.erase(0, done);
-    if (static_cast<int64_t>(text.size()) < kBlock) continue;
+    if (static_cast<int64_t>(text.size()) < params::kBlock) continue;
     if (!std::exchange(skips, true)) ++damaged_;
     text.clear();
   }

@@ -8,13 +8,13 @@
 
 #include "base/printable.h"
 #include "steering/decision.h"
+#include "steering/params.h"
 
 namespace heddle::steering {
 namespace {
 
 // Drained nodes whose reason begins so are the monitor's.
 constexpr std::string_view kReason = "heddle: ";
-constexpr size_t kLongestMessage = 1024;
 
 // "NonCommunicationHang"
 std::string camel_case(std::string_view name) {
@@ -53,7 +53,7 @@ std::vector<std::string> condition_words(const Rule& rule, const monitor::Alarm&
       undo ? "no fault is found any more"
            : fmt::format("[{}] {} (confidence {:.0f}%)", name, printable(alarm.verdict.summary),
                          100 * alarm.verdict.confidence);
-  if (message.size() > kLongestMessage) message.resize(kLongestMessage);
+  if (message.size() > params::kLongestMessage) message.resize(params::kLongestMessage);
   const std::string time = time_text(at_ns);
   const Json patch = {
       {"status",

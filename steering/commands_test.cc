@@ -50,7 +50,7 @@ TEST(CommandsTest, ADrainHasAReasonThatNamesTheMonitor) {
   EXPECT_FALSE(command_of(drain, alarm(), {}, false, kAt));
 }
 
-TEST(CommandsTest, WhatAnOperatorDidAtANodeOfSlurmStays) {
+TEST(CommandsTest, ANodeThatAnOperatorDrainedStaysDrained) {
   const Rule drain = rule(ActionKind::kSlurmDrain);
   const std::string begin = "NodeName=h1 Arch=x86_64 CoresPerSocket=1 ";
   const std::string idle = begin + "State=IDLE ThreadsPerCore=1\n";

@@ -9,6 +9,7 @@
 
 #include "base/printable.h"
 #include "launch/remote_shell.h"
+#include "steering/params.h"
 
 namespace heddle::steering {
 namespace {
@@ -31,13 +32,10 @@ constexpr std::array kOutcomes = {
     OutcomeWords{Outcome::kFailed, "failed", "failed"},
     OutcomeWords{Outcome::kInterrupted, "interrupted", "was interrupted"}};
 
-// Bytes of a text from a recording in a line.
-constexpr size_t kLongestText = 1024;
-
 // Not within a character of UTF-8.
 std::string clipped(const std::string& text) {
-  if (text.size() <= kLongestText) return text;
-  size_t end = kLongestText;
+  if (text.size() <= params::kLongestText) return text;
+  size_t end = params::kLongestText;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
   return text.substr(0, end) + "...";
 }

@@ -10,13 +10,13 @@
 
 #include "base/document.h"
 #include "base/table.h"
+#include "steering/params.h"
 #include "steering/rule_table.h"
 
 namespace heddle::steering {
 namespace {
 
 constexpr Nanos kDay = seconds(24 * 3600);
-constexpr size_t kMostRules = 1'000;
 
 Limits read_limits(TableReader& table) {
   Limits limits;
@@ -72,9 +72,9 @@ class PolicyReader {
     table_.need("rule", todo);
     const std::vector<DocumentValue>* rules = table_.list("rule", todo);
     if (rules == nullptr) return;
-    if (rules->empty() || rules->size() > kMostRules) {
+    if (rules->empty() || rules->size() > params::kMostRules) {
       table_.wrong("rule", fmt::format("there are {} rules", rules->size()),
-                   fmt::format("give 1 to {}", kMostRules));
+                   fmt::format("give 1 to {}", params::kMostRules));
     }
     for (const DocumentValue& item : *rules) {
       TableReader inner(item, errors_);

@@ -6,16 +6,13 @@
 #include <algorithm>
 
 #include "base/printable.h"
+#include "steering/params.h"
 
 namespace heddle::steering {
 namespace {
 
 using insight::PlaceKind;
 using launch::CommandResult;
-
-// A refusal is logged once in it, at least.
-constexpr Nanos kRefusalPause = seconds(3600);
-constexpr size_t kMostRefusals = 1'000;  // that are logged in it
 
 template <typename Value>
 bool is_one_of(const std::vector<Value>& values, Value value) {
@@ -179,10 +176,10 @@ std::optional<Decision> Steering::refuse(Case& dealt, Decision base, Outcome out
                                          std::string why) {
   if (dealt.refusal == why) return std::nullopt;
   dealt.refusal = why;
-  const Nanos pause = std::max(policy_.limits.host_pause, kRefusalPause);
+  const Nanos pause = std::max(policy_.limits.host_pause, params::kRefusalPause);
   std::erase_if(refusals_,
                 [&](const auto& each) { return base.at_ns - each.second >= pause.count; });
-  if (refusals_.size() >= kMostRefusals) return std::nullopt;
+  if (refusals_.size() >= params::kMostRefusals) return std::nullopt;
   if (!refusals_.try_emplace({base.rule, base.target, why}, base.at_ns).second) {
     return std::nullopt;
   }

@@ -311,7 +311,7 @@ TEST(SteeringTest, AnActionThatFailedIsTriedAgainLater) {
   EXPECT_TRUE(watcher.steering.task());
 }
 
-TEST(SteeringTest, WhatACommandThatWasEndedHasDoneIsUnknown) {
+TEST(SteeringTest, TheEffectOfAnInterruptedCommandIsUnknown) {
   Watcher watcher(policy(kRule), true);
   watcher.look({alarm(1, "h1")}, 20);
   watcher.start();

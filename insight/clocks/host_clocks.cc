@@ -25,6 +25,8 @@ std::optional<int64_t> number_of(const std::string& text) {
   return number;
 }
 
+}  // namespace
+
 Clock in_namespace(Clock clock, int64_t ahead_ns) {
   clock.from_ns = sum(clock.from_ns, ahead_ns);
   clock.to_ns = sum(clock.to_ns, ahead_ns);
@@ -32,8 +34,6 @@ Clock in_namespace(Clock clock, int64_t ahead_ns) {
   clock.offset_to_ns = difference(clock.offset_to_ns, ahead_ns);
   return clock;
 }
-
-}  // namespace
 
 HostClock host_clock(const Identity& identity, uint32_t process) {
   const std::string clock = value_of(identity, "clock");

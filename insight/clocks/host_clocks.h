@@ -28,6 +28,8 @@ struct ClockOfProcess {
   int64_t ahead_ns = 0;
   int64_t rank = -1;
 };
+// The same clock as a process has it whose time namespace is ahead of this one.
+Clock in_namespace(Clock clock, int64_t ahead_ns);
 // Splits the clocks of hosts into the clocks of their time namespaces. On the reference host, the
 // namespace of the lowest rank becomes the reference.
 Clocks apart(const Clocks& hosts, const std::vector<ClockOfProcess>& processes);

@@ -7,13 +7,13 @@
 #include <limits>
 #include <utility>
 
+#include "insight/params.h"
+
 namespace heddle::insight {
 namespace {
 
-constexpr int kSteps = 60;
-constexpr size_t kLeastToPeel = 100;
-constexpr int kAlwaysPeeled = 2;
-constexpr int kMostPeeled = 4;
+using namespace params::clocks;
+
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 double turn(const BoundPoint& a, const BoundPoint& b, const BoundPoint& c) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "insight/diagnosis/params.h"
 #include "insight/diagnosis/robust.h"
@@ -23,12 +24,11 @@ std::optional<double> computed(const JobFacts& facts, const Part& part) {
 // How long each took beside the median of the others. Of many the median of all is the same, and
 // less work.
 std::vector<double> surplus(const std::vector<double>& values) {
-  constexpr size_t kFew = 4;
   const double middle = median(values);
   std::vector<double> found(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     double usual = middle;
-    if (values.size() <= kFew) {
+    if (values.size() <= params::kFewRanks) {
       std::vector<double> others = values;
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
       usual = median(std::move(others));
@@ -36,6 +36,18 @@ std::vector<double> surplus(const std::vector<double>& values) {
     found[i] = values[i] - usual;
   }
   return found;
+}
+
+// By number, and not by end. Of a damaged recording the ranks may be more later.
+void put_in_order(Operations& operations) {
+  const auto before = [](const Operation* one, const Operation* other) {
+    return one->key < other->key;
+  };
+  if (!std::is_sorted(operations.begin(), operations.end(), before)) {
+    std::sort(operations.begin(), operations.end(), before);
+  }
+  const size_t ranks = operations.front()->parts.size();
+  std::erase_if(operations, [ranks](const Operation* each) { return each->parts.size() != ranks; });
 }
 
 // None if the operations together are shorter than one block.
@@ -134,19 +146,35 @@ class SeriesMaker {
 
 std::vector<BlockSeries> make_series(const JobFacts& facts, int64_t since_ns) {
   std::map<uint64_t, Operations> by_communicator;
-  for (const auto& [key, operation] : facts.operations()) {
-    if (operation.between_two() || operation.ended == kNever || operation.differs) continue;
-    if (operation.parts.size() < 2 || operation.ended < since_ns) continue;
-    Operations& alike = by_communicator[key.communicator];
-    // Of a damaged recording the ranks may be more later.
-    if (!alike.empty() && alike.front()->parts.size() != operation.parts.size()) continue;
-    alike.push_back(&operation);
+  const OperationIndex& index = facts.index();
+  for (auto at = index.ended_since(since_ns); at != index.ended().end(); ++at) {
+    const Operation& operation = *at->second;
+    if (operation.between_two() || operation.differs || operation.parts.size() < 2) continue;
+    by_communicator[operation.key.communicator].push_back(&operation);
   }
   std::vector<BlockSeries> series;
-  for (const auto& [communicator, operations] : by_communicator) {
+  for (auto& [communicator, operations] : by_communicator) {
+    put_in_order(operations);
     series.push_back(SeriesMaker(facts, communicator, operations).make());
   }
   return series;
+}
+
+std::optional<DelayMatrix> delay_matrix(const JobFacts& facts, const BlockSeries& series) {
+  const size_t ranks = series.late.size();
+  if (series.delayed.empty() || ranks > params::kMostDelayRanks) return std::nullopt;
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  DelayMatrix matrix{.communicator = series.communicator,
+                     .seconds = std::vector(ranks, std::vector<double>(ranks, kUnknown))};
+  for (uint32_t rank = 0; rank < ranks; ++rank) {
+    matrix.processes.push_back(facts.process_of(series.communicator, rank));
+  }
+  for (const auto& [link, row] : series.delayed) {
+    double ns = 0;
+    for (size_t i = 0; i < row.size(); ++i) ns += row[i] * series.blocks[i].transfer_ns;
+    matrix.seconds[link.first][link.second] = 1e-9 * ns / static_cast<double>(series.operations);
+  }
+  return matrix;
 }
 
 }  // namespace heddle::insight

@@ -11,6 +11,7 @@
 
 #include "insight/diagnosis/job_facts.h"
 #include "insight/diagnosis/link_delays.h"
+#include "insight/diagnosis/params.h"
 
 namespace heddle::insight {
 
@@ -32,9 +33,13 @@ struct BlockSeries {
   // By link between hosts, and block: delay beside the usual link, as a share of the transfer.
   std::map<Link, std::vector<double>> delayed;
   uint64_t operations = 0;
+  double least_errors = params::kLeastErrors;  // of an outlier
 };
 
 // Of every communicator with at least two ranks that were all recorded.
 std::vector<BlockSeries> make_series(const JobFacts& facts, int64_t since_ns);
+
+// Its links' delays over all its blocks; nothing: none was measured, or its ranks are too many.
+std::optional<DelayMatrix> delay_matrix(const JobFacts& facts, const BlockSeries& series);
 
 }  // namespace heddle::insight

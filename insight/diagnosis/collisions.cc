@@ -79,7 +79,17 @@ class Collisions {
           "whether flows collide in communicator {:016x}, or a link of the fabric is slow: its "
           "late links are late in all operations, so that none shows them apart",
           links.communicator));
+      if (hop) slow_there(*hop, verdict);
     }
+  }
+
+  // Whichever of the two it is, it is on that link of the fabric.
+  void slow_there(const SharedHop& hop, Verdict& verdict) const {
+    verdict.place = {PlaceKind::kRoute, {}, hop.routers};
+    verdict.summary = "data is late on the " + place_text(diagnosis_, verdict.place);
+    verdict.action =
+        "look at the ports between these routers: rate, errors and load; with errors or a lower "
+        "rate replace the cable or the optics, else see whose flows fill it";
   }
 
   // As much as a link that stands out.

@@ -22,16 +22,10 @@ struct Open {
 
 // How long an operation may be open: longer than the longest that the job has had so far, from its
 // first call to its end.
-int64_t patience_of(const JobFacts& facts) {
-  int64_t longest = 0;
-  size_t ended = 0;
-  for (const auto& [key, operation] : facts.operations()) {
-    if (operation.ended == kNever) continue;
-    longest = std::max(longest, operation.ended - operation.began);
-    ++ended;
-  }
-  const int64_t least = ended < params::kFirstOperations ? params::kHangFirstNs : params::kHangNs;
-  return std::max(least, params::kHangPauses * longest);
+int64_t patience_of(const OperationIndex& index) {
+  const bool first = index.ended().size() < params::kFirstOperations;
+  return std::max(first ? params::kHangFirstNs : params::kHangNs,
+                  params::kHangPauses * index.longest_ns());
 }
 
 class Hangs {
@@ -40,9 +34,9 @@ class Hangs {
       : facts_(facts), until_(until), diagnosis_(diagnosis) {}
 
   void find() {
-    patience_ = patience_of(facts_);
+    patience_ = patience_of(facts_.index());
     collect_dead();
-    for (const auto& [key, operation] : facts_.operations()) collect(operation);
+    for (const auto& [key, operation] : facts_.index().unfinished()) collect(*operation);
     for (const Open& open : open_) {
       for (const uint32_t process : open.waiting) waits_in_[process].push_back(&open);
     }
@@ -51,8 +45,10 @@ class Hangs {
     if (!open_.empty() && diagnosis_.verdicts.empty()) {
       diagnosis_.not_judged.push_back(fmt::format(
           "{} operations had not ended when the recording did: too short before its end for a "
-          "hang, which takes {} in this job",
-          open_.size(), seconds_text(patience_)));
+          "hang, which takes {} in this job{}",
+          open_.size(), seconds_text(patience_),
+          of_heddle() ? ""
+                      : "; dumps of other tools do not say when they were written: --hung-for"));
     }
     if (not_known_ > 0) {
       diagnosis_.not_judged.push_back(fmt::format(
@@ -67,6 +63,12 @@ class Hangs {
   static bool failed(const Operation& operation) {
     return std::any_of(operation.parts.begin(), operation.parts.end(),
                        [](const Part& part) { return part.failed; });
+  }
+
+  bool of_heddle() const {
+    const std::vector<ProcessFacts>& all = facts_.processes();
+    return std::all_of(all.begin(), all.end(),
+                       [](const ProcessFacts& each) { return each.of_heddle; });
   }
 
   // By process, the peers that its connections declared dead.

@@ -10,11 +10,7 @@
 namespace heddle::insight {
 namespace {
 
-// Of a process: a message or NCCL's proxy may report after a call's end, but not much later.
-constexpr size_t kMostCalls = 1024;
-// A damaged recording has any sizes.
-constexpr uint32_t kMostRanks = 1 << 16;
-// And any times.
+// A damaged recording has any times.
 constexpr int64_t kLatest = int64_t{1} << 60;
 
 bool between_two(events::Operation operation) {
@@ -51,12 +47,34 @@ bool within_host(const std::vector<ProcessFacts>& processes, const Operation& op
   return !host.empty() && host == processes[operation.parts[other].process].party.host;
 }
 
+void OperationIndex::add(const Operation& operation) {
+  unfinished_.emplace(operation.key, &operation);
+}
+
+void OperationIndex::differ(const Operation& operation) {
+  different_.emplace(operation.key, &operation);
+}
+
+void OperationIndex::end(const Operation& operation) {
+  unfinished_.erase(operation.key);
+  ended_.emplace(std::pair(operation.ended, operation.key), &operation);
+  spans_ns_.insert(operation.ended - operation.began);
+}
+
+void OperationIndex::forget(const Operation& operation) {
+  unfinished_.erase(operation.key);
+  different_.erase(operation.key);
+  if (operation.ended == kNever) return;
+  ended_.erase({operation.ended, operation.key});
+  spans_ns_.erase(spans_ns_.find(operation.ended - operation.began));
+}
+
 uint32_t JobFacts::add_process(const Identity& identity, const FileEnd& end) {
   ProcessFacts& process = processes_.emplace_back();
   process.party = party_of(identity);
   process.end = end;
   process.of_heddle = value_of(identity, "source").empty();
-  courses_.push_back({.calls = RecentCalls(kMostCalls)});
+  courses_.push_back({.calls = RecentCalls(params::kMostCalls)});
   return static_cast<uint32_t>(processes_.size() - 1);
 }
 
@@ -80,7 +98,7 @@ uint32_t JobFacts::size_of(uint64_t communicator) const {
 }
 
 void JobFacts::on(uint32_t process, const events::CommunicatorMade& event, int64_t /*at*/) {
-  if (event.size > kMostRanks || event.rank >= event.size) return;
+  if (event.size > params::kMostRanks || event.rank >= event.size) return;
   processes_[process].communicators[event.communicator] = {event.rank, event.size, kNever, 0};
   members_[{event.communicator, event.rank}] = process;
   sizes_[event.communicator] = std::max(sizes_[event.communicator], event.size);
@@ -114,6 +132,7 @@ Operation& JobFacts::operation(const OperationKey& key, const events::CallMade& 
   operation.missing = operation.open = static_cast<uint32_t>(operation.parts.size());
   parts_ += operation.parts.size();
   order_.push_back(key);
+  index_.add(operation);
   return operation;
 }
 
@@ -150,6 +169,7 @@ void JobFacts::on(uint32_t process, const events::CallMade& event, int64_t at) {
   if (!operation.between_two()) {
     operation.differs |= event.operation != operation.what || event.type != operation.type ||
                          event.root != operation.root || counts_differ;
+    if (operation.differs) index_.differ(operation);
   }
   ++member->second.calls;
   Course& course = courses_[process];
@@ -220,6 +240,7 @@ void JobFacts::on(uint32_t process, const events::CallEnded& event, int64_t at) 
   if (--operation->open > 0) return;
   for (const Part& each : operation->parts)
     operation->ended = std::max(operation->ended, each.ended);
+  index_.end(*operation);
   if (!operation->between_two()) measure_transits(processes_, *operation);
 }
 
@@ -370,6 +391,7 @@ void JobFacts::forget_old() {
       continue;
     }
     parts_ -= oldest->second.parts.size();
+    index_.forget(oldest->second);
     by_key_.erase(oldest->first);
     operations_.erase(oldest);
     ++dropped_;
@@ -394,6 +416,7 @@ void JobFacts::set_whole_from(int64_t at_ns) {
     uint64_t& highest = past_[{key.communicator, 0, key.from, key.to}];
     highest = std::max(highest, key.number);
     parts_ -= operation.parts.size();
+    index_.forget(operation);
     by_key_.erase(key);
     operations_.erase(found);
     return true;

@@ -113,6 +113,36 @@ struct Operation {
   bool has_rank(uint32_t rank) const;
 };
 
+// Of the operations that are kept: which have not ended, which ranks called differently, and when
+// the others ended and how long they took. A look at a job that runs would pass over all of them
+// for these each time.
+class OperationIndex {
+ public:
+  using Operations = std::map<OperationKey, const Operation*>;
+  // By the time of their end; any number of a damaged recording may have the same.
+  using Ended = std::map<std::pair<int64_t, OperationKey>, const Operation*>;
+
+  void add(const Operation& operation);     // that begins
+  void differ(const Operation& operation);  // once or more
+  void end(const Operation& operation);     // all of its parts have ended well
+  void forget(const Operation& operation);  // that is kept no longer
+
+  const Operations& unfinished() const { return unfinished_; }
+  const Operations& different() const { return different_; }
+  const Ended& ended() const { return ended_; }
+  Ended::const_iterator ended_since(int64_t ns) const {
+    return ended_.lower_bound({ns, {.communicator = 0, .number = 0, .from = 0, .to = 0}});
+  }
+  // From the first call to the end, of those that ended; 0: none has.
+  int64_t longest_ns() const { return spans_ns_.empty() ? 0 : *spans_ns_.rbegin(); }
+
+ private:
+  Operations unfinished_;
+  Operations different_;
+  Ended ended_;
+  std::multiset<int64_t> spans_ns_;
+};
+
 struct Trouble {
   int64_t at = 0;
   uint16_t path = 0;
@@ -167,6 +197,7 @@ class JobFacts {
 
   const std::vector<ProcessFacts>& processes() const { return processes_; }
   const std::map<OperationKey, Operation>& operations() const { return operations_; }
+  const OperationIndex& index() const { return index_; }
   uint64_t operations_dropped() const { return dropped_; }
   // Communicators of whose ranks so few were recorded that their operations are not kept.
   const std::set<uint64_t>& sparse() const { return sparse_; }
@@ -243,6 +274,7 @@ class JobFacts {
     size_t operator()(const OperationKey& key) const;
   };
   std::unordered_map<OperationKey, Operation*, KeyHash> by_key_;  // the same, to be found fast
+  OperationIndex index_;
   std::deque<OperationKey> order_;
   std::map<std::pair<uint64_t, uint32_t>, uint32_t> members_;
   std::map<uint64_t, uint32_t> sizes_;

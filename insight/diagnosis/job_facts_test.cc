@@ -1,9 +1,13 @@
-// Facts of damaged recordings, whose events fit no job.
+// Facts of damaged recordings, whose events fit no job; and the index of what is kept of them.
 #include "insight/diagnosis/job_facts.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace heddle::insight {
 namespace {
@@ -20,7 +24,8 @@ class JobFactsTest : public ::testing::Test {
       facts_.add(rank, events::CommunicatorMade{{}, kCrowd, rank, 100}, 0);
     }
   }
-  void make(uint32_t process, uint64_t communicator, uint32_t call, uint64_t number) {
+  void make(uint32_t process, uint64_t communicator, uint32_t call, uint64_t number,
+            uint64_t count = 100) {
     facts_.add(process,
                events::CallMade{{},
                                 communicator,
@@ -28,7 +33,7 @@ class JobFactsTest : public ::testing::Test {
                                 number,
                                 events::Operation::kAllreduce,
                                 events::ElementType::kFloat,
-                                100,
+                                count,
                                 0,
                                 0},
                ++now_);
@@ -38,9 +43,65 @@ class JobFactsTest : public ::testing::Test {
     facts_.add(process, events::CallEnded{{}, kPair, call, true}, ++now_);
   }
 
+  static std::vector<uint64_t> numbers_of(const OperationIndex::Operations& operations) {
+    std::vector<uint64_t> numbers;
+    for (const auto& [key, operation] : operations) numbers.push_back(operation->key.number);
+    return numbers;
+  }
+  // That a pass over all operations finds what the index has.
+  void expect_index() {
+    std::vector<uint64_t> unfinished;
+    std::vector<uint64_t> different;
+    std::vector<std::pair<int64_t, const Operation*>> ended;
+    int64_t longest_ns = 0;
+    for (const auto& [key, operation] : facts_.operations()) {
+      if (operation.differs) different.push_back(key.number);
+      if (operation.ended == kNever) {
+        unfinished.push_back(key.number);
+        continue;
+      }
+      ended.emplace_back(operation.ended, &operation);
+      longest_ns = std::max(longest_ns, operation.ended - operation.began);
+    }
+    EXPECT_EQ(numbers_of(facts_.index().unfinished()), unfinished);
+    EXPECT_EQ(numbers_of(facts_.index().different()), different);
+    std::stable_sort(ended.begin(), ended.end(),
+                     [](const auto& one, const auto& other) { return one.first < other.first; });
+    EXPECT_TRUE(std::equal(ended.begin(), ended.end(), facts_.index().ended().begin(),
+                           facts_.index().ended().end(), [](const auto& one, const auto& other) {
+                             return one.first == other.first.first && one.second == other.second;
+                           }));
+    EXPECT_EQ(facts_.index().longest_ns(), longest_ns);
+  }
+
   JobFacts facts_;
   int64_t now_ = 0;
 };
+
+TEST_F(JobFactsTest, TheIndexIsWhatAPassOverAllOperationsFinds) {
+  expect_index();
+  for (uint32_t rank = 0; rank < 2; ++rank) make(rank, kPair, 1, 1);
+  expect_index();
+  now_ += 1000;
+  for (uint32_t rank = 0; rank < 2; ++rank) run(rank, 1);
+  EXPECT_GT(facts_.index().longest_ns(), 1000);
+  expect_index();
+  for (uint32_t rank = 0; rank < 2; ++rank) make(rank, kPair, 2, 2, 100 + rank);
+  EXPECT_EQ(facts_.index().different().size(), 1u);
+  expect_index();
+  for (uint32_t rank = 0; rank < 2; ++rank) make(rank, kPair, 3, 3);
+  EXPECT_EQ(facts_.operations_dropped(), 1u) << "the one that has ended";
+  EXPECT_EQ(facts_.index().longest_ns(), 0);
+  expect_index();
+  for (uint32_t rank = 0; rank < 2; ++rank) run(rank, 3);
+  expect_index();
+  make(0, kPair, 4, 4);
+  expect_index();
+  facts_.set_whole_from(++now_);
+  EXPECT_TRUE(facts_.index().unfinished().empty());
+  EXPECT_TRUE(facts_.index().different().empty());
+  expect_index();
+}
 
 // The operation had been forgotten, and another rank made it anew: a process that is unknown was
 // looked up.

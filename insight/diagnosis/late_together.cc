@@ -186,12 +186,11 @@ class Comings {
   std::vector<State> states_of() const {
     std::vector<double> highest;
     for (size_t link = 0; link < links_; ++link) {
-      constexpr double kHighest = 0.9;
       std::vector<double> values;
       for (const Shares& shares : shares_) {
         if (shares[link] && is_late(*shares[link])) values.push_back(*shares[link]);
       }
-      highest.push_back(quantile(std::move(values), kHighest));
+      highest.push_back(quantile(std::move(values), params::kHighestShare));
     }
     std::vector<State> states;
     for (const Shares& shares : shares_) {

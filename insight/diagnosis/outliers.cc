@@ -76,16 +76,14 @@ double mean_in(const std::vector<double>& values, const Episode& episode, double
 }
 
 // The highest of n candidates' noise is higher than one's, in standard errors if it is Gaussian.
-double least_errors(size_t candidates) {
-  return std::sqrt(params::kLeastErrors * params::kLeastErrors +
-                   2 * std::log(static_cast<double>(candidates)));
+double least_errors(double of_one, size_t candidates) {
+  return std::sqrt(of_one * of_one + 2 * std::log(static_cast<double>(candidates)));
 }
 
 // How the candidates' levels differ where none is an outlier: of the lower half, since more than
 // one may be.
 bool stands_out(std::vector<double> levels, const Outlier& outlier, double threshold) {
-  constexpr size_t kFew = 4;
-  if (levels.size() < kFew) return true;
+  if (levels.size() < params::kFewLevels) return true;
   std::sort(levels.begin(), levels.end());
   levels.resize((levels.size() + 1) / 2);
   std::vector<double> below;
@@ -111,7 +109,7 @@ double share_above(const std::vector<double>& own, double threshold) {
 
 bool is_steady(double share, double errors, const OutlierRule& rule) {
   if (share >= params::kLeastFirst) return true;
-  return rule.sporadic && share >= params::kLeastSporadic && errors >= 2 * params::kLeastErrors;
+  return rule.sporadic && share >= params::kLeastSporadic && errors >= 2 * rule.least_errors;
 }
 
 }  // namespace
@@ -138,7 +136,7 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
     for (const std::vector<double>& row : values) means.push_back(mean_in(row, episode, most));
     const double above = means[i] - std::max(0.0, quantile(means, rule.usual));
     outlier.errors = above * std::sqrt(static_cast<double>(own.size())) / block_error;
-    if (outlier.errors < least_errors(values.size())) continue;
+    if (outlier.errors < least_errors(rule.least_errors, values.size())) continue;
     if (!is_steady(share, outlier.errors, rule)) continue;
     if (!stands_out(std::move(levels), outlier, rule.threshold)) continue;
     outlier.from_beginning = episode.begin <= std::max<size_t>(1, blocks.size() / 20);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "insight/diagnosis/params.h"
 #include "insight/diagnosis/robust.h"
 
 namespace heddle::insight {
@@ -27,13 +28,14 @@ struct OutlierRule {
   double usual = 0.5;     // quantile of the candidates that is the measure of all
   int64_t least_ns = 0;   // of an episode
   bool sporadic = false;  // surely high in half of the blocks is enough
+  double least_errors = params::kLeastErrors;
 };
 
 // Each row of `values` is a candidate's, by block.
 std::vector<Outlier> find_outliers(const std::vector<std::vector<double>>& values,
                                    const std::vector<Block>& blocks, const OutlierRule& rule);
 
-// From the evidence of an outlier, 0.81 to 0.99: it has at least kLeastErrors.
+// From the evidence of an outlier, 0.81 to 0.99: the rules give outliers of at least kLeastErrors.
 double confidence_of(const Outlier& outlier);
 
 }  // namespace heddle::insight

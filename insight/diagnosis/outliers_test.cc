@@ -72,6 +72,20 @@ TEST_F(OutliersTest, ALevelBelowTheNoiseOfOneBlockIsFound) {
   EXPECT_EQ(found[0].candidate, kSlow);
 }
 
+TEST_F(OutliersTest, ALevelThatIsLessSureIsFoundWhereFewerErrorsAreAskedFor) {
+  for (std::vector<double>& row : values_) {
+    for (double& value : row) value = 0.15 * noise();
+  }
+  for (size_t i = kOnset; i < params::kBlocks; ++i) values_[kSlow][i] += 0.12;
+  EXPECT_TRUE(find_outliers(values_, blocks_, kRule).empty());
+  OutlierRule rule = kRule;
+  rule.least_errors = 4;
+  const std::vector<Outlier> found = find_outliers(values_, blocks_, rule);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].candidate, kSlow);
+  EXPECT_LT(found[0].errors, params::kLeastErrors);
+}
+
 // Losses are repaired in some of the blocks.
 TEST_F(OutliersTest, SurelyHighInHalfOfTheBlocksIsEnoughOnlyWhereItMayBeSporadic) {
   for (size_t i = kOnset; i < params::kBlocks; ++i) values_[kSlow][i] = i % 5 < 3 ? 0.3 : 0;

@@ -76,7 +76,7 @@ inline constexpr double kMostNoise = 4;
 // A candidate's mean must lie this many standard errors of the noise above the others', and more
 // where candidates are many. Range 4 to 10.
 inline constexpr double kLeastErrors = 8.5;
-// And its owner must be the latest of all in this share of the episode's blocks. Range 0.6 to 0.9.
+// And it must be above the threshold in this share of the episode's blocks. Range 0.6 to 0.9.
 inline constexpr double kLeastFirst = 0.7;
 // Of a link it is enough to be late in this share where that is twice as sure: repairs of losses
 // delay some of the blocks only. Range 0.4 to 0.6.
@@ -167,6 +167,30 @@ inline constexpr size_t kLeastFailedPaths = 2;
 // episode by steps of which none is more than half of the rise. Range 0.3 to 0.8.
 inline constexpr double kLeastRise = 0.5;
 
+// --- rhythm of a job ---
+
+// Calls that are compared for a period, the latest: at most 8 million comparisons a look. Range
+// 1,000 to 100,000.
+inline constexpr size_t kMostRhythmCalls = 8192;
+// The longest period, calls: a step of a model of hundreds of layers, sharded. Range 256 to 2,048.
+inline constexpr size_t kMostPeriod = 1024;
+// Calls repeat if this share of them is as one period before: evaluations and checkpoints break a
+// step now and then. Range 0.8 to 0.98.
+inline constexpr double kLeastRepeats = 0.9;
+// Communicators with the most calls, of which it is looked for. Range 10 to 1,000.
+inline constexpr size_t kMostRhythms = 100;
+// Below this many steps nothing is said of their time; and on each side of a change. Range 4 to 20.
+inline constexpr size_t kLeastSteps = 8;
+// Steps that are longer together are blocks of equally many: at most this many are compared. Range
+// 50 to 500.
+inline constexpr size_t kMostStepBlocks = 200;
+// Steps are about equally long up to this spread. Range 0.2 to 1.
+inline constexpr double kMostStepSpread = 0.5;
+// A change is worth a note from this factor and this many standard errors on. Chosen: as a slow
+// rank that costs 10%, and as outliers. Range 1.05 to 1.5; 4 to 15.
+inline constexpr double kLeastSlower = 1.1;
+inline constexpr double kLeastSlowerErrors = 8.5;
+
 // --- memory ---
 
 // Operations of communicators with more ranks than this for each recorded process are not kept: a
@@ -189,5 +213,83 @@ inline constexpr size_t kMostRoutes = 256;
 inline constexpr size_t kMostHops = 32;
 // Times of losses and path changes that are kept for a connection.
 inline constexpr size_t kMostTroubles = 10'000;
+
+// --- what machines report themselves ---
+
+// Kept of each class of messages, counter and machine, 24 to 128 bytes each: of counters that grow
+// each second the last 68 minutes. Range 1,000 to 100,000.
+inline constexpr size_t kMostNodeEvents = 4096;
+// Messages and changes of links that are equal and this near are one that two samplers have read,
+// ns. Range 1 to 500 ms.
+inline constexpr int64_t kSameMessageNs = 100'000'000;
+// Samples that are this far apart at most have nothing between them, ns: a second of a clock that
+// drifts by 500 ppm is 0.5 ms longer. Range 1 to 500 ms.
+inline constexpr int64_t kSampleJitterNs = 10'000'000;
+// Stalls of tasks are kept from this share of the time on. Range 0.01 to 0.1.
+inline constexpr double kLeastStallKept = 0.05;
+// Messages and changes of links this long before a verdict's begin may have to do with it, and
+// counters are compared with this time before it, ns. A rank whose GPU has failed is missed at the
+// next operation, and a checkpoint may come before that. Range 10 to 600 s.
+inline constexpr int64_t kNodeBeforeNs = 60'000'000'000;
+// As much of it must have been sampled for counters to be compared, ns. Range 5 to 50 s.
+inline constexpr int64_t kLeastNodeBeforeNs = 10'000'000'000;
+// Counters of a verdict that lasts are compared over this time from its begin on, ns: later ones
+// are no cause of it. Range 60 s to 1 h.
+inline constexpr int64_t kNodeDuringNs = 600'000'000'000;
+// A verdict's begin is known to this, and counters are read each second, ns. Range 1 to 5 s.
+inline constexpr int64_t kNodeSlackNs = 2'000'000'000;
+// What is counted from a verdict's begin on is evidence if it is this many, and this many times as
+// frequent as before. Range 5 to 100; 2 to 10.
+inline constexpr uint64_t kLeastNodeCount = 10;
+inline constexpr double kLeastNodeRise = 3;
+// Stalls of tasks are evidence from this share of the time on. Range 0.1 to 0.5.
+inline constexpr double kLeastStall = 0.2;
+// Sentences of a verdict. Range 2 to 10.
+inline constexpr size_t kMostNodeSentences = 4;
+
+// --- how values are compared (block_series.cc, outliers.cc, robust.cc, late_together.cc, slow.cc)
+// ---
+
+// Up to this number of ranks one is compared with the median of the others; of more the median of
+// all is the same. Chosen. Range 3 to 10.
+inline constexpr size_t kFewRanks = 4;
+// Below this number of candidates how their levels differ is unknown. Chosen: the lower half of
+// four are two. Range 4 to 8.
+inline constexpr size_t kFewLevels = 4;
+// Parts whose medians rise where something degrades bit by bit. Chosen: a step falls into one or
+// two of them. Range 4 to 32.
+inline constexpr size_t kRiseParts = 8;
+// Quantile of a link's late shares that stands for all of it. Chosen: one outlier in ten does not
+// decide. Range 0.75 to 0.95.
+inline constexpr double kHighestShare = 0.9;
+// Rounds of the fit of time over work. Chosen: reweighting by Huber converges by a constant factor
+// a round. Range 5 to 100.
+inline constexpr int kFitRounds = 20;
+
+// --- slow links and NICs (slow_links.cc) ---
+
+// Sides of NICs, sending and receiving, from which on NICs are compared: three hosts, since with
+// two a sender is late exactly if its receiver is. Range 6 to 12.
+inline constexpr size_t kLeastSides = 6;
+// And links of each: with one, it is the NIC's. Range 2 to 4.
+inline constexpr size_t kLeastLinks = 2;
+// Quantile of its links' delays that counts for a NIC: the median, of two links the lower one, so
+// that one slow link is not its NIC's. Range 0.4 to 0.49.
+inline constexpr double kBelowHalf = 0.49;
+
+// --- what is kept and shown ---
+
+// Calls of a process that are remembered (job_facts.h): a message or NCCL's proxy may report after
+// a call's end, but not much later. Chosen. Range 64 to 65,536.
+inline constexpr size_t kMostCalls = 1024;
+// Ranks of a communicator; a damaged recording has any sizes. Chosen: as collectives::kMostRanks.
+// Range 1,024 to 2^20.
+inline constexpr uint32_t kMostRanks = 1 << 16;
+// Ranks of a communicator whose matrix of delays is kept: the number of its fields is their square.
+// Chosen: as the live page's matrix of traffic. Range 64 to 1,024.
+inline constexpr size_t kMostDelayRanks = 256;
+// Incidents that the verdict of a flapping link lists. Chosen: the first ones show how often. Range
+// 3 to 20.
+inline constexpr size_t kMostFlapLines = 5;
 
 }  // namespace heddle::insight::params

@@ -319,9 +319,8 @@ std::optional<Verdict> flapping(const Diagnosis& diagnosis, const History& histo
   verdict.confidence = std::min(params::kMostConfidence, 1 - 1 / static_cast<double>(flaps.size()));
   verdict.summary = fmt::format("the {} fails and comes back: {} times",
                                 name_in_summary(diagnosis, history.place), flaps.size());
-  constexpr size_t kMostLines = 5;
   for (const Incident* each : flaps) {
-    if (verdict.evidence.size() == kMostLines) break;
+    if (verdict.evidence.size() == params::kMostFlapLines) break;
     verdict.evidence.push_back(incident_text(*each));
   }
   verdict.action = advice_for(history.place, "goes down and up");

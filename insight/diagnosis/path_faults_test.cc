@@ -404,7 +404,7 @@ TEST_F(PathFaultsTest, OutagesOfSinglePathsAtManyPlacesAreNoVerdict) {
   EXPECT_THAT(verdicts_at(220 * kSecond), IsEmpty());
 }
 
-TEST(PathOutagesTest, WhateverARecordingHasIsBounded) {
+TEST(PathOutagesTest, RoutesAndOutagesOfARecordingAreBounded) {
   PathOutages paths;
   for (uint32_t i = 0; i < 100'000; ++i) {
     const auto path = static_cast<uint16_t>(i);

@@ -57,9 +57,10 @@ std::vector<double> values_in(const std::vector<double>& values, const Episode& 
           values.begin() + static_cast<std::ptrdiff_t>(episode.end)};
 }
 
-// Medians of eight parts: they rise by much in all, and no step between two has most of the rise.
+// Medians of kRiseParts parts: they rise by much in all, and no step between two has most of the
+// rise.
 bool rises_gradually(const std::vector<double>& values) {
-  constexpr size_t kParts = 8;
+  constexpr size_t kParts = params::kRiseParts;
   if (values.size() < 2 * kParts) return false;
   std::array<double, kParts> levels{};
   for (size_t i = 0; i < kParts; ++i) {
@@ -76,6 +77,12 @@ bool rises_gradually(const std::vector<double>& values) {
     if (levels[i] > levels[i - 1]) ++rising;
   }
   return largest < rise / 2 && rising >= kParts - 3;
+}
+
+bool rises_gradually(const std::vector<double>& values, const Episode& episode) {
+  if (rises_gradually(values_in(values, episode))) return true;
+  const size_t before = std::min(episode.begin, episode.length() / 2);
+  return rises_gradually(values_in(values, {episode.begin - before, episode.end}));
 }
 
 }  // namespace heddle::insight

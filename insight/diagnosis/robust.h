@@ -29,5 +29,8 @@ std::vector<double> values_in(const std::vector<double>& values, const Episode& 
 
 // Whether the values rise bit by bit from beginning to end, rather than in one step.
 bool rises_gradually(const std::vector<double>& values);
+// The same of an episode of them, or of it and the blocks before it, half as many: an episode
+// begins at its threshold, which what grows reaches later than it begins to.
+bool rises_gradually(const std::vector<double>& values, const Episode& episode);
 
 }  // namespace heddle::insight

@@ -28,7 +28,7 @@ Verdict slow_rank(const JobFacts& facts, const BlockSeries& series, const Outlie
   const auto rank = static_cast<uint32_t>(outlier.candidate);
   const uint32_t process = facts.process_of(series.communicator, rank);
   const Party& party = facts.processes()[process].party;
-  const bool gradual = rises_gradually(values_in(series.late[rank], outlier.episode));
+  const bool gradual = rises_gradually(series.late[rank], outlier.episode);
   Verdict verdict;
   verdict.what = gradual ? VerdictClass::kDegradation : VerdictClass::kNonCommunicationSlow;
   verdict.place = {PlaceKind::kRank, {process}, party.host};
@@ -82,13 +82,12 @@ double computing_share(const BlockSeries& series) {
 // and blocks; what is far from it counts as if it were nearer (Huber), round by round. A tenth more
 // work costs a tenth more computation at most.
 std::vector<std::vector<double>> without_load(const BlockSeries& series) {
-  constexpr int kRounds = 20;
   constexpr double kMost = params::kLeastLate;
   const std::vector<std::vector<double>> surplus = surplus_of(series.load);
   const double steepest = computing_share(series);
   std::vector<std::vector<double>> late = series.late;
   double slope = 0;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < params::kFitRounds; ++round) {
     double products = 0;
     double squares = 0;
     for (size_t rank = 0; rank < late.size(); ++rank) {
@@ -134,9 +133,10 @@ void take_times(const BlockSeries& series, const Outlier& outlier, Verdict& verd
 }
 
 void find_slow_ranks(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis) {
-  constexpr OutlierRule kRule = {.threshold = params::kLeastLate,
-                                 .least_ns = params::kLeastRankEpisodeNs};
-  const std::vector<Outlier> slow = find_outliers(without_load(series), series.blocks, kRule);
+  const OutlierRule rule = {.threshold = params::kLeastLate,
+                            .least_ns = params::kLeastRankEpisodeNs,
+                            .least_errors = series.least_errors};
+  const std::vector<Outlier> slow = find_outliers(without_load(series), series.blocks, rule);
   const auto ranks = static_cast<double>(series.late.size());
   const bool many =
       slow.size() > 1 && static_cast<double>(slow.size()) >= params::kDesignShare * ranks;
@@ -151,7 +151,7 @@ void find_slow_ranks(const JobFacts& facts, const BlockSeries& series, Diagnosis
         fmt::format("{} of {} ranks are late from the beginning", slow.size(), series.late.size()),
         diagnosis);
   }
-  for (const Outlier& outlier : find_outliers(series.late, series.blocks, kRule)) {
+  for (const Outlier& outlier : find_outliers(series.late, series.blocks, rule)) {
     if (is_among(slow, outlier.candidate)) continue;
     add_note(slow_rank(facts, series, outlier),
              fmt::format("its all-to-alls move {:.2f} times what the median rank's do",

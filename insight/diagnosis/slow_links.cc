@@ -16,10 +16,13 @@
 namespace heddle::insight {
 namespace {
 
-constexpr OutlierRule kRule = {.threshold = params::kLeastDelay,
-                               .usual = params::kUsualLink,
-                               .least_ns = params::kLeastEpisodeNs,
-                               .sporadic = true};
+OutlierRule rule_of(const BlockSeries& series) {
+  return {.threshold = params::kLeastDelay,
+          .usual = params::kUsualLink,
+          .least_ns = params::kLeastEpisodeNs,
+          .sporadic = true,
+          .least_errors = series.least_errors};
+}
 
 // A rank's NIC in one direction, with its links' rows: of hosts with several ranks, many have a NIC
 // for each.
@@ -53,12 +56,9 @@ std::vector<NicSide> sides_of(const JobFacts& facts, const BlockSeries& series) 
       side.rows.push_back(&row);
     }
   }
-  // With two ranks a sender is late exactly if its receiver is; with one link, it is the NIC's.
-  constexpr size_t kLeastSides = 6;
-  constexpr size_t kLeastLinks = 2;
   std::vector<NicSide> all;
   for (auto& [key, side] : sides) {
-    if (side.links.size() < kLeastLinks || sides.size() < kLeastSides) return {};
+    if (side.links.size() < params::kLeastLinks || sides.size() < params::kLeastSides) return {};
     all.push_back(std::move(side));
   }
   return all;
@@ -71,8 +71,7 @@ std::vector<double> delay_of(const NicSide& side) {
     std::vector<double> links;
     for (const std::vector<double>* row : side.rows) links.push_back((*row)[block]);
     const auto count = static_cast<double>(links.size());
-    constexpr double kBelowHalf = 0.49;
-    values[block] = count * quantile(std::move(links), kBelowHalf);
+    values[block] = count * quantile(std::move(links), params::kBelowHalf);
   }
   return values;
 }
@@ -83,7 +82,7 @@ std::optional<HotNic> hot_nic(const JobFacts& facts, const std::vector<NicSide>&
   if (sides.empty()) return std::nullopt;
   std::vector<std::vector<double>> values;
   for (const NicSide& side : sides) values.push_back(delay_of(side));
-  const std::vector<Outlier> outliers = find_outliers(values, series.blocks, kRule);
+  const std::vector<Outlier> outliers = find_outliers(values, series.blocks, rule_of(series));
   if (outliers.empty()) return std::nullopt;
   const Outlier& worst =
       *std::max_element(outliers.begin(), outliers.end(),
@@ -105,10 +104,11 @@ std::optional<HotNic> hot_nic(const JobFacts& facts, const std::vector<NicSide>&
   return hot;
 }
 
+// `values`: of all blocks.
 void take(const BlockSeries& series, const Outlier& outlier, const std::vector<double>& values,
           Verdict& verdict) {
   verdict.what = VerdictClass::kCommunicationSlow;
-  if (rises_gradually(values)) {
+  if (rises_gradually(values, outlier.episode)) {
     verdict.what = VerdictClass::kDegradation;
     verdict.evidence.push_back("it became late bit by bit, not at once");
   }
@@ -178,7 +178,7 @@ void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& 
     links.push_back(link);
     values.push_back(row);
   }
-  const std::vector<Outlier> outliers = find_outliers(values, series.blocks, kRule);
+  const std::vector<Outlier> outliers = find_outliers(values, series.blocks, rule_of(series));
   std::vector<std::pair<uint32_t, uint32_t>> hot;
   std::vector<Link> hot_links;
   Verdict verdict;
@@ -201,7 +201,7 @@ void find_by_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& 
   if (worst == nullptr) return add_suspects(facts, series, late);
   verdict.place = place_of_links(facts, hot);
   verdict.summary = "data is late on the " + place_text(diagnosis, verdict.place);
-  take(series, *worst, values_in(values[worst->candidate], worst->episode), verdict);
+  take(series, *worst, values[worst->candidate], verdict);
   const auto all = static_cast<double>(links.size());
   const bool many = hot.size() > 1 && static_cast<double>(hot.size()) >= params::kDesignShare * all;
   if (!many || !worst->from_beginning || verdict.place.kind != PlaceKind::kLink) {
@@ -264,7 +264,7 @@ void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis
   if (nic->sends && nic->receives) kind = PlaceKind::kNic;
   verdict.place = {kind, {nic->process}, facts.processes()[nic->process].party.host};
   verdict.summary = "data is late on the " + place_text(diagnosis, verdict.place);
-  take(series, nic->outlier, values_in(nic->values, nic->outlier.episode), verdict);
+  take(series, nic->outlier, nic->values, verdict);
   late.push_back(late_links(facts, series, nic->links, nic->values, nic->outlier));
   late.back().of_nic = true;
   late.back().verdict = diagnosis.verdicts.size();

@@ -128,8 +128,8 @@ class Transits {
     }
   }
 
-  // By the times at which both sides posted each message, whatever the order of messages. Where
-  // clocks are not known nothing is: neither is when its sender was ready.
+  // By the times at which both sides posted each message, whatever the order of messages. Without
+  // synchronized clocks nothing is measured: when the sender was ready is unknown.
   void measure_posted() {
     if (!std::isinf(error_ns_)) measure(of_posted());
   }
@@ -238,13 +238,14 @@ class Transits {
     return all;
   }
 
-  // Of its time, that it would have taken by other rules.
+  // Fractions of a message's measured time that other rules of sharing a NIC predict.
   struct Shares {
     double alone = 1;
     double in_turn = 1;
   };
 
-  // Of each passage, the share of its time since the one before that its sender or receiver had.
+  // For each passage, the fraction of its time that is left after the last earlier passage of its
+  // sender or receiver ended.
   std::vector<double> turns(const std::vector<Passage>& passages) const {
     std::vector<size_t> order(passages.size());
     std::iota(order.begin(), order.end(), size_t{0});
@@ -312,8 +313,8 @@ void measure_transits(const std::vector<ProcessFacts>& processes, Operation& ope
     Transits(processes, operation).measure_ring();
   } else if (started && is_exchange(operation)) {
     Transits transits(processes, operation);
-    // What a rank of a reduce-scatter sends to another it posts in another round than what it
-    // receives from it.
+    // In a reduce-scatter a rank posts what it sends to a peer, and what it receives from it, in
+    // different rounds.
     const bool mutual = operation.what == events::Operation::kAlltoall ||
                         operation.what == events::Operation::kAlltoallv;
     if (!mutual || !transits.measure_posted_exchange()) transits.measure_exchange();

@@ -232,7 +232,7 @@ TEST_F(TransitsTest, OfOtherAlgorithmsTransitsBeginWhenBothSidesHavePosted) {
   }
 }
 
-TEST_F(TransitsTest, WhatARankSendsAtATimeSharesItsNic) {
+TEST_F(TransitsTest, MessagesThatARankSendsAtATimeShareItsNic) {
   for (const uint32_t to : {1u, 2u}) send(0, to, {.posted = 0, .at = 2 * kUsual});
   send(3, 1, {.posted = 3 * kUsual, .at = 4 * kUsual});
   measure_transits(processes_, operation_);
@@ -244,7 +244,7 @@ TEST_F(TransitsTest, WhatARankSendsAtATimeSharesItsNic) {
 }
 
 // A rank sends to one child after the other, and the last looked late.
-TEST_F(TransitsTest, WhatARankSendsInTurnsWaitsForTheMessageBefore) {
+TEST_F(TransitsTest, AMessageSentInTurnWaitsForTheOneBefore) {
   for (const uint32_t to : {1u, 2u, 3u}) send(0, to, {.posted = 0, .at = to * kUsual});
   measure_transits(processes_, operation_);
   for (const uint32_t to : {1u, 2u, 3u}) {

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <vector>
 
+#include "insight/params.h"
+
 namespace heddle::insight {
 
 class Activity {
@@ -31,7 +33,7 @@ class Activity {
     int64_t end_ns = INT64_MAX;
     std::string operation;
   };
-  static constexpr size_t kMost = 1 << 16;
+  static constexpr size_t kMost = params::load::kMostCalls;
 
   std::deque<Call> calls_;
   uint64_t forgotten_ = 0;             // number of calls removed from the front of `calls_`

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "insight/load.h"
+#include "insight/params.h"
 
 namespace heddle::insight {
 
 class Series {
  public:
   // The mean covers this many bins before and after.
-  static constexpr int64_t kAroundBins = 50;
+  static constexpr int64_t kAroundBins = params::load::kAroundBins;
 
   // Called with the fields of a burst that the series knows: position, length, bytes, peak and
   // times_mean.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "insight/expected.h"
+#include "insight/params.h"
 
 namespace heddle::insight {
 namespace {
@@ -15,9 +16,6 @@ using topology::ActionKind;
 using topology::AlgorithmChoice;
 using topology::CallAlgorithm;
 using topology::CallKind;
-
-// A wait that begins this soon after its call makes the call a blocking one.
-constexpr Nanos kAtOnce = micros(2);
 
 // Of a call among `size` ranks; nothing for NCCL's own.
 std::optional<AlgorithmChoice> choice_of(events::Algorithm algorithm, uint32_t group_ranks,
@@ -287,7 +285,7 @@ topology::Program ReplayWriter::program_of(const Process& process, RecordedTimes
       const bool blocks = i + 1 < moments.size() && moments[i + 1].kind == MomentKind::kWait &&
                           moments[i + 1].communicator == moment.communicator &&
                           moments[i + 1].call == moment.call &&
-                          moments[i + 1].at - moment.at <= kAtOnce;
+                          moments[i + 1].at - moment.at <= params::kWaitsAtOnce;
       if (!blocks) {
         action.label = labels.take(program.labels);
         under_way[key] = action.label;
@@ -309,12 +307,12 @@ topology::Program ReplayWriter::program_of(const Process& process, RecordedTimes
 void ReplayWriter::add_notes() {
   if (left_out_ > 0) {
     made_.notes.push_back(std::to_string(left_out_) +
-                          " calls are left out: not all of their ranks have told of them, or they "
+                          " calls are left out: not all of their ranks recorded them, or they "
                           "are a rank's with itself");
   }
   if (!uneven_.empty()) {
     made_.notes.push_back(std::to_string(uneven_.size()) +
-                          " alltoallv are all_to_all with equal blocks: how much goes to whom is "
+                          " alltoallv are all_to_all with equal blocks: the bytes of each pair are "
                           "not recorded with the call");
   }
 }

@@ -14,6 +14,7 @@
 #include "base/nanos.h"
 #include "events/events.h"
 #include "insight/expected.h"
+#include "insight/params.h"
 #include "insight/traffic.h"
 #include "insight/traffic/under_way.h"
 
@@ -91,7 +92,7 @@ struct ConnectionTraffic {
   std::vector<Channel> channels;
   // The first messages of a connection without a communicator. The event that links it may follow
   // them, since messages are recorded with the time at which they arrived.
-  static constexpr size_t kMostEarly = 16;
+  static constexpr size_t kMostEarly = params::traffic::kMostEarly;
   struct Early {
     Whole message;
     uint32_t purpose = 0;  // the purpose for which it was counted
@@ -148,7 +149,7 @@ struct Membership {
   };
   std::map<Proxied, Cell> proxied;
   // The purposes of NCCL's calls; a proxy's last operation may be recorded after the call's end.
-  static constexpr size_t kMostPurposes = 4096;
+  static constexpr size_t kMostPurposes = params::traffic::kMostPurposes;
   std::map<uint32_t, uint32_t> nccl_purposes;
   uint64_t nccl_calls = 0;
 };

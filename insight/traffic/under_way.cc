@@ -1,13 +1,11 @@
 // See under_way.h.
 #include "insight/traffic/under_way.h"
 
+#include "insight/params.h"
+
 namespace heddle::insight {
-namespace {
 
-// A span usually covers a few stretches; of a burst of tiny calls, the last ones are kept.
-constexpr size_t kMostStretches = 256;
-
-}  // namespace
+using params::traffic::kMostStretches;
 
 void UnderWay::begin(uint32_t call, uint32_t purpose, Nanos at) {
   if (!calls_.emplace(call, purpose).second) return;

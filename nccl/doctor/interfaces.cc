@@ -4,13 +4,12 @@
 #include <algorithm>
 
 #include "nccl/doctor/checks.h"
+#include "nccl/params.h"
 
 namespace heddle::nccl::doctor {
 namespace {
 
 constexpr uint32_t kLeastMtuBytes = 1280;  // of IPv6 (RFC 8200, section 5), and of heddle
-constexpr uint32_t kJumboMtuBytes = 9000;
-constexpr int kFastMbits = 25'000;  // from here on packets of 1500 bytes cost more CPU than links
 
 std::string unused_because(const Nic& nic) {
   if (!nic.up) return "it is down";
@@ -51,12 +50,14 @@ void check_mtu(const HostFacts& facts, const Nic& nic, Findings& findings) {
                         fmt::format("{} has an MTU of {}", nic.name, nic.mtu_bytes),
                         fmt::format("heddle needs {}", kLeastMtuBytes),
                         fmt::format("ip link set {} mtu {}", nic.name, kLeastMtuBytes)});
-  } else if (nic.mtu_bytes < kJumboMtuBytes && nic.speed_known && nic.speed_mbits >= kFastMbits) {
+  } else if (nic.mtu_bytes < params::kJumboMtuBytes && nic.speed_known &&
+             nic.speed_mbits >= params::kFastNicMbits) {
     findings.push_back(
         {Grade::kWarn, "mtu",
          fmt::format("{} has an MTU of {} at {} Mb/s", nic.name, nic.mtu_bytes, nic.speed_mbits),
          "small packets cost CPU time, which limits the rate before the link does",
-         fmt::format("an MTU of {} on all hosts and switches, if they can", kJumboMtuBytes)});
+         fmt::format("an MTU of {} on all hosts and switches, if they can",
+                     params::kJumboMtuBytes)});
   }
   for (const std::string& name : nic.lower) {
     const Nic* const below = find_nic(facts, name);

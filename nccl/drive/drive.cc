@@ -17,20 +17,13 @@
 #include "nccl/drive/service.h"
 #include "nccl/drive/traffic.h"
 #include "nccl/drive/worker_thread.h"
+#include "nccl/params.h"
 #include "nccl/result_name.h"
 
 namespace heddle::nccl {
 namespace {
 
-// How often the main thread looks whether it is stopped.
-constexpr Nanos kMainPause = millis(20);
-// Between looks for the failure of another rank, of which the plugin may not know.
-constexpr Nanos kFailurePause = millis(200);
-// Between registrations beside traffic: a millisecond shows races and costs little.
-constexpr Nanos kRegisterPause = millis(1);
-// Rounds of a timed drive: each as long as a part of what is left, so that the end is met.
-constexpr int64_t kRoundPart = 2;
-constexpr uint64_t kMostIterationsARound = 1'000'000;
+using namespace params::drive;
 
 Unexpected init_failure(const char* call, Status status) {
   return fail(error_code(status), fmt::format("{} of the plugin", call),

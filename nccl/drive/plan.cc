@@ -5,11 +5,10 @@
 
 #include <algorithm>
 
+#include "nccl/params.h"
+
 namespace heddle::nccl {
 namespace {
-
-constexpr int kMostChannels = 32;
-constexpr int kMostRanks = 1'024;
 
 uint64_t divided_up(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
@@ -121,17 +120,17 @@ Result<void> check_options(const DriveOptions& options) {
   const auto refuse = [](std::string why, std::string todo) {
     return fail(ErrorCode::kInvalid, "cannot drive the plugin", std::move(why), std::move(todo));
   };
-  if (options.size < 2 || options.size > kMostRanks) {
+  if (options.size < 2 || options.size > params::drive::kMostRanks) {
     return refuse(fmt::format("there are {} ranks", options.size),
-                  fmt::format("choose 2 to {} ranks", kMostRanks));
+                  fmt::format("choose 2 to {} ranks", params::drive::kMostRanks));
   }
   if (options.rank < 0 || options.rank >= options.size) {
     return refuse(fmt::format("rank {} is not one of {} ranks", options.rank, options.size),
                   fmt::format("ranks are 0 to {}", options.size - 1));
   }
-  if (options.channels < 1 || options.channels > kMostChannels) {
+  if (options.channels < 1 || options.channels > params::drive::kMostChannels) {
     return refuse(fmt::format("{} channels", options.channels),
-                  fmt::format("choose 1 to {} channels", kMostChannels));
+                  fmt::format("choose 1 to {} channels", params::drive::kMostChannels));
   }
   if (options.bytes == 0) return refuse("an iteration of 0 bytes", "give at least 1 byte");
   const uint64_t most = most_message_bytes(options);

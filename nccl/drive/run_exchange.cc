@@ -14,11 +14,11 @@
 
 #include "nccl/drive/clock.h"
 #include "nccl/drive/failure.h"
+#include "nccl/params.h"
 
 namespace heddle::nccl {
 namespace {
 
-constexpr Nanos kPollPause = millis(1);
 constexpr const char* kRunKey = "run";
 constexpr const char* kStartKey = "start";
 
@@ -28,7 +28,7 @@ using Option = std::pair<std::string, std::string>;
 // Those that all ranks must have in common.
 std::vector<Option> common_options(const DriveOptions& options, const std::string& plugin) {
   std::vector<Option> common = {
-      {"--size", std::to_string(options.size)},   {"the plugin", plugin},
+      {"--ranks", std::to_string(options.size)},  {"the plugin", plugin},
       {"--pattern", name_of(options.pattern)},    {"--protocol", name_of(options.protocol)},
       {"--bytes", std::to_string(options.bytes)}, {"--channels", std::to_string(options.channels)}};
   const auto add = [&common](const char* name, uint64_t value) {
@@ -198,13 +198,12 @@ class Meeting {
       reported_ = true;
       if (options_.waiting) options_.waiting(missing_ranks());
     }
-    sleep_for(kPollPause);
+    sleep_for(params::drive::kFolderPause);
     return {};
   }
 
   // "rank 1", "ranks 1, 2 and 5 more".
   std::string missing_ranks() {
-    constexpr size_t kMostNamed = 8;
     if (!run_) return "rank 0";
     std::vector<int> missing;
     for (int rank = 1; rank < options_.size; ++rank) {
@@ -212,7 +211,7 @@ class Meeting {
       if (joined && !*joined) missing.push_back(rank);
     }
     if (missing.empty()) return "rank 0";
-    const size_t named = std::min(missing.size(), kMostNamed);
+    const size_t named = std::min(missing.size(), params::drive::kMostNamed);
     const auto end = missing.begin() + static_cast<std::ptrdiff_t>(named);
     std::string text = fmt::format("rank{} {}", missing.size() == 1 ? "" : "s",
                                    fmt::join(missing.begin(), end, ", "));

@@ -58,7 +58,7 @@ TEST(JoinRun, FirstOptionThatDiffersIsNamed) {
   const Case cases[] = {
       {{}, {.check = true}, "rank 1 has --check, rank 0 has not"},
       {{.check = true}, {}, "rank 0 has --check, rank 1 has not"},
-      {{.size = 3}, {}, "rank 1 has --size 2, rank 0 has --size 3"},
+      {{.size = 3}, {}, "rank 1 has --ranks 2, rank 0 has --ranks 3"},
       {{},
        {.pattern = TrafficPattern::kTree},
        "rank 1 has --pattern tree, rank 0 has --pattern ring"},

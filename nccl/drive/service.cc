@@ -10,23 +10,14 @@
 #include "nccl/drive/failure.h"
 #include "nccl/drive/payload.h"
 #include "nccl/drive/plugin_log.h"
+#include "nccl/params.h"
 
 namespace heddle::nccl {
-namespace {
-
-// Between polls in which nothing moved; NCCL's service thread polls its sockets meanwhile.
-constexpr Nanos kPollPause = micros(200);
-// Between looks at the folder for the end of another rank.
-constexpr Nanos kLookPause = millis(20);
-constexpr uint64_t kScratchBytes = 65'536;
-
-}  // namespace
-
 Patience::Patience(Exchange& exchange, const DriveOptions& options)
     : exchange_(exchange),
       options_(options),
       deadline_(monotonic_now() + options.patience),
-      next_look_(monotonic_now() + kLookPause) {}
+      next_look_(monotonic_now() + params::drive::kEndPause) {}
 
 Result<void> Patience::look(const std::string& what, const std::string& todo) {
   if (options_.stopped && options_.stopped()) {
@@ -34,7 +25,7 @@ Result<void> Patience::look(const std::string& what, const std::string& todo) {
   }
   const Nanos now = monotonic_now();
   if (now < next_look_) return {};
-  next_look_ = now + kLookPause;
+  next_look_ = now + params::drive::kEndPause;
   const Result<std::optional<Error>> failed = read_failure(exchange_);
   if (!failed) return fail(failed.error());
   if (*failed) return fail(**failed);
@@ -53,7 +44,7 @@ Result<std::string> await_value(Exchange& exchange, const DriveOptions& options,
     const Result<void> goes_on = patience.look(fmt::format("waiting for '{}' of another rank", key),
                                                "start all ranks, with one exchange folder");
     if (!goes_on) return fail(goes_on.error());
-    sleep_for(kPollPause);
+    sleep_for(params::drive::kServicePause);
   }
 }
 
@@ -62,7 +53,7 @@ Service::Service(NetPlugin& plugin, Exchange& exchange, const DriveOptions& opti
       exchange_(exchange),
       options_(options),
       context_(context),
-      scratch_(Bytes{kScratchBytes}) {}
+      scratch_(Bytes{params::drive::kScratchBytes}) {}
 
 Result<void> Service::open(const Plan& plan, const StreamSetting& setting) {
   sends_.resize(plan.sends.size());
@@ -104,7 +95,7 @@ Result<void> Service::poll_until_open() {
     if (!accepted) return fail(accepted.error());
     const Result<void> goes_on = patience.look("connecting to the other ranks", plugin_log_hint());
     if (!goes_on) return goes_on;
-    if (!*connected && !*accepted) sleep_for(kPollPause);
+    if (!*connected && !*accepted) sleep_for(params::drive::kServicePause);
   }
   return {};
 }

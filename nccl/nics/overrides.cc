@@ -106,7 +106,7 @@ Result<std::vector<NicOverride>> parse_overrides(const std::string& text, const 
       for (const NicOverride& before : entries) {
         if (before.name != entry->name) continue;
         return wrong(file, entry->line,
-                     fmt::format("'{}' stands in line {}, too", entry->name, before.line),
+                     fmt::format("'{}' is in line {}, too", entry->name, before.line),
                      "keep one of the two");
       }
       entries.push_back(std::move(*entry));

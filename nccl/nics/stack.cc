@@ -6,14 +6,9 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "nccl/params.h"
 
 namespace heddle::nccl::nics {
-namespace {
-
-constexpr int kMaxDepth = 8;  // VLAN over VLAN over team over ...; ends loops in odd data
-
-}  // namespace
-
 const SysfsNic& Stack::add(const std::string& name, uint32_t index) {
   if (const auto known = nics_.find(name); known != nics_.end()) return known->second;
   SysfsNic nic = read_sysfs_nic(sysfs_, name);
@@ -32,7 +27,7 @@ const SysfsNic& Stack::facts(const std::string& name) const {
 
 const std::string* Stack::first_with_pci(const std::string& name, int depth) const {
   const auto known = nics_.find(name);
-  if (known == nics_.end() || depth > kMaxDepth) return nullptr;
+  if (known == nics_.end() || depth > params::kMaxStackDepth) return nullptr;
   if (!known->second.pci_path.empty()) return &known->first;
   for (const std::string& below : known->second.lower) {
     if (const std::string* found = first_with_pci(below, depth + 1)) return found;
@@ -43,7 +38,7 @@ const std::string* Stack::first_with_pci(const std::string& name, int depth) con
 const std::string& Stack::port_interface(const std::string& name) const {
   if (const std::string* found = first_with_pci(name, 0)) return *found;
   const std::string* current = &name;
-  for (int depth = 0; depth < kMaxDepth; ++depth) {
+  for (int depth = 0; depth < params::kMaxStackDepth; ++depth) {
     const SysfsNic& nic = facts(*current);
     if (nic.lower.empty() || (nic.kind != "vlan" && nic.kind != "bond")) break;
     current = &nic.lower.front();

@@ -9,12 +9,12 @@
 #include <sstream>
 #include <system_error>
 
+#include "nccl/params.h"
+
 namespace heddle::nccl::nics {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kMaxSpeedMbits = 10'000'000;  // above it a driver reports a code, not a speed
 
 // The first line of a file; empty where there is none (reading fails for many virtual interfaces).
 std::string line_of(const fs::path& path) {
@@ -110,7 +110,7 @@ SysfsNic read_sysfs_nic(const std::string& sysfs, const std::string& name) {
   if (!nic.found) return nic;
   nic.mtu_bytes = static_cast<uint32_t>(std::max(0, number_of(folder / "mtu", 0)));
   const int speed = number_of(folder / "speed", 0);
-  nic.speed_mbits = speed > 0 && speed <= kMaxSpeedMbits ? speed : 0;
+  nic.speed_mbits = speed > 0 && speed <= params::kMaxSpeedMbits ? speed : 0;
   nic.dev_port = std::max(0, number_of(folder / "dev_port", 0));
   nic.mac = line_of(folder / "address");
   if (nic.mac.find_first_not_of("0:") == std::string::npos) nic.mac.clear();

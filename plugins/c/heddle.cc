@@ -216,7 +216,7 @@ heddle_status heddle_abort(heddle_comm* comm) {
 
 heddle_status heddle_failure(const heddle_comm* comm) {
   return guarded([&]() -> heddle_status {
-    if (comm == nullptr) return invalid("cannot tell of a failure", "there is no communicator");
+    if (comm == nullptr) return invalid("cannot report a failure", "there is no communicator");
     const std::optional<Error> failed = comm->communicator->failure();
     return failed ? report(*failed) : HEDDLE_OK;
   });

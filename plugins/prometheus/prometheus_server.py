@@ -5,7 +5,6 @@ import http.server
 import json
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -102,12 +101,6 @@ def scrapes(**targets):
             for name, port in targets.items()]
 
 
-def free_tcp_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Prometheus:
     """A Prometheus that scrapes each second, until close()."""
 
@@ -118,7 +111,7 @@ class Prometheus:
         config = {"global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
                   "rule_files": [file.name for file in rule_files], "scrape_configs": scrape_configs}
         (self.folder / "prometheus.yml").write_text(yaml.safe_dump(config), encoding="utf-8")
-        self.port = free_tcp_port()
+        self.port = program.free_port()
         self.guard = subprocess.Popen(
             [sys.executable, "-c", GUARD, self.folder, "prometheus", f"--config.file={self.folder}/prometheus.yml",
              f"--storage.tsdb.path={self.folder}/data", f"--web.listen-address=127.0.0.1:{self.port}"],
@@ -152,4 +145,21 @@ class Prometheus:
             if time.monotonic() > end:
                 log = self.folder / "log"
                 raise AssertionError(f"no result of {expression}: {log.read_text() if log.exists() else 'no log'}")
+            time.sleep(0.1)
+
+    def wait_for_none(self, expression):
+        """Until it has no result: a scrape that a busy machine has no time for makes a target absent until the next."""
+        end = time.monotonic() + program.PATIENCE_S
+        while found := self.query(expression):
+            if time.monotonic() > end:
+                raise AssertionError(f"{expression}: {found}")
+            time.sleep(0.1)
+
+    def wait_for_all_up(self):
+        """Until the last scrape of each target was one without an error."""
+        end = time.monotonic() + program.PATIENCE_S
+        while unwell := [each for each in self.api("targets")["activeTargets"]
+                         if (each["health"], each["lastError"]) != ("up", "")]:
+            if time.monotonic() > end:
+                raise AssertionError(unwell)
             time.sleep(0.1)

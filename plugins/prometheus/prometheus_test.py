@@ -93,20 +93,19 @@ class Scraped(unittest.TestCase):
     def test_all_samples_are_taken(self):
         samples = sum(not line.startswith("#") for line in EXAMPLE.decode().splitlines())
         self.assertEqual(float(self.prometheus.wait_for("scrape_samples_scraped > 0")[0]["value"][1]), samples)
-        targets = self.prometheus.api("targets")["activeTargets"]
-        self.assertEqual([(each["health"], each["lastError"]) for each in targets], [("up", "")])
+        self.prometheus.wait_for_all_up()
 
     def test_each_query_of_the_dashboard_has_data(self):
         for title, expression in dashboard_queries():
             with self.subTest(title):
-                self.assertTrue(self.prometheus.query(expression), expression)
+                self.assertTrue(self.prometheus.wait_for(expression), expression)
 
     def test_each_rule_is_evaluated_and_none_fires(self):
         for rule in rules("record"):
             with self.subTest(rule["record"]):
                 self.assertTrue(self.prometheus.wait_for(rule["record"]))
         for rule in rules("alert"):
-            self.assertEqual(self.prometheus.query(rule["expr"]), [], rule["alert"])
+            self.prometheus.wait_for_none(rule["expr"])
         self.assertEqual(prometheus_server.unwell_rules(self.prometheus), [])
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,6 +90,25 @@ class Backend(unittest.TestCase):
         self.expect_passed(done, "own_settings")
 
     @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")
+    def test_ranks_over_xdp_sockets_find_their_hosts_with_a_second_endpoint(self):
+        """XDP sockets take an interface for one endpoint: what finds the hosts of ranks must use another datapath."""
+        topology = pathlib.Path(self.folder()) / "pair.toml"
+        topology.write_text('version = 1\n[[host]]\nname = "h0"\n[[host]]\nname = "h1"\n[[link]]\n'
+                            'ends = ["h0", "h1"]\nrate = "1Gbit/s"\nqueue = "625KB"\nmtu = 1500\n')
+        script = topology.with_name("reduce.py")
+        script.write_text("import heddle_torch, torch, torch.distributed as d\nd.init_process_group('heddle')\n"
+                          "t = torch.ones(1000) * (d.get_rank() + 1)\nd.all_reduce(t)\nprint('sum', t[0].item())\n"
+                          "d.barrier()\nd.destroy_process_group()\n")
+        words = [program.HEDDLE, "run", "-n", "2", "--hosts", "h0,h1", "--", "env", "-u", "HEDDLE_STORE",
+                 "-u", "HEDDLE_RANK", "-u", "HEDDLE_SIZE", PYTHON, script]
+        named = settings() | {"HEDDLE_DATAPATH": "xdp", "HEDDLE_LOG": "info"}
+        del named["HEDDLE_BIND"]
+        done = program.run("lab", "run", topology, "--", *words, settings=named, timeout=200)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.count("sum 3.0"), 2, done.stdout)
+        self.assertEqual(len(re.findall("AF_XDP: nic0", done.stdout + done.stderr)), 2, done.stderr)
+
+    @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")
     def test_ranks_on_hosts_of_a_lab_learn_where_they_are(self):
         topology = pathlib.Path(self.folder()) / "fabric.toml"
         topology.write_text(lab_fabric.LEAF_SPINE)
@@ -101,7 +121,7 @@ class Backend(unittest.TestCase):
         done = program.run("lab", "run", topology, "--", *words, settings=named, timeout=200)
         self.expect_passed(done, "made_again")
 
-    def test_who_is_missing_is_named(self):
+    def test_missing_ranks_are_named(self):
         done = run_ranks(3, HERE / "testing" / "life.py", "missing")
         self.expect_passed(done, "late_rank_is_named", "monitored_barrier_waits_for_rank_0",
                            "wait_with_a_time_is_no_end", "monitored_barrier_names_all",
@@ -141,10 +161,35 @@ class Backend(unittest.TestCase):
         for part in ("compute_s", "communicate_s", "overlapped_s", "exposed_s"):
             self.assertGreater(ours["split"][part], 0)
 
-    def test_training_reads_cifar_files(self):
+    def cifar_folder(self):
         folder = pathlib.Path(self.folder())
         rows = bytes(value for image in range(64) for value in [image % 10] + [image * 3 % 256] * 3072)
         (folder / "data_batch_1.bin").write_bytes(rows)
+        return folder
+
+    @unittest.skipIf(lab_fabric.missing(), f"no lab: {lab_fabric.missing()}")
+    def test_verify_trains_resnet18_on_cifar_files(self):
+        topology = pathlib.Path(self.folder()) / "fabric.toml"
+        topology.write_text('version = 1\n[fabric]\nkind = "leaf_spine"\nleaves = 1\nspines = 1\nhosts_per_leaf = 2\n'
+                            '[host_link]\nrate = "1Gbit/s"\nqueue = "1MB"\n', encoding="utf-8")
+        named = settings()
+        del named["HEDDLE_BIND"]
+        done = program.run("verify", "--quick", "--topology", topology, "--stage", "training", "--python", PYTHON,
+                           "--cifar", self.cifar_folder(), "--json", settings=named, timeout=300, cwd=topology.parent)
+        stage = json.loads(done.stdout)["stages"][0]
+        self.assertIn("torch", stage["data"], stage)
+        alone, ours, gloo = stage["data"]["torch"]
+        for each, name, ranks in ((alone, "heddle", 1), (ours, "heddle", 2), (gloo, "gloo", 2)):
+            self.assertEqual((each["backend"], each["ranks"], each["complaint"]), (name, ranks, ""))
+            self.assertEqual((each["data"], each["weights"], len(each["losses"])), ("CIFAR-10", "", 4))
+            self.assertGreater(each["images_per_s"], 0)
+        self.assertGreater(ours["communicate_s"], 0)
+        rows = {(row["check"], row["where"]): row for row in stage["rows"]}
+        self.assertIn("(CIFAR-10, from random weights)", rows["ResNet-18", "one host"]["measured"])
+        self.assertEqual(rows["ResNet-18 over Gloo", "2 hosts"]["grade"], "pass", rows)
+
+    def test_training_reads_cifar_files(self):
+        folder = self.cifar_folder()
         result = self.train("heddle", "--steps", 2, "--measure", 0, "--cifar", folder)
         self.assertEqual(result["data"], "CIFAR-10")
         done = run_ranks(1, HERE / "examples" / "train.py", "--cifar", self.folder())

@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "collectives/progress_thread.h"
+#include "plugins/torch/params.h"
 #include "plugins/torch/process_group.h"
 
 namespace heddle::pytorch {
 namespace {
 
 using engine::ConnectionState;
-
-constexpr std::chrono::milliseconds kLooksEvery(1);
 
 struct Question {
   uint32_t rank = 0;
@@ -55,7 +54,7 @@ PeersThatAnswer ProcessGroupHeddle::peers_that_answer(Nanos timeout) {
   while (!open.empty()) {
     std::erase_if(open, [&](const Question& each) { return take_answer(endpoint, each, answers); });
     if (open.empty() || std::chrono::steady_clock::now() >= until) break;
-    std::this_thread::sleep_for(kLooksEvery);
+    std::this_thread::sleep_for(params::kLooksEvery);
   }
   for (const Question& each : open) {
     endpoint.abort(each.connection);

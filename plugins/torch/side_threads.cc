@@ -12,13 +12,12 @@
 #include "base/own_mutex.h"
 #include "base/per_process.h"
 #include "base/thread.h"
+#include "plugins/torch/params.h"
 
 namespace heddle::pytorch {
 namespace {
 
 using Task = std::function<void()>;
-
-constexpr std::chrono::seconds kIdle(10);
 
 class SideThreads {
  public:
@@ -69,7 +68,7 @@ class SideThreads {
     OwnMutex::Lock lock = mutex_.lock();
     while (true) {
       ++idle_;
-      const bool work = wake_.wait_for(lock, kIdle, [this] { return !tasks_.empty(); });
+      const bool work = wake_.wait_for(lock, params::kIdle, [this] { return !tasks_.empty(); });
       --idle_;
       if (work) {
         run_one(lock);

@@ -12,6 +12,7 @@
 #include "collectives/progress_thread.h"
 #include "plugins/torch/awaited_future.h"
 #include "plugins/torch/errors.h"
+#include "plugins/torch/params.h"
 #include "plugins/torch/side_threads.h"
 
 namespace heddle::pytorch {
@@ -25,9 +26,6 @@ std::exception_ptr exception_of(const std::string& text) {
   return text.empty() ? nullptr : std::make_exception_ptr(std::runtime_error(text));
 }
 
-// Interval at which a waiting thread runs tasks, if the system allows no side threads.
-constexpr std::chrono::milliseconds kHelpsEvery(100);
-
 using Moment = std::chrono::steady_clock::time_point;
 
 std::chrono::milliseconds since(Moment began) {
@@ -40,8 +38,8 @@ bool is_over(std::chrono::milliseconds timeout, Moment began) {
 }
 
 std::chrono::milliseconds span_of_wait(std::chrono::milliseconds timeout, Moment began) {
-  if (timeout <= kNoTimeout) return kHelpsEvery;
-  return std::clamp(timeout - since(began), kNoTimeout, kHelpsEvery);
+  if (timeout <= kNoTimeout) return params::kHelpsEvery;
+  return std::clamp(timeout - since(began), kNoTimeout, params::kHelpsEvery);
 }
 
 void mark(const c10::intrusive_ptr<c10::ivalue::Future>& future, const std::exception_ptr& error,

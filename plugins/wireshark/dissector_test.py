@@ -18,6 +18,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import lab_fabric
@@ -270,7 +271,7 @@ class RealCapture(unittest.TestCase):
                 contextlib.ExitStack() as stack:
             name = ["lab", "exec", "h1", "--lab", lab.name, "--"]
             sniffer = subprocess.Popen([program.HEDDLE, *name, "tcpdump", "-Z", "root", "-i", "any", "-s", "0", "-B",
-                                        "65536", "-w", str(capture), "udp"], stderr=subprocess.PIPE, text=True,
+                                        "65536", "-U", "-w", str(capture), "udp"], stderr=subprocess.PIPE, text=True,
                                        env=program.environment())
             stack.callback(sniffer.communicate)
             stack.callback(sniffer.send_signal, signal.SIGINT)
@@ -280,7 +281,18 @@ class RealCapture(unittest.TestCase):
             server = stack.enter_context(program.started(*name, *serve))
             server.wait_for("listens")
             lab.exec("h0", program.HEDDLE, "perf", "h1", "bw", "-s", "64K", "-t", "0.1", *settings)
+            self.wait_until_written(capture)
         return capture
+
+    def wait_until_written(self, capture):
+        """A signal ends tcpdump before it has read what it has got: for longer than it lets packets wait none came."""
+        size, since = 0, time.monotonic()
+        end = since + program.PATIENCE_S
+        while size < 1 << 18 or time.monotonic() - since < 1.5:
+            self.assertLess(time.monotonic(), end, size)
+            time.sleep(0.1)
+            if capture.stat().st_size != size:
+                size, since = capture.stat().st_size, time.monotonic()
 
     def expect_same_sizes(self, capture, *, keys):
         measured = json.loads(program.run("size", "capture", capture, "--json").stdout)

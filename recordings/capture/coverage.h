@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "recordings/params.h"
+
 namespace heddle::recordings {
 
 class Coverage {
  public:
-  static constexpr size_t kMostIntervals = 64;
+  static constexpr size_t kMostIntervals = params::capture::kMostIntervals;
 
   // From `begin` up to `end`. Of too many intervals the new one is left out.
   void add(uint64_t begin, uint64_t end);

@@ -6,10 +6,9 @@
 #include <cstdint>
 #include <set>
 
-namespace heddle::recordings {
+#include "recordings/params.h"
 
-// Above this no link carries a packet whole: an offload has merged several.
-inline constexpr uint64_t kLargestPacket = 9'216;
+namespace heddle::recordings {
 
 // What is known of a packet's length.
 enum class Length : uint8_t {
@@ -27,10 +26,9 @@ uint64_t least_carried(uint64_t captured);
 // is one packet, too. Their number has a bound.
 class PacketLengths {
  public:
-  static constexpr size_t kMost = 64;
-
   void add(uint64_t bytes) {
-    if (lengths_.size() < kMost && bytes <= kLargestPacket) lengths_.insert(bytes);
+    if (bytes > params::capture::kLargestPacket) return;
+    if (lengths_.size() < params::capture::kMostLengths) lengths_.insert(bytes);
   }
   bool contains(uint64_t bytes) const { return lengths_.contains(bytes); }
 

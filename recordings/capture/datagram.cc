@@ -4,14 +4,13 @@
 #include <algorithm>
 
 #include "recordings/capture/network_bytes.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
 
 constexpr uint16_t kTypeIpv4 = 0x0800;
 constexpr uint16_t kTypeIpv6 = 0x86dd;
-constexpr int kMostTags = 8;
-constexpr int kMostExtensions = 8;
 
 // Numbers of protocols and of extension headers.
 constexpr uint8_t kHopByHop = 0;
@@ -84,7 +83,7 @@ FrameContents read_ipv6(NetworkBytes in) {
   if (start >> 28 != 6) return none(NoDatagram::kMalformed);
   set_host(from, datagram.from);
   set_host(to, datagram.to);
-  for (int i = 0; i < kMostExtensions && next != kUdp; ++i) {
+  for (int i = 0; i < params::capture::kMostExtensions && next != kUdp; ++i) {
     if (next == kFragment) return none(NoDatagram::kFragment);
     if (next != kHopByHop && next != kRouting && next != kDestination) break;
     next = in.u8();
@@ -114,7 +113,7 @@ FrameContents read_raw_ip(NetworkBytes in) {
 
 FrameContents read_after_type(uint16_t type, NetworkBytes in) {
   constexpr uint16_t kTags[] = {0x8100, 0x88a8, 0x9100};
-  for (int i = 0; i < kMostTags; ++i) {
+  for (int i = 0; i < params::capture::kMostTags; ++i) {
     if (std::find(std::begin(kTags), std::end(kTags), type) == std::end(kTags)) break;
     in.u16();  // priority and VLAN
     type = in.u16();

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "recordings/params.h"
+
 namespace heddle::recordings {
 namespace {
 
@@ -197,7 +199,7 @@ void HeddleFlows::add_packet(const Packet& packet) {
 void HeddleFlows::settle(Path& path, uint64_t number) {
   if (!path.cut || number <= path.cut->view.number) return;
   Packet packet = *std::exchange(path.cut, std::nullopt);
-  if (number == packet.view.number + 1 && packet.bytes <= kLargestPacket) {
+  if (number == packet.view.number + 1 && packet.bytes <= params::capture::kLargestPacket) {
     packet.length = Length::kProven;
   }
   count(packet);
@@ -221,7 +223,7 @@ void HeddleFlows::count(const Packet& packet) {
 
 HeddleFlows::Connection* HeddleFlows::connection_of(uint64_t wire_id) {
   if (const auto at = connections_.find(wire_id); at != connections_.end()) return &at->second;
-  if (connections_.size() < kMostConnections) return &connections_[wire_id];
+  if (connections_.size() < params::capture::kMostConnections) return &connections_[wire_id];
   ++counts_.not_followed;
   return nullptr;
 }
@@ -239,7 +241,7 @@ void HeddleFlows::add_handshake(const View& view) {
 HeddleFlows::Path* HeddleFlows::path_of(const View& view) {
   const PathName name{view.connection, view.path};
   if (const auto at = paths_.find(name); at != paths_.end()) return &at->second;
-  if (paths_.size() < kMostPaths) return &paths_[name];
+  if (paths_.size() < params::capture::kMostPaths) return &paths_[name];
   ++counts_.not_followed;
   return nullptr;
 }
@@ -287,7 +289,7 @@ bool HeddleFlows::add_sized(const Packet& packet, Connection* connection, uint64
   }
   of.add_uncounted(packet.at, bytes);
   ++of.counts().datagrams_not_known;
-  ++(packet.bytes > kLargestPacket ? counts_.merged_and_cut : counts_.not_known);
+  ++(packet.bytes > params::capture::kLargestPacket ? counts_.merged_and_cut : counts_.not_known);
   if (packet.view.numbered && connection != nullptr) messages_.doubt(packet.view.connection);
   return false;
 }

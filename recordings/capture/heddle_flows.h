@@ -19,9 +19,6 @@ namespace heddle::recordings {
 
 class HeddleFlows {
  public:
-  static constexpr size_t kMostConnections = 16'384;
-  static constexpr size_t kMostPaths = 65'536;
-
   explicit HeddleFlows(std::set<uint16_t> ports) : ports_(std::move(ports)) {}
 
   // Whether the datagram is heddle's.

@@ -241,7 +241,7 @@ TEST_F(HeddleCapture, TagsOfKeysAreNoPayload) {
   EXPECT_EQ(sizes.heddle.opaque_control, 1u);
 }
 
-TEST_F(HeddleCapture, WhatAnOffloadMergedIsTakenApart) {
+TEST_F(HeddleCapture, SegmentsMergedByAnOffloadAreSplit) {
   std::string merged;
   for (uint32_t i = 0; i < 4; ++i) {
     merged += packet({.number = 5 + i,
@@ -257,7 +257,7 @@ TEST_F(HeddleCapture, WhatAnOffloadMergedIsTakenApart) {
   EXPECT_EQ(sizes.heddle.packets, 4u);
 }
 
-TEST_F(HeddleCapture, WhatAnOffloadMergedAndTheCaptureCutHasNoSize) {
+TEST_F(HeddleCapture, AMergedPacketThatTheCaptureCutHasNoSize) {
   std::string merged;
   for (uint32_t i = 0; i < 12; ++i) {
     merged += packet(

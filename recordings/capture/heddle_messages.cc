@@ -1,6 +1,8 @@
 // See heddle_messages.h.
 #include "recordings/capture/heddle_messages.h"
 
+#include "recordings/params.h"
+
 namespace heddle::recordings {
 
 std::optional<CoveredMessage> HeddleMessages::add(const MessageName& name,
@@ -28,7 +30,7 @@ void HeddleMessages::complete(std::map<MessageName, Open>::iterator open) {
   done_.insert(open->first);
   done_order_.push_back(open->first);
   open_.erase(open);
-  if (done_order_.size() <= kMostRemembered) return;
+  if (done_order_.size() <= params::capture::kMostRemembered) return;
   done_.erase(done_order_.front());
   done_order_.pop_front();
 }

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "recordings/capture/coverage.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 
@@ -36,9 +37,7 @@ struct CoveredMessage {
 
 class HeddleMessages {
  public:
-  static constexpr size_t kMostOpen = 16'384;
-  static constexpr size_t kMostRemembered =
-      16'384;  // complete ones, whose retransmissions may follow
+  static constexpr size_t kMostOpen = params::capture::kMostOpen;
 
   // The message, where this segment completes it.
   std::optional<CoveredMessage> add(const MessageName& name, const MessageSegment& segment);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "recordings/params.h"
+
 namespace heddle::recordings {
 
 std::optional<AssembledMessage> MessagePieces::add(const MessagePacket& packet) {
@@ -34,7 +36,7 @@ std::optional<AssembledMessage> MessagePieces::add(const MessagePacket& packet) 
   }
   if (piece.begins && piece.ends) return piece.message;
   pieces_.insert(after, piece);
-  if (pieces_.size() > kMostPieces) drop_oldest();
+  if (pieces_.size() > params::capture::kMostPieces) drop_oldest();
   return std::nullopt;
 }
 

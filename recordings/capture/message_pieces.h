@@ -26,8 +26,6 @@ struct AssembledMessage {
 
 class MessagePieces {
  public:
-  static constexpr size_t kMostPieces = 32;
-
   // A packet that was not added before; the message that it completes.
   std::optional<AssembledMessage> add(const MessagePacket& packet);
   // Counts what is left as incomplete, and forgets it.

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "recordings/params.h"
+
 namespace heddle::recordings {
 
 enum class Arrival : uint8_t {
@@ -18,7 +20,7 @@ enum class Arrival : uint8_t {
 
 class NumberTrack {
  public:
-  static constexpr size_t kMostGaps = 32;
+  static constexpr size_t kMostGaps = params::capture::kMostGaps;
 
   // Of numbers above the expected one up to `may_skip` may be unused: that is no gap.
   Arrival see(uint64_t number, uint64_t may_skip = 0);

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "recordings/params.h"
+
 namespace heddle::recordings {
 namespace {
 
 // Numbers have 24 bits; those before the first one of a flow must not be negative.
 constexpr uint64_t kNumbers = uint64_t{1} << 24;
-// A jump that no gap explains: the queue pair was made anew.
-constexpr uint64_t kRestartJump = uint64_t{1} << 16;
 // The smallest path MTU, which makes most packets of a read response.
 constexpr uint64_t kLeastMtu = 256;
 
@@ -33,7 +33,8 @@ uint64_t unwrap(uint32_t low, const NumberTrack& track) {
 bool jumps(uint64_t number, const NumberTrack& track) {
   if (!track.begun()) return false;
   const uint64_t highest = track.highest();
-  return number > highest ? number - highest > kRestartJump : highest - number > kRestartJump;
+  return number > highest ? number - highest > params::capture::kRestartJump
+                          : highest - number > params::capture::kRestartJump;
 }
 
 }  // namespace

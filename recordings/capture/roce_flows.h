@@ -12,12 +12,13 @@
 #include "recordings/capture/number_track.h"
 #include "recordings/capture/roce_packet.h"
 #include "recordings/capture/traffic.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 
 class RoceFlows {
  public:
-  static constexpr size_t kMostFlows = 16'384;
+  static constexpr size_t kMostFlows = params::capture::kMostFlows;
 
   void add(Nanos at, const UdpDatagram& datagram);
   // Counts what is left, and appends the classes that have packets.

@@ -9,11 +9,10 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
-
-constexpr size_t kSentAtOnce = 4 << 20;
 
 struct Shape {
   std::string_view name;
@@ -156,7 +155,7 @@ Result<void> ClickHouse::make_arriving() {
 Result<void> ClickHouse::add(Table table, const Row& row) {
   std::string& held = held_.at(static_cast<size_t>(table));
   held += row.line();
-  if (held.size() < kSentAtOnce) return {};
+  if (held.size() < params::kSentAtOnce) return {};
   return flush(table);
 }
 

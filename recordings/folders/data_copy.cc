@@ -12,11 +12,10 @@
 #include <vector>
 
 #include "base/interrupt.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
-
-constexpr size_t kCopiedAtOnce = 1 << 20;
 
 // A descriptor that is closed in the end.
 class File {
@@ -84,7 +83,7 @@ Result<void> copy_data(const std::string& from, const std::string& to) {
   struct stat status {};
   if (fstat(source.get(), &status) != 0) return refuse(from, "read", errno);
   if (ftruncate(copy.get(), status.st_size) != 0) return refuse(to, "write", errno);
-  std::vector<char> bytes(kCopiedAtOnce);
+  std::vector<char> bytes(params::kCopiedAtOnce);
   auto data = seek(source, from, 0, SEEK_DATA);
   while (data && *data && **data < status.st_size) {
     off_t at = **data;

@@ -72,8 +72,7 @@ Result<ForeignJson> read_json(std::string_view text) {
                 "it is no JSON, or damaged at byte " + std::to_string(depth.damaged_at()), todo);
   }
   return fail(ErrorCode::kExhausted, "cannot read the JSON",
-              "values stand in each other too deeply at byte " + std::to_string(too_deep_at(text)),
-              todo);
+              "values are nested too deeply at byte " + std::to_string(too_deep_at(text)), todo);
 }
 
 const ForeignJson& member_or_empty(const ForeignJson& object, const char* name) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 
@@ -12,7 +13,7 @@ namespace heddle::recordings {
 using ForeignJson = nlohmann::json;
 
 // Values in values; dumps that are sound need fewer than ten.
-inline constexpr int kMostJsonDepth = 32;
+inline constexpr int kMostJsonDepth = params::foreign::kMostJsonDepth;
 
 // Errors, with the byte: kInvalid (no JSON), kExhausted (deeper than kMostJsonDepth).
 Result<ForeignJson> read_json(std::string_view text);

@@ -40,9 +40,9 @@ TEST(BoundedJson, ARefusalNamesItsByte) {
   EXPECT_EQ(read_json("[1, x]").error().why, "it is no JSON, or damaged at byte 5");
   EXPECT_EQ(read_json("[1,").error().why, "it is no JSON, or damaged at byte 4");
   const std::string before = R"(["a\"[[", {"b": )";
-  EXPECT_EQ(read_json(before + nested(kMostJsonDepth)).error().why,
-            "values stand in each other too deeply at byte " +
-                std::to_string(before.size() + kMostJsonDepth - 1));
+  EXPECT_EQ(
+      read_json(before + nested(kMostJsonDepth)).error().why,
+      "values are nested too deeply at byte " + std::to_string(before.size() + kMostJsonDepth - 1));
 }
 
 // Lines of JSON, some of them cut off, are no document: their depths do not add up.

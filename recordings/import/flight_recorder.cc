@@ -1,5 +1,6 @@
 // See flight_recorder.h. Times are those at which a watchdog saw that a call had started and ended;
-// where the device measured how long it took, that counts.
+// where the device measured how long it took, that counts. The hook of TorchComms writes the same
+// format, without these times and with numbers that count all calls of a process.
 #include "recordings/import/flight_recorder.h"
 
 #include <algorithm>
@@ -131,10 +132,14 @@ int64_t time_of(const ForeignJson& entry, const char* name) {
   return std::clamp<int64_t>(found->get<int64_t>(), 0, INT64_MAX / 4);
 }
 
+bool is_message(Operation operation) {
+  return operation == Operation::kSend || operation == Operation::kRecv;
+}
+
 ForeignCall call_of(const ForeignJson& entry, Operation operation, const Group& group) {
   ForeignCall call;
   const auto name = entry.at("profiling_name").get<std::string>();
-  const bool message = operation == Operation::kSend || operation == Operation::kRecv;
+  const bool message = is_message(operation);
   call.communicator = group.communicator;
   call.operation = operation;
   call.number = whole_number(entry.at(message ? "p2p_seq_id" : "collective_seq_id"));
@@ -154,6 +159,41 @@ ForeignCall call_of(const ForeignJson& entry, Operation operation, const Group& 
         call.ended_ns - static_cast<int64_t>(std::clamp(duration_ns, 0.0, std::max(0.0, most)));
   }
   return call;
+}
+
+// A call of TorchComms' hook never has one.
+bool has_time(const ForeignJson& entry) {
+  return time_of(entry, "time_discovered_started_ns") > 0 ||
+         time_of(entry, "time_discovered_completed_ns") > 0;
+}
+
+// Numbers of a group's calls where those of the dump count the calls of all groups: their places,
+// if the dump begins with the first call.
+class GroupNumbers {
+ public:
+  explicit GroupNumbers(const ForeignJson& entries) {
+    counts_all_ = entries.is_array() && !entries.empty() &&
+                  std::none_of(entries.begin(), entries.end(), has_time);
+    if (counts_all_) whole_ = whole_number(member_or_empty(entries[0], "record_id")) == 0;
+  }
+
+  bool counts_all() const { return counts_all_; }
+  bool are_known() const { return !counts_all_ || whole_; }
+  uint64_t next(uint64_t communicator) { return next_[communicator]++; }
+
+ private:
+  bool counts_all_ = false;
+  bool whole_ = false;
+  std::map<uint64_t, uint64_t> next_;
+};
+
+// Why a call cannot be compared with other ranks'; empty: it can.
+std::string obstacle(const std::string& name, Operation operation, const GroupNumbers& numbers) {
+  if (is_message(operation) && !trailing_number(name)) return "a send or receive without its peer";
+  if (!numbers.are_known()) {
+    return "its place among the group's calls is not known: the dump has lost older ones";
+  }
+  return {};
 }
 
 }  // namespace
@@ -180,7 +220,9 @@ Result<ForeignProcess> read_flight_recorder(const ForeignJson& document, const s
     for (const auto& [name, group] : groups) {
       process.communicators[group.communicator] = {group.rank, group.size};
     }
-    for (const ForeignJson& entry : member_or_empty(document, "entries")) {
+    const ForeignJson& entries = member_or_empty(document, "entries");
+    GroupNumbers numbers(entries);
+    for (const ForeignJson& entry : entries) {
       const auto name = entry.at("profiling_name").get<std::string>();
       const auto operation = operation_of(name);
       const auto group = groups.find(entry.at("process_group").at(0).get<std::string>());
@@ -188,8 +230,15 @@ Result<ForeignProcess> read_flight_recorder(const ForeignJson& document, const s
         ++process.left_out["an operation that is not known here: " + name];
       } else if (group == groups.end()) {
         ++process.left_out["a group that pg_config does not name with this rank"];
+      } else if (const std::string why = obstacle(name, *operation, numbers); !why.empty()) {
+        ++process.left_out[why];
       } else {
-        process.calls.push_back(call_of(entry, *operation, group->second));
+        ForeignCall call = call_of(entry, *operation, group->second);
+        if (numbers.counts_all()) {
+          call.number = numbers.next(call.communicator);
+          call.ended = entry.value("retired", false);
+        }
+        process.calls.push_back(call);
       }
     }
     return process;

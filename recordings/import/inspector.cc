@@ -7,14 +7,12 @@
 #include <optional>
 
 #include "recordings/import/bounded_json.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
 
 using events::Operation;
-
-// Of a process: no host has more GPUs.
-constexpr int kMostDevices = 64;
 
 // A field in microseconds; a missing one is 0, and a wrong time is no harm.
 int64_t nanos_of(const ForeignJson& about, const std::string& name) {
@@ -57,7 +55,7 @@ bool take_times(const ForeignJson& about, const std::string& prefix, ForeignCall
 // A process may have several ranks, each with a device of its own.
 ForeignProcess* InspectorReader::process_of(const std::string& name, uint64_t communicator,
                                             uint32_t rank) {
-  for (int device = 0; device < kMostDevices; ++device) {
+  for (int device = 0; device < params::foreign::kMostDevices; ++device) {
     ForeignProcess& process = processes_[name + " " + std::to_string(device)];
     const auto known = process.communicators.find(communicator);
     if (known == process.communicators.end() || known->second.first == rank) return &process;
@@ -80,10 +78,10 @@ Result<void> InspectorReader::add(const ForeignJson& line) {
     const auto size = static_cast<uint32_t>(whole_number(header.at("n_ranks")));
     ForeignProcess* const found = process_of(host + " " + pid, communicator, rank);
     if (found == nullptr) {
-      return fail(
-          ErrorCode::kInvalid, "cannot read a line of NCCL Inspector",
-          fmt::format("process {} of {} would have more than {} devices", pid, host, kMostDevices),
-          "give its files as they were written");
+      return fail(ErrorCode::kInvalid, "cannot read a line of NCCL Inspector",
+                  fmt::format("process {} of {} would have more than {} devices", pid, host,
+                              params::foreign::kMostDevices),
+                  "give its files as they were written");
     }
     ForeignProcess& process = *found;
     if (process.identity.empty()) {

@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "recordings/import/bounded_json.h"
+#include "recordings/params.h"
 
 namespace heddle::recordings {
 namespace {
 
-constexpr size_t kMostValues = 4u << 20;
-constexpr size_t kMostTextBytes = 128u << 20;  // each time that a text or key is named
 // What torch's own pickler wraps lists of one type into; the list itself is their only argument.
 constexpr std::string_view kListBuilders = "torch.jit._pickle\nbuild_";
 
@@ -39,7 +38,8 @@ class Machine {
 
   Result<ForeignJson> run() {
     while (error_.empty() && !stopped_) {
-      if (std::max({values_.size(), marks_.size(), memory_.size()}) > kMostValues) {
+      if (std::max({values_.size(), marks_.size(), memory_.size()}) >
+          params::foreign::kMostValues) {
         return too_large();
       }
       step();
@@ -144,7 +144,7 @@ class Machine {
     }
     stack_.push_back(found->second);
     // Each time counts, or lists could grow without the file growing.
-    if (++recalled_ > kMostValues) error_ = "it names values too often";
+    if (++recalled_ > params::foreign::kMostValues) error_ = "it names values too often";
   }
 
   void push_long() {
@@ -279,13 +279,14 @@ class Machine {
 
   // A few bytes can refer to many values: each reference counts.
   bool spent() const {
-    return !error_.empty() || shown_ > kMostValues || shown_bytes_ > kMostTextBytes;
+    return !error_.empty() || shown_ > params::foreign::kMostValues ||
+           shown_bytes_ > params::foreign::kMostTextBytes;
   }
   ForeignJson to_json(uint32_t number, int depth) {
     ++shown_;
     const Value& value = values_[number];
     if (value.shape == Shape::kPlain) return plain_json(value.plain);
-    if (depth >= kMostJsonDepth) error_ = "values stand in each other too deeply";
+    if (depth >= kMostJsonDepth) error_ = "values are nested too deeply";
     if (spent() || value.shape == Shape::kListBuilder) return nullptr;
     if (value.shape == Shape::kDictionary) return object_json(value.items, depth);
     ForeignJson made = ForeignJson::array();

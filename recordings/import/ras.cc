@@ -10,13 +10,13 @@
 #include <optional>
 #include <utility>
 
+#include "recordings/params.h"
+
 namespace heddle::recordings {
 namespace {
 
 using events::Operation;
 
-// Open calls of a rank and kind that are written: the first decides where a job stands.
-constexpr uint64_t kMostOpen = 4;
 // A damaged snapshot has any counts; to these some can be added.
 constexpr uint64_t kMostCalls = uint64_t{1} << 62;
 // Of two snapshots of a hang: as heddle diagnose needs (kHangFirstNs in
@@ -133,7 +133,8 @@ void RasReader::add_calls(uint64_t number, const Communicator& communicator) {
       if (rank.counts.empty()) continue;
       ForeignProcess& process = processes_[rank.process];
       ForeignCall call{.communicator = number, .operation = kNames[kind].second};
-      const uint64_t own = std::min(count_at(rank.counts, kind, last), all + kMostOpen);
+      const uint64_t own =
+          std::min(count_at(rank.counts, kind, last), all + params::foreign::kMostOpenCalls);
       for (call.number = std::max<uint64_t>(1, all); call.number <= own; ++call.number) {
         call.ended = call.number <= all;
         call.made_ns = call.ended ? all_made : made(rank, call.number);

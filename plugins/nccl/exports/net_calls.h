@@ -13,7 +13,6 @@ namespace heddle::nccl::calls {
 
 // The largest message: receives and sends of NCCL are no larger.
 inline constexpr size_t kMostBytes = size_t{1} << 30;
-inline constexpr int kMostComms = 1 << 16;
 
 // `context` is written where it is not null; finalize() frees it.
 Status init(void** context, int traffic_class, Logger log, ProfilerCallback profile);

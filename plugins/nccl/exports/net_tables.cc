@@ -7,6 +7,7 @@
 
 #include "plugins/nccl/exports/net_calls.h"
 #include "plugins/nccl/net/request.h"
+#include "plugins/nccl/params.h"
 
 namespace heddle::nccl {
 namespace {
@@ -29,7 +30,7 @@ Status get_properties(int index, Properties* p) {
   p->speed_mbps = device->speed_mbits;
   p->port = device->port;
   p->latency_us = device->latency_us;
-  p->max_comms = calls::kMostComms;
+  p->max_comms = params::net::kMostComms;
   p->max_recvs = kMaxParts;
   if constexpr (requires { p->max_p2p_bytes; }) {
     p->max_p2p_bytes = calls::kMostBytes;

@@ -8,18 +8,11 @@
 #include "plugins/nccl/host_log.h"
 #include "plugins/nccl/net/receive_comm.h"
 #include "plugins/nccl/net/send_comm.h"
+#include "plugins/nccl/params.h"
 #include "transport/refusal.h"
 
 namespace heddle::nccl {
 namespace {
-
-// After this time a connection without a comm is closed, and a connect that NCCL does not poll is
-// dropped.
-constexpr Nanos kIdlePatience = seconds(10);
-// How long and how often a connect tries again while the peer's endpoint is full: connections of
-// strangers leave it after kIdlePatience.
-constexpr Nanos kFullPatience = kIdlePatience + seconds(5);
-constexpr Nanos kFullPause = millis(500);
 
 // The peer refused because it has as many connections as it may.
 bool is_full(const Error& error) {
@@ -88,12 +81,12 @@ Result<std::unique_ptr<SendComm>> Attachment::connect(HandleBytes bytes) {
   const engine::ConnectionStatus status = connect.link->status();
   if (status.state == engine::ConnectionState::kClosed) {
     std::erase_if(outgoing_, [&](const auto& each) { return each.second == connect.link; });
-    if (is_full(status.error) && now() - connect.began < kFullPatience) {
+    if (is_full(status.error) && now() - connect.began < params::net::kFullPatience) {
       if (now() < connect.again_at) return std::unique_ptr<SendComm>();
       Result<std::shared_ptr<OutgoingLink>> link = link_to(*handle);
       if (!link) return fail(link.error());
       found->second.link = std::move(*link);
-      found->second.again_at = now() + kFullPause;
+      found->second.again_at = now() + params::net::kFullPause;
       return std::unique_ptr<SendComm>();
     }
     connects_.erase(found);
@@ -174,7 +167,7 @@ void Attachment::wait_closed(Nanos deadline) {
 
 // Also those of strangers that open no comm, and connects that NCCL does not poll any more.
 void Attachment::drop_closed_links() {
-  const Nanos long_ago = now() - kIdlePatience;
+  const Nanos long_ago = now() - params::net::kIdlePatience;
   std::erase_if(connects_, [&](const auto& each) { return each.second.called_at < long_ago; });
   for (const auto& link : incoming_) {
     const std::optional<Nanos> idle = link->had_comms() ? std::nullopt : link->idle_since();

@@ -6,19 +6,10 @@
 
 #include "plugins/nccl/host_log.h"
 #include "plugins/nccl/net/attachment.h"
+#include "plugins/nccl/params.h"
 #include "plugins/nccl/status.h"
 
 namespace heddle::nccl {
-namespace {
-
-// A living peer answers a cancellation within a round trip. One that is dead or stopped must not
-// hold up the abort of a job, unless other communicators would pay for it.
-constexpr Nanos kAbandonPatience = seconds(1);
-constexpr Nanos kSharedPatience = seconds(10);
-// For sends that may be left as they are; an abort closes many comms one after the other.
-constexpr Nanos kLeavePatience = millis(50);
-
-}  // namespace
 
 Comm::Comm(std::shared_ptr<Attachment> attachment, Link& link)
     : attachment_(std::move(attachment)), link_(link) {}
@@ -149,7 +140,9 @@ void Comm::abandon() {
   // A small message that waits at the peer for a receive cannot be withdrawn, and is no reason to
   // end other communicators' transfers.
   const bool left = shared && only_reads();
-  const Nanos patience = left ? kLeavePatience : shared ? kSharedPatience : kAbandonPatience;
+  const Nanos patience = left     ? params::net::kLeavePatience
+                         : shared ? params::net::kSharedPatience
+                                  : params::net::kAbandonPatience;
   if (!wait_for_all(patience)) {
     if (!left) link_.give_up("the peer did not answer while a transfer was canceled");
     requests_.for_each_busy([&](Request& request) {

@@ -56,7 +56,8 @@ Result<Handle> read_handle(std::span<const std::byte, kHandleBytes> bytes) {
                 "its heddle has version " + std::to_string(layout.version) +
                     " of the plugin's protocol, this one has version " +
                     std::to_string(Handle::kVersion),
-                "install the same release of heddle on all hosts");
+                layout.version < Handle::kVersion ? "upgrade heddle on the peer's machine"
+                                                  : "upgrade heddle on this machine");
   }
   Handle handle;
   handle.address = {.host = layout.host, .scope = layout.scope, .port = layout.port};

@@ -1,6 +1,6 @@
 // Handle: the 128 bytes that NCCL carries from a listening rank to the rank that connects. It names
 // the listener's process, endpoint and listen comm; the version makes two releases of heddle that
-// cannot talk say so.
+// cannot talk name the side to upgrade.
 #pragma once
 
 #include <array>

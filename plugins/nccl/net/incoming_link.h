@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plugins/nccl/net/link.h"
+#include "plugins/nccl/params.h"
 
 namespace heddle::nccl {
 
@@ -41,8 +42,8 @@ class IncomingLink final : public Link {
   std::optional<Nanos> idle_since() const;
 
  private:
-  static constexpr size_t kSends = 64;
-  static constexpr size_t kReceives = 16;
+  static constexpr size_t kSends = params::net::kRecordSends;
+  static constexpr size_t kReceives = params::net::kRecordReceives;
 
   struct Tag {
     uint32_t comm = 0;

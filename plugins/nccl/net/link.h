@@ -16,13 +16,14 @@
 #include "engine/endpoint.h"
 #include "nccl/types.h"
 #include "plugins/nccl/net/control_record.h"
+#include "plugins/nccl/params.h"
 
 namespace heddle::nccl {
 
 // Channels of a link, the control channel among them. A further comm opens a further link.
-inline constexpr uint32_t kLinkChannels = 512;
+inline constexpr uint32_t kLinkChannels = params::net::kLinkChannels;
 // Channels that are kept for each comm; more are used as long as there are any.
-inline constexpr uint32_t kChannelsAComm = 8;
+inline constexpr uint32_t kChannelsAComm = params::net::kChannelsAComm;
 
 // What both ends have: the connection, and why it ended.
 class Link {

@@ -8,30 +8,21 @@
 
 #include "plugins/nccl/host_log.h"
 #include "plugins/nccl/net/handle.h"
+#include "plugins/nccl/params.h"
 #include "plugins/nccl/status.h"
 
 namespace heddle::nccl {
-namespace {
-
-// Of one link and direction: 32 requests of 8 parts for each of its comms, and records.
-constexpr uint32_t kMostPosts = 16'384;
-// Two for each process that a device's endpoint exchanges data with.
-constexpr uint32_t kMostConnections = 32'768;
-// How long the end of the last communicator waits for its peers' answers to closes.
-constexpr Nanos kFarewell = seconds(1);
-
-}  // namespace
 
 void fit_for_links(engine::Options& options) {
   options.transport.accept = true;
   options.transport.max_channels = kLinkChannels;
-  options.transport.max_posted = kMostPosts;
-  options.transport.max_connections = kMostConnections;
+  options.transport.max_posted = params::net::kMostPosts;
+  options.transport.max_connections = params::net::kMostConnections;
 }
 
 void Net::finalize() {
   Attachments unused;
-  Nanos farewell = kFarewell;  // for all together
+  Nanos farewell = params::net::kFarewell;  // for all together
   {
     const OwnMutex::Lock lock = mutex_.lock();
     if (communicators_ == 0 || --communicators_ > 0) return;

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "plugins/nccl/net/handle.h"
 #include "plugins/nccl/net/transfer_profile.h"
 #include "plugins/nccl/profiler/net_events.h"
 #include "plugins/nccl/testing/net_pair.h"
@@ -287,10 +289,27 @@ TEST(NcclNet, AForeignHandleAndAnotherVersionAreRefused) {
   Comm* comm = nullptr;
   EXPECT_EQ(nets.sender.connect(0, kUndefinedTrafficClass, HandleBytes(handle), comm),
             kInvalidArgument);
-  write_handle(HandleBytes(handle), {});
-  handle[8] = std::byte{77};
-  EXPECT_EQ(nets.sender.connect(0, kUndefinedTrafficClass, HandleBytes(handle), comm),
-            kInvalidUsage);
+  const auto foreign = read_handle(handle);
+  ASSERT_FALSE(foreign);
+  EXPECT_EQ(foreign.error().message(),
+            "cannot connect to a peer: its handle is not heddle's, so it uses another network "
+            "plugin (set NCCL_NET_PLUGIN=heddle and NCCL_NET=heddle on all ranks)");
+  // The two bytes behind the magic number.
+  for (const int version : {Handle::kVersion - 1, Handle::kVersion + 1, 0xff00, 0x0100}) {
+    write_handle(HandleBytes(handle), {});
+    handle[8] = static_cast<std::byte>(version & 0xff);
+    handle[9] = static_cast<std::byte>(version >> 8);
+    EXPECT_EQ(nets.sender.connect(0, kUndefinedTrafficClass, HandleBytes(handle), comm),
+              kInvalidUsage);
+    const auto other = read_handle(handle);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().why, "its heddle has version " + std::to_string(version) +
+                                     " of the plugin's protocol, this one has version " +
+                                     std::to_string(Handle::kVersion));
+    EXPECT_EQ(other.error().todo, version < Handle::kVersion
+                                      ? "upgrade heddle on the peer's machine"
+                                      : "upgrade heddle on this machine");
+  }
   EXPECT_EQ(comm, nullptr);
 }
 

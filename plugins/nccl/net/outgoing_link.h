@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "plugins/nccl/net/link.h"
+#include "plugins/nccl/params.h"
 
 namespace heddle::nccl {
 
@@ -34,8 +35,8 @@ class OutgoingLink final : public Link {
   bool closed_by_peer(uint32_t comm, Nanos grace);
 
  private:
-  static constexpr size_t kSends = 64;
-  static constexpr size_t kReceives = 16;
+  static constexpr size_t kSends = params::net::kRecordSends;
+  static constexpr size_t kReceives = params::net::kRecordReceives;
 
   struct OpenComm {
     uint32_t channels = 0;

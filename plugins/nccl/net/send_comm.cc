@@ -5,15 +5,9 @@
 #include <utility>
 
 #include "plugins/nccl/net/attachment.h"
+#include "plugins/nccl/params.h"
 
 namespace heddle::nccl {
-namespace {
-
-// When the peer has closed a comm, what it received is acknowledged within a round trip, and within
-// some more if acknowledgements are lost.
-constexpr Nanos kCloseGrace = seconds(1);
-
-}  // namespace
 
 SendComm::SendComm(std::shared_ptr<Attachment> attachment, std::shared_ptr<OutgoingLink> link,
                    uint32_t number)
@@ -26,7 +20,8 @@ SendComm::~SendComm() {
 }
 
 std::string SendComm::ended() {
-  return outgoing_->closed_by_peer(number_, kCloseGrace) ? "the peer closed the comm" : "";
+  return outgoing_->closed_by_peer(number_, params::net::kCloseGrace) ? "the peer closed the comm"
+                                                                      : "";
 }
 
 std::string SendComm::truncated(const RequestPart& part) const {

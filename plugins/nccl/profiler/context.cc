@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "plugins/nccl/params.h"
 #include "plugins/nccl/profiler/names.h"
 
 namespace heddle::nccl {
@@ -12,8 +13,6 @@ using events::Operation;
 
 namespace {
 
-// Calls that are looked at when the pool is empty, for one that ended without NCCL saying so.
-constexpr uint32_t kRetireTries = 64;
 // A communicator whose number NCCL does not report gets one of its own.
 constexpr uint64_t kUnnamed = uint64_t{1} << 63;
 
@@ -88,7 +87,7 @@ void Context::identify(uint64_t hash, int rank) {
 uint32_t Context::take_call() {
   const uint32_t place = calls_.take();
   if (place != SlotPool<Call>::kNone || calls_.capacity() == 0) return place;
-  for (uint32_t i = 0; i < kRetireTries; ++i) {
+  for (uint32_t i = 0; i < params::profiler::kRetireTries; ++i) {
     const uint32_t old = retired_next_.fetch_add(1, std::memory_order_relaxed) % calls_.capacity();
     if (old >= calls_.used() || !calls_[old].state.retire()) continue;
     end_call(old, true);

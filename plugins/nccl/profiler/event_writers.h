@@ -12,6 +12,7 @@
 
 #include "base/nanos.h"
 #include "events/recording.h"
+#include "plugins/nccl/params.h"
 
 namespace heddle::nccl {
 
@@ -31,8 +32,8 @@ class EventWriters {
     // Threads begin at different places, so that they rarely meet.
     const auto thread = static_cast<uint64_t>(pthread_self());
     const uint64_t first = (thread >> 12) * 0x9E3779B97F4A7C15ULL >> 60;
-    for (uint64_t i = 0; i < kWriters; ++i) {
-      Writer& writer = writers_[(first + i) % kWriters];
+    for (uint64_t i = 0; i < params::profiler::kWriters; ++i) {
+      Writer& writer = writers_[(first + i) % params::profiler::kWriters];
       if (writer.busy.load(std::memory_order_relaxed)) continue;
       if (writer.busy.exchange(true, std::memory_order_acquire)) continue;
       const bool open = writer.recorder != nullptr;
@@ -44,15 +45,13 @@ class EventWriters {
   }
 
  private:
-  static constexpr uint64_t kWriters = 16;  // threads that may write at once
-
   struct alignas(64) Writer {
     std::atomic<bool> busy{false};
     std::unique_ptr<events::Recorder> recorder;
   };
 
   Nanos (*const clock_)();
-  std::array<Writer, kWriters> writers_;
+  std::array<Writer, params::profiler::kWriters> writers_;
 };
 
 }  // namespace heddle::nccl

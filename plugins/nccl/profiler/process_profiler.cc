@@ -34,6 +34,7 @@ Result<ProfilerSettings> configured_profiler() {
   settings.recording.most = mebibytes(static_cast<uint64_t>(config->integer("record_mebibytes")));
   settings.recording.durable = seconds(config->integer("record_durable_seconds"));
   settings.recording.level = events::record_level(config->text("record_level"));
+  settings.recording.node = config->boolean("record_node");
   settings.recording.clock = &engine::recording_clock;
   settings.level = profile_level(config->text("nccl.profile"));
   return settings;

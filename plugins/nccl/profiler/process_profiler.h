@@ -13,6 +13,7 @@
 #include "base/own_mutex.h"
 #include "base/result.h"
 #include "events/recording.h"
+#include "plugins/nccl/params.h"
 #include "plugins/nccl/profiler/begins.h"
 #include "plugins/nccl/profiler/context.h"
 #include "plugins/nccl/profiler/event_writers.h"
@@ -33,7 +34,7 @@ Result<ProfilerSettings> configured_profiler();
 
 class ProcessProfiler {
  public:
-  static constexpr size_t kMostContexts = 1024;  // communicators at a time
+  static constexpr size_t kMostContexts = params::profiler::kMostContexts;
 
   ProcessProfiler();
   ProcessProfiler(const ProcessProfiler&) = delete;

@@ -38,7 +38,7 @@ inline NetSources loopback_sources(int threads = 0) {
     fit_for_links(options);
     if (device.threads > 0) options.drive = engine::Drive::kThread;
     options.transport.default_paths = 4;
-    options.transport.peer_dead_after = millis(600);
+    options.transport.peer_dead_after = seconds(3);  // a helper may wait for a core
     auto opened = engine::Endpoint::open({.bind = device.interfaces.front()}, options);
     if (!opened) return fail(opened.error());
     return std::shared_ptr<engine::Endpoint>(std::move(*opened));

@@ -10,6 +10,7 @@
 
 #include "base/own_mutex.h"
 #include "plugins/nccl/trace/device_recording.h"
+#include "plugins/nccl/trace/params.h"
 
 namespace heddle::nccl::trace {
 
@@ -29,7 +30,7 @@ struct Communicator {
 
   // The number of a message to or from a peer, counted from 1 for each of both. Peers whose numbers
   // are equal modulo kMostPeers are counted together. The first message allocates; 0: no memory.
-  static constexpr uint32_t kMostPeers = 1024;
+  static constexpr uint32_t kMostPeers = params::kMostPeers;
   uint64_t next_message(bool from, uint32_t peer);
 
   Communicator() = default;
@@ -46,7 +47,7 @@ struct Communicator {
 
 class Communicators {
  public:
-  static constexpr size_t kMost = 4096;  // at once
+  static constexpr size_t kMost = params::kMostCommunicators;  // at once
 
   Communicators() = default;
   Communicators(const Communicators&) = delete;

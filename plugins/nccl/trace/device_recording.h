@@ -12,10 +12,11 @@
 
 #include "base/fork_guard.h"
 #include "events/recording.h"
+#include "plugins/nccl/trace/params.h"
 
 namespace heddle::nccl::trace {
 
-inline constexpr uint32_t kMostDevices = 64;  // of a process
+inline constexpr uint32_t kMostDevices = params::kMostDevices;  // of a process
 inline constexpr int kUnknownDevice = -1;
 
 class DeviceRecording {

@@ -31,6 +31,14 @@ Result<uint64_t> number_of(Variable variable, const char* name, uint64_t fallbac
   return refuse(name, text, ("a number up to " + std::to_string(most)).c_str());
 }
 
+Result<bool> switch_of(Variable variable, const char* name, bool fallback) {
+  const std::string_view text = text_of(variable, name);
+  if (text.empty()) return fallback;
+  if (text == "true" || text == "1" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "off") return false;
+  return refuse(name, text, "true or false");
+}
+
 }  // namespace
 
 Result<Settings> read_settings(Variable variable) {
@@ -49,12 +57,12 @@ Result<Settings> read_settings(Variable variable) {
   const auto durable = number_of(variable, "HEDDLE_RECORD_DURABLE_SECONDS", 0, 86'400);
   if (!durable) return fail(durable.error());
   settings.recording.durable = seconds(static_cast<int64_t>(*durable));
-  const std::string_view copies = text_of(variable, "HEDDLE_NCCL_TRACE_COPIES");
-  settings.plain_copies = copies == "true" || copies == "1" || copies == "on";
-  const bool off = copies.empty() || copies == "false" || copies == "0" || copies == "off";
-  if (!settings.plain_copies && !off) {
-    return refuse("HEDDLE_NCCL_TRACE_COPIES", copies, "true or false");
-  }
+  const auto node = switch_of(variable, "HEDDLE_RECORD_NODE", true);
+  if (!node) return fail(node.error());
+  settings.recording.node = *node;
+  const auto copies = switch_of(variable, "HEDDLE_NCCL_TRACE_COPIES", false);
+  if (!copies) return fail(copies.error());
+  settings.plain_copies = *copies;
   return settings;
 }
 

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "nccl/types.h"
+#include "plugins/nccl/trace/params.h"
 #include "plugins/nccl/trace/trace.h"
 
 namespace heddle::nccl::trace {
 
 class ThreadGroup {
  public:
-  static constexpr size_t kMost = 16'384;  // calls and communicators that are remembered
+  static constexpr size_t kMost = params::kMostCallsOfGroup;  // and communicators
 
   // This thread's; null when the thread ends.
   static ThreadGroup* of_this_thread();

@@ -11,10 +11,12 @@
 
 #include "base/hash.h"
 #include "base/per_process.h"
+#include "engine/node_recording.h"
 #include "engine/process_recording.h"
 #include "insight/expected.h"
 #include "nccl/types.h"
 #include "plugins/nccl/trace/next_function.h"
+#include "plugins/nccl/trace/params.h"
 
 namespace heddle::nccl::trace {
 namespace {
@@ -119,10 +121,9 @@ void Trace::end(const CallRecord& record, bool ok) noexcept {
   if (record.device == nullptr) return;
   const Nanos now = engine::recording_clock();
   if (ok) {
-    constexpr uint32_t kChunkBytes = 1u << 20;  // of NCCL's Simple protocol
-    record.device->write(
-        events::CallStarted{now, record.communicator, record.call, record.operation,
-                            insight::least_algorithm(record.operation), 0, 0, 0, kChunkBytes});
+    record.device->write(events::CallStarted{
+        now, record.communicator, record.call, record.operation,
+        insight::least_algorithm(record.operation), 0, 0, 0, params::kChunkBytes});
   }
   record.device->write(events::CallEnded{now, record.communicator, record.call, ok});
 }
@@ -214,10 +215,10 @@ void Trace::called(const LibraryCall& call) noexcept {
     device = first_.load(std::memory_order_relaxed);
     // A call that failed may be the last.
     const bool failed = call.status != kSuccess && call.status != kInProgress;
-    const bool keep = failed || early_.size() == kMostEarly;
+    const bool keep = failed || early_.size() == params::kMostEarly;
     if (device == nullptr && keep) device = add_recording(kUnknownDevice, 0, false);
     if (device != nullptr) return device->write(event);
-    if (early_.size() < kMostEarly) early_.push_back(event);
+    if (early_.size() < params::kMostEarly) early_.push_back(event);
   } catch (...) {
     return;
   }
@@ -263,7 +264,7 @@ void Trace::place(Communicator& communicator, int device, bool together) {
   communicator.device.store(found, std::memory_order_release);
 }
 
-// One where no other rank of the communicator is; that of the device first.
+// A recording that holds no other rank of this communicator, preferably the device's; else null.
 DeviceRecording* Trace::recording_for(uint64_t communicator, int device) {
   for (const bool exactly : {true, false}) {
     for (const auto& each : devices_) {
@@ -288,6 +289,11 @@ DeviceRecording* Trace::add_recording(int device, uint32_t rank, bool own_rank) 
     return nullptr;
   }
   const auto index = static_cast<uint32_t>(devices_.size());
+  if (index == 0) {
+    // Without it the calls are recorded all the same.
+    const Result<void> sampled = engine::record_node_beside(**recording, settings_.recording);
+    if (!sampled) complain(sampled.error());
+  }
   devices_.push_back(std::make_unique<DeviceRecording>(index, device, std::move(*recording)));
   DeviceRecording* const added = devices_.back().get();
   if (device >= 0 && static_cast<uint32_t>(device) < kMostDevices) {

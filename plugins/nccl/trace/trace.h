@@ -91,8 +91,6 @@ class Trace {
   void close() noexcept;
 
  private:
-  static constexpr size_t kMostEarly = 64;
-
   Communicator* known(const void* comm);
   void place(Communicator& communicator, int device, bool together);
   DeviceRecording* recording_for(uint64_t communicator, int device);

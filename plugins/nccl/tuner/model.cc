@@ -7,24 +7,16 @@
 #include <cmath>
 #include <vector>
 
+#include "plugins/nccl/params.h"
+
 namespace heddle::nccl {
 namespace {
 
 // Bytes on the wire for a byte of data: LL sends four bytes of flags with four of data, LL128 eight
 // with 120.
 constexpr std::array<double, kTunerProtocols> kWireFactors = {2.0, 128.0 / 120.0, 1.0};
-// A GPU copies no more than this through one channel, whatever the network does. Below the least
-// of NCCL's own bounds for a channel (20 GB/s, LL128 on Volta), since buffers may be in host
-// memory.
-constexpr double kChannelGbits = 40.0;
 // A double binary tree needs a channel for each of its trees.
 constexpr int kLeastChannels = 2;
-constexpr int kMostChannels = 32;
-// NCCL multiplies costs that it wants to be taken last by 1024 (sums of 8-bit floats on long
-// rings). A cost this many times the least one is such a cost.
-constexpr double kRelegated = 512.0;
-// Operations that NCCL merges share the latency of a tree in groups of about this many.
-constexpr uint64_t kOperationsTogether = 8;
 
 double gbits(BitsPerSec rate) { return static_cast<double>(rate.count) * 1e-9; }
 
@@ -93,53 +85,53 @@ Least least_of(std::span<const float> costs) {
 }  // namespace
 
 StepDelays step_delays(const double (&net_latencies)[kTunerAlgorithms][kTunerProtocols]) {
-  constexpr double kMost = 1'000.0;  // microseconds
   const auto& tree = net_latencies[kTunerTree];
   StepDelays delays = {};
   for (int i = 0; i < kTunerProtocols; ++i) {
     delays[static_cast<size_t>(i)] = tree[i] - tree[kTunerLl];
-    const bool sane = tree[i] > 0.0 && tree[i] < kMost && tree[i] >= tree[kTunerLl];
+    const bool sane =
+        tree[i] > 0.0 && tree[i] < params::tuner::kMostLatencyUs && tree[i] >= tree[kTunerLl];
     if (!sane) return kStepDelays;
   }
   return delays;
 }
 
 std::optional<double> network_us(const MeasuredNetwork& network, const StepDelays& delays,
-                                 const TunedGroup& group, const TunedCall& call, int algorithm,
-                                 int protocol) {
+                                 const TunedGroup& group, const TunedCall& call, TunedWay way) {
   if (group.nodes < 2 || group.ranks < group.nodes) return std::nullopt;
-  if (protocol < 0 || protocol >= kTunerProtocols) return std::nullopt;
-  const std::optional<Part> part = part_of(group, call.function, algorithm);
+  if (way.protocol < 0 || way.protocol >= kTunerProtocols) return std::nullopt;
+  const std::optional<Part> part = part_of(group, call.function, way.algorithm);
   if (!part) return std::nullopt;
   const uint64_t operations = std::max<uint64_t>(call.operations, 1);
-  const uint64_t passes = algorithm == kTunerRing
+  const uint64_t passes = way.algorithm == kTunerRing
                               ? operations
-                              : (operations + kOperationsTogether - 1) / kOperationsTogether;
-  const auto column = static_cast<size_t>(protocol);
+                              : (operations + params::tuner::kOperationsTogether - 1) /
+                                    params::tuner::kOperationsTogether;
+  const auto column = static_cast<size_t>(way.protocol);
   const double step = to_micros(network.one_way) + delays[column];
   const double bytes = part->share * static_cast<double>(call.bytes) * kWireFactors[column];
   return part->steps * step * static_cast<double>(passes) + transmit_us(bytes, network.goodput);
 }
 
 std::optional<TunedChoice> choose(const MeasuredNetwork& network, const StepDelays& delays,
-                                  const TunedGroup& group, const TunedCall& call,
-                                  std::span<float> costs, int protocols) {
+                                  const TunedGroup& group, const TunedCall& call, CostTable table) {
+  const std::span<float> costs = table.values;
   const Least before = least_of(costs);
-  if (before.place == SIZE_MAX || protocols <= 0) return std::nullopt;
-  const auto width = static_cast<size_t>(protocols);
-  constexpr size_t kMostCosts = 64;
-  if (costs.size() > kMostCosts) return std::nullopt;
-  std::array<float, kMostCosts> raised = {};
+  if (before.place == SIZE_MAX || table.protocols <= 0) return std::nullopt;
+  const auto width = static_cast<size_t>(table.protocols);
+  if (costs.size() > params::tuner::kMostCosts) return std::nullopt;
+  std::array<float, params::tuner::kMostCosts> raised = {};
   for (size_t i = 0; i < costs.size(); ++i) {
     raised[i] = costs[i];
     if (!(costs[i] >= 0.0F)) continue;
-    const auto us = network_us(network, delays, group, call, static_cast<int>(i / width),
-                               static_cast<int>(i % width));
+    const TunedWay way{static_cast<int>(i / width), static_cast<int>(i % width)};
+    const auto us = network_us(network, delays, group, call, way);
     if (!us) return std::nullopt;
     raised[i] = std::max(costs[i], static_cast<float>(*us));
   }
   const Least after = least_of({raised.data(), costs.size()});
-  const bool relegated = static_cast<double>(costs[after.place]) > kRelegated * before.us;
+  const bool relegated =
+      static_cast<double>(costs[after.place]) > params::tuner::kRelegated * before.us;
   if (before.us > 0.0F && relegated) return std::nullopt;
   std::copy_n(raised.begin(), costs.size(), costs.begin());
   return TunedChoice{.algorithm = static_cast<int>(after.place / width),
@@ -152,9 +144,9 @@ std::optional<TunedChoice> choose(const MeasuredNetwork& network, const StepDela
 
 int most_channels(const MeasuredNetwork& network) {
   if (network.connection_goodput.count == 0) return 0;
-  const double channel = std::min(gbits(network.connection_goodput), kChannelGbits);
+  const double channel = std::min(gbits(network.connection_goodput), params::tuner::kChannelGbits);
   const double enough = std::ceil(gbits(network.goodput) / channel);
-  return static_cast<int>(std::clamp<double>(enough, kLeastChannels, kMostChannels));
+  return static_cast<int>(std::clamp<double>(enough, kLeastChannels, params::tuner::kMostChannels));
 }
 
 int channels_for(const MeasuredNetwork& network, const TunedGroup& group, const TunedCall& call) {
@@ -166,13 +158,13 @@ int channels_for(const MeasuredNetwork& network, const TunedGroup& group, const 
   return static_cast<int>(std::clamp<double>(std::floor(piece / latent), 1, most));
 }
 
-uint64_t chunk_for(const MeasuredNetwork& network, const TunedGroup& group, int function,
-                   uint64_t bytes, int algorithm, int protocol, uint64_t chunk) {
-  const bool tree = algorithm == kTunerTree && function == kTunerAllReduce;
-  const bool chain =
-      algorithm == kTunerRing && (function == kTunerBroadcast || function == kTunerReduce);
+uint64_t chunk_for(const MeasuredNetwork& network, const TunedGroup& group, const TunedCall& call,
+                   TunedWay way, uint64_t chunk) {
+  const bool tree = way.algorithm == kTunerTree && call.function == kTunerAllReduce;
+  const bool chain = way.algorithm == kTunerRing &&
+                     (call.function == kTunerBroadcast || call.function == kTunerReduce);
   const int channels = most_channels(network);
-  if ((!tree && !chain) || protocol != kTunerSimple || channels == 0 || group.nodes < 3) {
+  if ((!tree && !chain) || way.protocol != kTunerSimple || channels == 0 || group.nodes < 3) {
     return chunk;
   }
   const double hops =
@@ -180,7 +172,7 @@ uint64_t chunk_for(const MeasuredNetwork& network, const TunedGroup& group, int 
   // n bytes in chunks of c take (hops - 1 + n / c) (latency + c / rate): least at this size.
   const double rate = gbits(network.goodput) / channels * 1e3 / 8.0;  // bytes per microsecond
   const double best =
-      std::sqrt(static_cast<double>(bytes) * to_micros(network.one_way) * rate / (hops - 1));
+      std::sqrt(static_cast<double>(call.bytes) * to_micros(network.one_way) * rate / (hops - 1));
   uint64_t size = chunk;
   while (size / 2 >= kLeastChunk && static_cast<double>(size / 2) >= best) size /= 2;
   return size;

@@ -15,6 +15,7 @@
 #include "base/nanos.h"
 #include "nccl/measured_network.h"
 #include "nccl/tuner_types.h"
+#include "plugins/nccl/params.h"
 
 namespace heddle::nccl {
 
@@ -30,6 +31,18 @@ struct TunedCall {
   uint64_t operations = 1;  // that NCCL merges into this one
 };
 
+// How a collective is done.
+struct TunedWay {
+  int algorithm = kTunerRing;
+  int protocol = kTunerSimple;
+};
+
+// NCCL's costs, in microseconds: a row for each algorithm, a column for each protocol.
+struct CostTable {
+  std::span<float> values;
+  int protocols = kTunerProtocols;
+};
+
 // What a step costs beyond the network, in microseconds, by protocol.
 using StepDelays = std::array<double, kTunerProtocols>;
 // NCCL's latencies of a tree over a network (2.30.7), each less that of LL: delays of GPU and
@@ -41,8 +54,7 @@ StepDelays step_delays(const double (&net_latencies)[kTunerAlgorithms][kTunerPro
 // Microseconds of the network's part. Nothing for a choice that the model does not know, and for a
 // group on one node.
 std::optional<double> network_us(const MeasuredNetwork& network, const StepDelays& delays,
-                                 const TunedGroup& group, const TunedCall& call, int algorithm,
-                                 int protocol);
+                                 const TunedGroup& group, const TunedCall& call, TunedWay way);
 
 struct TunedChoice {
   int algorithm = kTunerUndefined;
@@ -53,11 +65,10 @@ struct TunedChoice {
   int channels = 0;  // 0: NCCL's number
 };
 
-// `costs`: NCCL's, row by row; those that are too low are raised. Returns what NCCL will choose;
+// Costs that are too low are raised. Returns what NCCL will choose;
 // nothing, with all costs as they were, where the choice is left to NCCL.
 std::optional<TunedChoice> choose(const MeasuredNetwork& network, const StepDelays& delays,
-                                  const TunedGroup& group, const TunedCall& call,
-                                  std::span<float> costs, int protocols);
+                                  const TunedGroup& group, const TunedCall& call, CostTable costs);
 
 // The number of channels of a large call: as many as fill the network. 0: unknown.
 int most_channels(const MeasuredNetwork& network);
@@ -65,10 +76,10 @@ int most_channels(const MeasuredNetwork& network);
 int channels_for(const MeasuredNetwork& network, const TunedGroup& group, const TunedCall& call);
 
 // The size of a chunk in a pipeline of nodes (trees, and rings of a broadcast or reduce) with which
-// `bytes` of one channel pass it soonest: NCCL's `chunk`, halved zero or more times, at least
-// kLeastChunk. `chunk` itself where there is no such pipeline.
-inline constexpr uint64_t kLeastChunk = 65'536;
-uint64_t chunk_for(const MeasuredNetwork& network, const TunedGroup& group, int function,
-                   uint64_t bytes, int algorithm, int protocol, uint64_t chunk);
+// the call's bytes, those of one channel, pass it soonest: NCCL's `chunk`, halved zero or more
+// times, at least kLeastChunk. `chunk` itself where there is no such pipeline.
+inline constexpr uint64_t kLeastChunk = params::tuner::kLeastChunk;
+uint64_t chunk_for(const MeasuredNetwork& network, const TunedGroup& group, const TunedCall& call,
+                   TunedWay way, uint64_t chunk);
 
 }  // namespace heddle::nccl

@@ -6,8 +6,8 @@
 #include <bit>
 #include <string>
 
-#include "plugins/nccl/host_log.h"
 #include "nccl/tuner_network.h"
+#include "plugins/nccl/host_log.h"
 
 namespace heddle::nccl {
 namespace {
@@ -55,7 +55,7 @@ void Tuner::choose(const TunedCall& call, float* costs, int algorithms, int prot
                     call.function < kTunerFunctions;
   if (!sane) return;
   const auto size = static_cast<size_t>(algorithms) * static_cast<size_t>(protocols);
-  const auto choice = nccl::choose(network_, delays_, group_, call, {costs, size}, protocols);
+  const auto choice = nccl::choose(network_, delays_, group_, call, {{costs, size}, protocols});
   if (!choice) return;
   if (channels != nullptr && choice->channels > 0) *channels = choice->channels;
   if (!first(choices_, call.function, call.bytes, choice->algorithm, choice->protocol)) return;
@@ -74,7 +74,8 @@ void Tuner::choose(const TunedCall& call, float* costs, int algorithms, int prot
 
 void Tuner::choose_chunk(int function, size_t bytes, int algorithm, int protocol, size_t* chunk) {
   if (chunk == nullptr || !known(function, algorithm, protocol)) return;
-  const uint64_t size = chunk_for(network_, group_, function, bytes, algorithm, protocol, *chunk);
+  const uint64_t size = chunk_for(network_, group_, {.function = function, .bytes = bytes},
+                                  {algorithm, protocol}, *chunk);
   if (size == *chunk) return;
   if (first(chunks_, function, bytes, algorithm, protocol)) {
     host_log().info(kLogTuning,

@@ -72,7 +72,11 @@ def make_model(name):
     if name == "small":
         return nn.Sequential(nn.Conv2d(3, 16, 5, stride=2), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2), nn.ReLU(),
                              nn.Flatten(), nn.Linear(32 * 6 * 6, 128), nn.ReLU(), nn.Linear(128, CLASSES))
-    import torchvision
+    try:
+        import torchvision
+    except ImportError:
+        sys.exit(f"error: there is no torchvision, which has the model {name} (install python3-torchvision, or take "
+                 "--model small)")
     return getattr(torchvision.models, name)(num_classes=CLASSES)
 
 

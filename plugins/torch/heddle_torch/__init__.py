@@ -30,7 +30,7 @@ try:
     from . import _backend
 except ImportError as error:
     raise ImportError(f"heddle_torch's extension does not load: {error}: it needs this system's OpenSSL 3 and "
-                      "glibc 2.35 or newer; build it on this system (make torch)") from error
+                      "glibc 2.34 or newer; build it on this system (make torch)") from error
 
 from . import elastic, groups, health
 from .elastic import abort, get_error, grow, init, join, reconfigure

@@ -225,7 +225,7 @@ def late_rank_is_named(signs):
     if dist.get_rank() == 2:
         signs.wait("late", [0, 1])
     text = error_of(lambda: dist.all_reduce(tensor, group=group))
-    expect("gave up after 6.0 s", text)
+    expect("timed out after 6.0 s", text)
     expect(" Timed out ", text)  # by which PyTorch's programs recognize it
     expect("waits for rank 2, which has not called it", text)
     signs.give("late")

@@ -79,7 +79,9 @@ class Profiled : public ::testing::Test {
   }
   size_t files() const {
     size_t count = 0;
-    for ([[maybe_unused]] const auto& file : std::filesystem::directory_iterator(folder_)) ++count;
+    for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+      if (file.is_regular_file()) ++count;
+    }
     return count;
   }
 
@@ -94,6 +96,7 @@ class Profiled : public ::testing::Test {
   void each(const OnEvent& on_event, const OnProcess& on_process) const {
     uint32_t process = 0;
     for (const auto& file : std::filesystem::directory_iterator(folder_)) {
+      if (!file.is_regular_file()) continue;  // the folder of the machine's own recordings
       auto reader = events::RecordingReader::open(file.path());
       ASSERT_TRUE(reader.has_value()) << reader.error().message();
       on_process(reader->facts().identity);

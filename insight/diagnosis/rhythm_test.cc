@@ -1,0 +1,90 @@
+// A job's rhythm: the period of its calls, the time of a step, and when all ranks became slower.
+#include "insight/diagnosis/rhythm.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "insight/testing/ring_jobs.h"
+
+namespace heddle::insight {
+namespace {
+
+using testing::HasSubstr;
+
+// Steps of five calls of unequal counts, 20 ms of computation each.
+Ring steps_of_five(uint32_t calls) {
+  Ring ring;
+  ring.calls = calls;
+  ring.count = [](uint32_t call) { return 100 + call % 5; };
+  return ring;
+}
+
+Diagnosis diagnosis_of(const Ring& ring) {
+  RingJobs job(ring.ranks);
+  job.run(ring);
+  return job.diagnose();
+}
+
+TEST(Rhythm, CallsThatRepeatHaveTheirPeriodAndTheTimeOfAStep) {
+  const Diagnosis diagnosis = diagnosis_of(steps_of_five(200));
+  ASSERT_EQ(diagnosis.rhythms.size(), 1u);
+  const Rhythm& rhythm = diagnosis.rhythms[0];
+  EXPECT_EQ(rhythm.operations_a_step, 5u);
+  EXPECT_EQ(rhythm.agreement, 1);
+  EXPECT_NEAR(static_cast<double>(rhythm.step_ns), 5 * 26e6, 1e6);  // 6 rounds of 1 ms each
+  EXPECT_TRUE(rhythm.regular());
+  EXPECT_EQ(rhythm.change.since_ns, -1);
+  EXPECT_TRUE(diagnosis.notes.empty());
+}
+
+TEST(Rhythm, AnEvaluationNowAndThenDoesNotHideIt) {
+  Ring ring = steps_of_five(1'000);
+  ring.count = [](uint32_t call) { return call % 100 == 0 ? 7u : 100u + call % 5; };
+  const Diagnosis diagnosis = diagnosis_of(ring);
+  ASSERT_EQ(diagnosis.rhythms.size(), 1u);
+  EXPECT_EQ(diagnosis.rhythms[0].operations_a_step, 5u);
+  EXPECT_LT(diagnosis.rhythms[0].agreement, 1);
+}
+
+TEST(Rhythm, CallsWithoutAPeriodHaveNone) {
+  Ring ring = steps_of_five(500);
+  ring.count = [](uint32_t call) { return call * uint64_t{2'654'435'761} % 1'000; };
+  const Diagnosis diagnosis = diagnosis_of(ring);
+  ASSERT_EQ(diagnosis.rhythms.size(), 1u);
+  EXPECT_EQ(diagnosis.rhythms[0].operations_a_step, 0u);
+  EXPECT_FALSE(diagnosis.rhythms[0].regular());
+}
+
+// Ranks and links are judged beside each other, so this was no verdict and was not mentioned.
+TEST(Rhythm, AllRanksThatBecomeSlowerAlikeAreNoted) {
+  Ring ring = steps_of_five(400);
+  ring.computes = [](uint32_t, uint32_t call) {
+    return int64_t{call < 250 ? 20'000'000 : 34'000'000};
+  };
+  const Diagnosis diagnosis = diagnosis_of(ring);
+  EXPECT_TRUE(diagnosis.verdicts.empty());
+  ASSERT_EQ(diagnosis.notes.size(), 1u);
+  const Verdict& note = diagnosis.notes[0];
+  EXPECT_EQ(note.what, VerdictClass::kDegradation);
+  EXPECT_EQ(note.place.kind, PlaceKind::kJob);
+  EXPECT_NEAR(static_cast<double>(note.since_ns), 250 * 26e6, 3 * 130e6);
+  EXPECT_THAT(note.summary, HasSubstr("1.54 times"));
+}
+
+TEST(Rhythm, StepsThatVaryAndASlowRankAreNoNote) {
+  Ring noisy = steps_of_five(600);
+  noisy.computes = [](uint32_t, uint32_t call) {
+    return int64_t{10'000'000} + static_cast<int64_t>(call * 48'271U % 20'000'000U);
+  };
+  EXPECT_TRUE(diagnosis_of(noisy).notes.empty());
+  Ring slow = steps_of_five(600);
+  slow.computes = [](uint32_t rank, uint32_t call) {
+    return int64_t{rank == 2 && call > 200 ? 40'000'000 : 20'000'000};
+  };
+  const Diagnosis diagnosis = diagnosis_of(slow);
+  EXPECT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_TRUE(diagnosis.notes.empty());
+}
+
+}  // namespace
+}  // namespace heddle::insight
