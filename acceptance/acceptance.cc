@@ -9,19 +9,21 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
+#include "acceptance/commands.h"
+#include "acceptance/counts_watch.h"
 #include "acceptance/earlier.h"
 #include "acceptance/headlines.h"
 #include "acceptance/live_figures.h"
+#include "acceptance/machine_rows.h"
 #include "acceptance/params.h"
 #include "acceptance/processor_time.h"
 #include "acceptance/report_fabric.h"
-#include "acceptance/run_counts.h"
 #include "acceptance/session.h"
 #include "acceptance/stages/rest.h"
 #include "acceptance/stages/stages.h"
-#include "base/quantity.h"
 #include "base/version.h"
 #include "lab/link_meter.h"
 #include "topology/names.h"
@@ -86,6 +88,31 @@ Result<void> run_guarded(const Stage& stage, Session& session, StageReport& repo
   }
 }
 
+// Hosts that do not answer fail a stage, and are why it could not measure.
+void name_silent(const std::vector<SilentHost>& silent, const topology::Topology& topology,
+                 Result<void>& ran, StageReport& report) {
+  if (silent.empty()) return;
+  std::vector<Row> rows;
+  for (const SilentHost& each : silent) {
+    rows.push_back(silent_row(topology.hosts[each.host].name, each.complaint));
+  }
+  report.rows.insert(report.rows.begin(), rows.begin(), rows.end());
+  ran = {};
+}
+
+// Without hosts that were silent before it only the inventory measures anything: others need all.
+Result<void> run_with_silent(const Stage& stage, Session& session, StageReport& report) {
+  const Fabric& fabric = session.fabric();
+  Result<void> ran;
+  if (fabric.silent().empty() || stage.run == run_inventory) {
+    ran = run_guarded(stage, session, report);
+  }
+  if (session.interrupted()) return ran;
+  if (!ran || grade_of(report) == Grade::kFail) fabric.find_silent(session.commands());
+  name_silent(fabric.silent(), session.topology(), ran, report);
+  return ran;
+}
+
 // How the stage ended, of what it returned.
 void conclude(const Result<void>& ran, bool interrupted, StageReport& report) {
   if (interrupted) {
@@ -109,7 +136,7 @@ void run_stage(const Stage& stage, Session& session, StageReport& report) {
   session.restart_processor_time();
   LiveFigures* const live = session.options().live;
   if (live != nullptr) live->begin_stage(stage.name);
-  const Result<void> ran = run_guarded(stage, session, report);
+  const Result<void> ran = run_with_silent(stage, session, report);
   report.seconds = to_seconds(lab::meter_now() - start);
   report.commands = session.commands().take_lines();
   note_recordings({session.recordings.begin() + static_cast<std::ptrdiff_t>(recorded),
@@ -163,24 +190,18 @@ void run_stages(Session& session, Report& report, const std::function<void()>& s
   }
 }
 
-// After a failure of a test of all stages: what is left without the places that failed.
-void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& report) {
+// After a failure of a test of all stages: what is left without the places that failed. Whether it
+// sent anything.
+bool test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& report) {
   std::vector<Row> rows;
   bool failed = false;
   for (const StageReport& stage : report.stages) {
     rows.insert(rows.end(), stage.rows.begin(), stage.rows.end());
     failed = failed || stage.outcome == StageOutcome::kFailed;
-    // Of many slow pairs only some have a row.
-    for (const Json& pair : stage.data.value("pairs", Json::array())) {
-      if (!pair.is_object()) continue;
-      const bool reached = pair.value("reached", true);
-      if (reached && !pair.value("failed", false)) continue;
-      rows.push_back({"pair", pair.value("from", "") + " to " + pair.value("to", ""),
-                      reached ? rate_text(pair.value("goodput_bits_per_s", 0.0)) : "not reached",
-                      "", Grade::kFail});
-    }
+    const std::vector<Row> pairs = failed_pairs(stage);
+    rows.insert(rows.end(), pairs.begin(), pairs.end());
   }
-  if (!options.stages.empty() || !failed || options.interrupted()) return;
+  if (!options.stages.empty() || !failed || options.interrupted()) return false;
   StageReport made;
   made.name = kRestStage;
   made.title = "The rest, without what failed";
@@ -195,7 +216,7 @@ void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& r
     const Nanos start = lab::meter_now();
     Result<void> ran;
     try {
-      ran = run_rest(fabric, options, group, made);
+      ran = run_rest(fabric, options, rows, made);
     } catch (const Json::exception& error) {
       ran = fail(ErrorCode::kVersion, "stage 'rest' cannot read a result", error.what(),
                  "run its commands by hand and look at what they print");
@@ -204,7 +225,9 @@ void test_rest(const Fabric& fabric, const AcceptanceOptions& options, Report& r
     conclude(ran, options.interrupted(), made);
     if (options.live != nullptr) options.live->end_stage(made);
   }
+  const bool ran = made.outcome != StageOutcome::kNotRun;
   report.stages.push_back(std::move(made));
+  return ran;
 }
 
 void begin_live(const Session& session, LiveFigures& live) {
@@ -265,31 +288,12 @@ Report report_so_far(const Session& session, const Report& report, const Course&
   return so_far;
 }
 
-// What NICs count while the stages run; nothing without the inventory, which has the rows.
-class NicWatch {
- public:
-  explicit NicWatch(Session& session) : session_(session) {
-    if (is_chosen(session.options(), kStages[0].name)) begin_ = read();
-  }
-
-  // Without a second reading, as of an interrupted test, there are no rows.
-  void conclude_inventory(Report& report) {
-    StageReport& inventory = report.stages.front();
-    const bool has_rows =
-        inventory.outcome == StageOutcome::kPassed || inventory.outcome == StageOutcome::kFailed;
-    if (!begin_ || !has_rows || session_.interrupted()) return;
-    if (const auto end = read()) add_run_counts(counted_between(*begin_, *end), inventory);
-  }
-
- private:
-  std::optional<std::vector<PlaceCounts>> read() {
-    Result<std::vector<PlaceCounts>> counts = session_.fabric().read_counts(session_.commands());
-    return counts ? std::optional(std::move(*counts)) : std::nullopt;
-  }
-
-  Session& session_;
-  std::optional<std::vector<PlaceCounts>> begin_;
-};
+// The NICs' and ports' counters now, by commands of their own: a session's may have ended.
+std::optional<std::vector<PlaceCounts>> read_counters(const Fabric& fabric) {
+  Commands commands(fabric);
+  Result<std::vector<PlaceCounts>> counts = fabric.read_counts(commands);
+  return counts ? std::optional(std::move(*counts)) : std::nullopt;
+}
 
 }  // namespace
 
@@ -363,6 +367,7 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
                                                  : "normal";
   report.versions = versions();
   report.notes = fabric.notes();
+  const CountsWatch counts([&fabric] { return read_counters(fabric); }, options.earlier);
   {
     Result<std::unique_ptr<Session>> session = Session::open(fabric, options);
     if (!session) return fail(std::move(session).error());
@@ -373,14 +378,16 @@ Result<Report> run_acceptance(const Fabric& fabric, const AcceptanceOptions& opt
       go_on_with(*options.earlier, report);
     }
     if (options.live != nullptr) begin_live(**session, *options.live);
-    NicWatch nics(**session);
     run_stages(**session, report,
                [&] { options.stage_ended(report_so_far(**session, report, course)); });
-    nics.conclude_inventory(report);
+    counts.conclude(report);  // a link that was lost is left out of the rest
     add_fabric(**session, report);
     add_headlines(report);
   }  // its servers have ended: their processor time is known
-  test_rest(fabric, options, report);
+  if (test_rest(fabric, options, report)) {
+    counts.conclude(report);
+    name_places(report);
+  }
   report.complete = !options.interrupted();
   course.add_to(report);
   return report;

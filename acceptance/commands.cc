@@ -21,11 +21,11 @@
 #include <sstream>
 #include <utility>
 
+#include "acceptance/machine_texts.h"
 #include "acceptance/params.h"
 #include "base/exec.h"
 #include "base/write_all.h"
 #include "lab/link_meter.h"
-#include "launch/own_command.h"
 #include "launch/remote_shell.h"
 
 namespace heddle::acceptance {
@@ -52,10 +52,6 @@ size_t size_of(const Descriptor& file) {
   return fstat(file.number(), &state) == 0 ? static_cast<size_t>(state.st_size) : 0;
 }
 
-std::string file_of(const std::vector<std::string>& words) {
-  return words.front() == "heddle" ? launch::own_file() : std::string();
-}
-
 // /proc/PID/stat from the state on; the program's name before it may have anything in it.
 std::string stat_fields(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/stat", process));
@@ -74,7 +70,7 @@ std::string complaint_of(const CommandEnd& end) {
   text = text.substr(text.rfind('\n') + 1);
   const std::string name = "heddle: ";
   if (text.rfind(name, 0) == 0) text = text.substr(name.size());
-  if (!text.empty()) return text;
+  if (!text.empty()) return machine_text(text);
   return end.late ? "no answer in time" : fmt::format("exit status {}", end.exit_status);
 }
 
@@ -129,9 +125,7 @@ Result<Commands::Id> Commands::start_here(const std::vector<std::string>& words,
       const size_t at = setting.find('=');
       setenv(setting.substr(0, at).c_str(), setting.substr(at + 1).c_str(), 1);
     }
-    const ExecFailure failure = exec_program(words, file_of(words));
-    write_all(STDERR_FILENO, failure.error.message() + "\n");
-    _exit(failure.exit_status);
+    fabric_.run_here(words);
   };
   std::string line;
   for (const std::string& setting : settings) line += launch::shell_line({setting}) + ' ';
@@ -144,9 +138,14 @@ void Commands::look_after(Child& child) {
   int status = 0;
   if (waitpid(child.process, &status, WNOHANG) == child.process) {
     note_end(child, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
-  } else if (size_of(child.output) > child.most_bytes || size_of(child.errors) > child.most_bytes) {
+  } else if (writes_too_much(child)) {
     kill_now(child);
   }
+}
+
+bool Commands::writes_too_much(const Child& child) {
+  return size_of(child.output) - child.dropped > child.most_bytes ||
+         size_of(child.errors) > child.most_bytes;
 }
 
 // A child that no wait() is for writes too.
@@ -158,13 +157,11 @@ void Commands::look_after_all() {
 void Commands::note_end(Child& child, int exit_status) {
   child.running = false;
   child.exit_status = exit_status;
-  const bool too_much =
-      size_of(child.output) > child.most_bytes || size_of(child.errors) > child.most_bytes;
-  if (too_much) {  // what it wrote has no end, and no meaning
+  if (writes_too_much(child)) {  // what it wrote has no end, and no meaning
     if (exit_status == 0) child.exit_status = kOwnFailure;
     child.errors_text = fmt::format("it wrote more than {} MiB\n", child.most_bytes >> 20);
   } else {
-    child.output_text = text_from(child.output, 0, child.most_bytes);
+    child.output_text = text_from(child.output, child.dropped, child.most_bytes);
     child.errors_text = text_from(child.errors, 0, child.most_bytes);
   }
   child.output = {};
@@ -215,8 +212,20 @@ double Commands::running_seconds() const {
 
 std::string Commands::output_of(Id id, size_t from) const {
   const Child& child = children_[id];
+  from = std::max(from, child.dropped);
   if (child.running) return text_from(child.output, from, child.most_bytes);
-  return child.output_text.substr(std::min(from, child.output_text.size()));
+  return child.output_text.substr(std::min(from - child.dropped, child.output_text.size()));
+}
+
+void Commands::drop_output(Id id, size_t bytes) {
+  Child& child = children_[id];
+  if (!child.running || bytes <= child.dropped) return;
+  bytes = std::min(bytes, size_of(child.output));
+  // What is left of a page is freed with the rest of it.
+  if (fallocate(child.output.number(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                static_cast<off_t>(bytes)) == 0) {
+    child.dropped = bytes;
+  }
 }
 
 bool Commands::has_line(Id id, const std::function<bool(std::string_view)>& fits) {
@@ -230,6 +239,11 @@ bool Commands::has_line(Id id, const std::function<bool(std::string_view)>& fits
   }
   child.looked_at += from;
   return child.has_line;
+}
+
+void Commands::send_signal(Id id, int number) {
+  look_after(children_[id]);
+  if (children_[id].running) kill(children_[id].process, number);
 }
 
 // A supervisor of ranks ends those first; a stopped process takes only SIGKILL.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "acceptance/printed_text.h"
 #include "base/printable.h"
 #include "base/version.h"
 
@@ -51,7 +52,7 @@ Json stage_json(const StageReport& stage) {
                     {"where", row.where},
                     {"measured", row.measured},
                     {"expected", row.expected},
-                    {"grade", word_of(row.grade)},
+                    {"grade", word_of(row)},
                     {"todo", row.todo.empty() ? Json() : Json(row.todo)}});
   }
   return {{"name", stage.name},
@@ -66,50 +67,67 @@ Json stage_json(const StageReport& stage) {
           {"data", stage.data}};
 }
 
-std::string rows_text(const StageReport& stage) {
+void add_rows(const StageReport& stage, PrintedText& text) {
   size_t check = 0;
   size_t where = 0;
   for (const Row& row : stage.rows) {
     check = std::max(check, row.check.size());
     where = std::max(where, row.where.size());
   }
-  std::string text;
   for (const Row& row : stage.rows) {
-    text += fmt::format("  {:<4}  {:<{}}  {:<{}}  {}", word_of(row.grade), row.check, check,
-                        row.where, where, printable(row.measured));
-    if (!row.expected.empty()) text += fmt::format("  (expected: {})", printable(row.expected));
-    text += '\n';
-    if (!row.todo.empty()) {
-      text += fmt::format("{:{}}do:  {}\n", "", 8, printable(row.todo));
-    }
+    const std::string expected =
+        row.expected.empty() ? "" : fmt::format("  (expected: {})", row.expected);
+    text.line("  {:<4}  {:<{}}  {:<{}}  {}{}", word_of(row), row.check, check, row.where, where,
+              row.measured, expected);
+    if (!row.todo.empty()) text.line("{:{}}do:  {}", "", 8, row.todo);
   }
-  return text;
 }
 
-// As nccl-tests prints it, out of place; empty for a report of an earlier heddle, without counts.
-std::string table_text(const Json& sizes, const char* whose) {
-  std::string text;
+// A figure of a size in nccl-tests' form; "N/A": it was not measured, or its report is of an
+// earlier heddle.
+std::string nccl_cell(const Json& side, const char* name, double unit, int digits) {
+  const auto found = side.find(name);
+  if (found == side.end() || found->is_null()) return "N/A";
+  return fmt::format("{:.{}f}", found->get<double>() / unit, digits);
+}
+
+std::string nccl_cells(const Json& side, const char* wrong) {
+  return fmt::format(" {:>10} {:>9} {:>9} {:>7}", nccl_cell(side, "time_us", 1, 2),
+                     nccl_cell(side, "algorithm_bits_per_s", 8e9, 4),
+                     nccl_cell(side, "bus_bits_per_s", 8e9, 4), nccl_cell(side, wrong, 1, 0));
+}
+
+// As nccl-tests prints it; nothing for a report of an earlier heddle, without counts.
+void add_table(const Json& sizes, const std::string& whose, PrintedText& text) {
   for (const Json& size : sizes) {
-    if (!size.contains("count")) return "";
-    const auto gbytes = [&](const char* name) { return size.value(name, 0.0) / 8e9; };
-    text += fmt::format("  {:>12} {:>13} {:>9} {:>10.2f} {:>9.4f} {:>9.4f} {:>7}\n",
-                        size.value("bytes", uint64_t{0}), size.value("count", uint64_t{0}),
-                        printable(size.value("type", "")), size.value("time_us", 0.0),
-                        gbytes("algorithm_bits_per_s"), gbytes("bus_bits_per_s"),
-                        size.value("wrong", uint64_t{0}));
+    if (!size.contains("count")) return;
   }
-  if (text.empty()) return "";
-  return fmt::format("\n  # {}\n  # {:>10} {:>13} {:>9} {:>10} {:>9} {:>9} {:>7}\n", whose, "size",
-                     "count", "type", "time", "algbw", "busbw", "#wrong") +
-         fmt::format("  # {:>10} {:>13} {:>9} {:>10} {:>9} {:>9}\n", "(B)", "(elements)", "",
-                     "(us)", "(GB/s)", "(GB/s)") +
-         text;
+  if (sizes.empty()) return;
+  text.line("");
+  text.line("  # {}", whose);
+  text.line("  # {:>46} {:>38} {:>38}", "", "out-of-place", "in-place");
+  const auto heading = fmt::format(" {:>10} {:>9} {:>9} {:>7}", "time", "algbw", "busbw", "#wrong");
+  const auto units = fmt::format(" {:>10} {:>9} {:>9} {:>7}", "(us)", "(GB/s)", "(GB/s)", "");
+  text.line("  # {:>10} {:>13} {:>9} {:>6} {:>5}{}{}", "size", "count", "type", "redop", "root",
+            heading, heading);
+  text.line("  # {:>10} {:>13} {:>9} {:>6} {:>5}{}{}", "(B)", "(elements)", "", "", "", units,
+            units);
+  for (const Json& size : sizes) {
+    const Json in_place = size.value("in_place", Json());
+    text.line("  {:>12} {:>13} {:>9} {:>6} {:>5}{}{}", size.value("bytes", uint64_t{0}),
+              size.value("count", uint64_t{0}), size.value("type", ""), size.value("redop", "N/A"),
+              size.value("root", "N/A"), nccl_cells(size, "wrong_out_of_place"),
+              nccl_cells(in_place.is_object() ? in_place : Json::object(), "wrong"));
+  }
 }
 
-std::string tables_text(const StageReport& stage) {
-  if (stage.name != "collectives") return "";
-  return table_text(stage.data.value("sizes", Json::array()), "heddle") +
-         table_text(stage.data.value("nccl_sizes", Json::array()), "NCCL");
+void add_tables(const StageReport& stage, PrintedText& text) {
+  if (stage.name != "collectives") return;
+  add_table(stage.data.value("sizes", Json::array()), "heddle", text);
+  for (const Json& each : stage.data.value("other_sizes", Json::array())) {
+    add_table(each.at("sizes"), "heddle, " + each.at("check").get<std::string>(), text);
+  }
+  add_table(stage.data.value("nccl_sizes", Json::array()), "NCCL", text);
 }
 
 std::string case_xml(const StageReport& stage, const Row& row) {
@@ -121,9 +139,11 @@ std::string case_xml(const StageReport& stage, const Row& row) {
         fmt::format("<failure message=\"{}\">{}</failure>", xml_text(row.measured),
                     xml_text(row.measured + "; expected: " + row.expected + "; do: " + row.todo));
   } else {
-    const std::string warning = row.grade == Grade::kWarn ? "warning; do: " + row.todo + "; " : "";
+    const std::string heading = row.grade == Grade::kWarn ? "warning; do: " + row.todo + "; "
+                                : is_information(row)     ? "for information; "
+                                                          : "";
     text += fmt::format("<system-out>{}</system-out>",
-                        xml_text(warning + "measured: " + row.measured +
+                        xml_text(heading + "measured: " + row.measured +
                                  (row.expected.empty() ? "" : "; expected: " + row.expected)));
   }
   return text + "</testcase>\n";
@@ -151,6 +171,8 @@ const char* word_of(Grade grade) {
   return grade == Grade::kWarn ? "warn" : "fail";
 }
 
+const char* word_of(const Row& row) { return is_information(row) ? "info" : word_of(row.grade); }
+
 std::string verdict_of(const Report& report) {
   const Grade grade = grade_of(report);
   if (grade == Grade::kFail) return "FAIL";
@@ -162,29 +184,32 @@ std::string summary_of(const Report& report) {
   const auto passed = std::count_if(
       report.stages.begin(), report.stages.end(),
       [](const StageReport& stage) { return stage.outcome == StageOutcome::kPassed; });
-  return fmt::format("{} of {} stages passed; {} checks failed, {} warnings, {} passed", passed,
-                     report.stages.size(), count_rows(report, Grade::kFail),
-                     count_rows(report, Grade::kWarn), count_rows(report, Grade::kOk));
+  return fmt::format(
+      "{} of {} stages passed; {} checks failed, {} warnings, {} passed, {} for information",
+      passed, report.stages.size(), count_rows(report, Grade::kFail),
+      count_rows(report, Grade::kWarn), count_rows(report, Grade::kOk), count_information(report));
 }
 
 std::string text_of(const Report& report) {
-  std::string text =
-      fmt::format("fabric {} ({}), {}\n", report.fabric, report.topology, report.started);
+  PrintedText text;
+  text.line("fabric {} ({}), {}", report.fabric, report.topology, report.started);
   int number = 0;
   for (const StageReport& stage : report.stages) {
-    text +=
-        fmt::format("\n{} {}: {}, {}", ++number, stage.name, stage.title, name_of(stage.outcome));
-    if (!stage.reason.empty()) text += ": " + printable(stage.reason);
-    if (stage.seconds > 0) text += fmt::format(" in {:.1f} s", stage.seconds);
-    text += '\n' + rows_text(stage) + tables_text(stage);
+    text.line("");
+    const std::string reason = stage.reason.empty() ? "" : ": " + stage.reason;
+    const std::string time = stage.seconds > 0 ? fmt::format(" in {:.1f} s", stage.seconds) : "";
+    text.line("{} {}: {}, {}{}{}", ++number, stage.name, stage.title, name_of(stage.outcome),
+              reason, time);
+    add_rows(stage, text);
+    add_tables(stage, text);
   }
-  text += '\n';
+  text.line("");
   for (const Headline& each : report.headlines) {
-    text += fmt::format("{:<14}{:<14}{}\n", each.label, each.value, each.note);
+    text.line("{:<14}{:<14}{}", each.label, each.value, each.note);
   }
-  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", printable(note));
-  return text +
-         fmt::format("{}: {} ({:.0f} s)\n", verdict_of(report), summary_of(report), report.seconds);
+  for (const std::string& note : report.notes) text.line("note: {}", note);
+  text.line("{}: {} ({:.0f} s)", verdict_of(report), summary_of(report), report.seconds);
+  return text.take();
 }
 
 Json json_of(const Report& report) {
@@ -205,6 +230,7 @@ Json json_of(const Report& report) {
                      {"label", link.label},
                      {"rate_bits_per_s", link.rate_bits_per_s},
                      {"named", link.named},
+                     {"counted", link.counted},
                      {"forward", load_json(link.forward)},
                      {"backward", load_json(link.backward)}});
   }
@@ -226,6 +252,7 @@ Json json_of(const Report& report) {
           {"failed", count_rows(report, Grade::kFail)},
           {"warnings", count_rows(report, Grade::kWarn)},
           {"passed", count_rows(report, Grade::kOk)},
+          {"information", count_information(report)},
           {"headlines", headlines},
           {"stages", stages},
           {"nodes", nodes},
@@ -278,8 +305,10 @@ Json ctrf_of(const Report& report) {
       std::string message = "measured: " + row.measured;
       if (!row.expected.empty()) message += "; expected: " + row.expected;
       if (row.grade != Grade::kOk) message += "; do: " + row.todo;
-      add(stage, row.check + ": " + row.where, row.grade == Grade::kFail ? "failed" : "passed", 0,
-          message);
+      const char* const status = row.grade == Grade::kFail ? "failed"
+                                 : is_information(row)     ? "other"
+                                                           : "passed";
+      add(stage, row.check + ": " + row.where, status, 0, message);
     }
     if (!has_outcome_case(stage)) continue;
     const bool broken = stage.outcome == StageOutcome::kBroken;
@@ -297,7 +326,7 @@ Json ctrf_of(const Report& report) {
               {"failed", counts["failed"]},
               {"pending", 0},
               {"skipped", counts["skipped"]},
-              {"other", 0},
+              {"other", counts["other"]},
               {"start", report.start_ms},
               {"stop", stop}}},
             {"tests", tests}}}};

@@ -7,8 +7,10 @@
 
 namespace heddle::acceptance {
 
-// "pass", "warn", "fail": a row's grade.
+// "pass", "warn", "fail".
 const char* word_of(Grade grade);
+// The same of a row's grade, or "info" of one that is shown for information.
+const char* word_of(const Row& row);
 // "PASS", "WARN", "FAIL", or "INCOMPLETE" for a test without a failure that has not ended.
 std::string verdict_of(const Report& report);
 // A line that says what the verdict is of.

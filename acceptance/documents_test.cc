@@ -56,16 +56,31 @@ TEST(Documents, TextHasAllReducesAsNcclTestsPrintsThem) {
   stage.data["sizes"] = {{{"bytes", 65'536},
                           {"count", 16'384},
                           {"type", "float"},
+                          {"redop", "sum"},
+                          {"root", "-1"},
                           {"time_us", 80.0},
                           {"algorithm_bits_per_s", 0.82 * 8e9},
                           {"bus_bits_per_s", 1.435 * 8e9},
-                          {"wrong", 0}}};
+                          {"wrong_out_of_place", nullptr},
+                          {"in_place",
+                           {{"time_us", 79.0},
+                            {"algorithm_bits_per_s", 0.83 * 8e9},
+                            {"bus_bits_per_s", 1.45 * 8e9},
+                            {"wrong", 2}}},
+                          {"wrong", 2}}};
   report.stages.push_back(stage);
+  const std::string sides = " +time +algbw +busbw +#wrong";
   EXPECT_THAT(text_of(report),
-              testing::ContainsRegex("size +count +type +time +algbw +busbw +#wrong"));
+              testing::ContainsRegex("size +count +type +redop +root" + sides + sides + "\n"));
   EXPECT_THAT(text_of(report),
-              testing::ContainsRegex("65536 +16384 +float +80.00 +0.8200 +1.4350 +0\n"));
+              testing::ContainsRegex("65536 +16384 +float +sum +-1 +80.00 +0.8200 +1.4350 +N/A +"
+                                     "79.00 +0.8300 +1.4500 +2\n"));
   EXPECT_THAT(text_of(report), Not(HasSubstr("NCCL")));
+  Json& data = report.stages.back().data;
+  data["other_sizes"] = {{{"check", "all-gather"}, {"sizes", data["sizes"]}}};
+  EXPECT_THAT(text_of(report), testing::ContainsRegex("# heddle, all-gather\n"));
+  data["sizes"] = Json::array();
+  EXPECT_THAT(text_of(report), HasSubstr("1.4350")) << "the table of the all-gather is left";
 }
 
 // Reports of earlier versions have sizes without counts.
@@ -75,6 +90,24 @@ TEST(Documents, TextOfAnEarlierReportHasNoTable) {
   stage.data["sizes"] = {{{"bytes", 65'536}, {"bus_bits_per_s", 8e9}}};
   report.stages.push_back(stage);
   EXPECT_THAT(text_of(report), Not(HasSubstr("algbw")));
+}
+
+// Facts are named by machines, places by recordings, all else by a report of another's making.
+TEST(Documents, TextOfNoFieldHasEscapeSequencesOrLinesOfItsOwn) {
+  const std::string evil = "evil\x1b]0;owned\x07\n  pass  forged\u009b1m\u202e";
+  Report report{.fabric = evil, .topology = evil, .started = evil};
+  StageReport stage{.name = "collectives", .title = evil, .outcome = StageOutcome::kBroken};
+  stage.reason = evil;
+  stage.rows = {{evil, evil, evil, evil, Grade::kFail, evil}};
+  stage.data["sizes"] = {{{"bytes", 65'536}, {"count", 16'384}, {"type", evil}}};
+  report.stages = {stage};
+  report.headlines = {{evil, evil, evil}};
+  report.notes = {evil};
+  const std::string text = text_of(report);
+  for (const char* const each : {"\x1b", "\x07", "\n  pass", "\u009b", "\u202e"}) {
+    EXPECT_THAT(text, Not(HasSubstr(each)));
+  }
+  EXPECT_THAT(text, HasSubstr("evil?]0;owned?"));
 }
 
 TEST(Documents, JunitCountsAndEscapes) {
@@ -94,6 +127,22 @@ TEST(Documents, JsonHasNullWhereNothingIsToDo) {
   EXPECT_TRUE(document.at("stages")[0].at("rows")[0].at("todo").is_null());
   EXPECT_EQ(document.at("verdict"), "PASS");
   EXPECT_EQ(document.at("passed"), 1);
+}
+
+// A row without an expectation cannot pass.
+TEST(Documents, RowsWithoutAnExpectationAreForInformation) {
+  Report report = two_stages();
+  report.stages[0].rows.push_back({"tcp_bw", "2 of 2 pairs", "9 Gb/s", ""});
+  EXPECT_THAT(text_of(report), HasSubstr("  info  tcp_bw"));
+  EXPECT_THAT(text_of(report), HasSubstr("1 passed, 1 for information"));
+  const Json document = json_of(report);
+  EXPECT_EQ(document.at("passed"), 1);
+  EXPECT_EQ(document.at("information"), 1);
+  EXPECT_EQ(document.at("stages")[0].at("rows")[1].at("grade"), "info");
+  EXPECT_THAT(junit_of(report), HasSubstr("for information; measured: 9 Gb/s"));
+  EXPECT_EQ(ctrf_of(report).at("results").at("tests")[1].at("status"), "other");
+  report.stages[0].rows[1].grade = Grade::kWarn;
+  EXPECT_EQ(json_of(report).at("stages")[0].at("rows")[1].at("grade"), "warn");
 }
 
 TEST(Documents, CtrfCountsWhatJunitCounts) {

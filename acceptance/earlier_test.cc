@@ -50,7 +50,7 @@ Report report_with(const std::vector<StageOutcome>& outcomes) {
                   {"MTU", "h0", "1500", "", Grade::kOk, ""}};
     stage.commands = {"heddle perf h1"};
     stage.loads = {{{1e6, 12, 3, 4}, {2e6, 5, 6, 7}}};
-    stage.data["pairs"] = Json::array({1, 2});
+    stage.data["pairs"] = {{{"from", "h0"}, {"to", "h1"}, {"failed", true}}};
     report.stages.push_back(stage);
   }
   return report;
@@ -79,7 +79,7 @@ TEST(Earlier, AReportWithoutAFieldOrOfOtherTypesIsRefused) {
     other[field] = value.is_array() ? Json(7) : Json::array({Json::array()});
     // What json_of() counts anew, and what only the caller reads.
     const bool counted = field == "verdict" || field == "summary" || field == "failed" ||
-                         field == "warnings" || field == "passed";
+                         field == "warnings" || field == "passed" || field == "information";
     EXPECT_EQ(static_cast<bool>(report_of(without)), counted) << field;
     EXPECT_EQ(static_cast<bool>(report_of(other)), counted || field == "asked") << field;
   }
@@ -153,6 +153,17 @@ TEST(Earlier, NotesNameTheStagesOfEachTestAndAnotherVersion) {
   EXPECT_EQ(notes[1],
             "resumed 2026-11-26 08:00:00 UTC; kept: stage0 (2026-11-25 18:46:00 UTC); by heddle "
             "0.0.1");
+}
+
+TEST(Earlier, DataOfOtherTypesThanStagesMakeAreRefused) {
+  Json document = json_of(report_with({StageOutcome::kPassed, StageOutcome::kNotRun}));
+  for (const char* const data :
+       {R"({"recordings": [{"folder": 5}]})", R"({"counted": [5]})",
+        R"({"counted": [{"place": "h0", "nics": 5}]})", R"({"pairs": [1]})",
+        R"({"pairs": [{"reached": "no"}]})", R"({"sizes": [5]})", R"({"victim": 5})"}) {
+    document["stages"][0]["data"] = Json::parse(data);
+    EXPECT_FALSE(report_of(document)) << data;
+  }
 }
 
 TEST(Earlier, DataThatAreNoObjectAreRefused) {

@@ -13,8 +13,10 @@ namespace heddle::acceptance {
 namespace {
 
 constexpr const char* kKeys =
-    "version, pair_share, link_share, collective_share, training_share, incast_share, errors, "
-    "retransmitted, victim_latency, mtu and routes";
+    "version, pair_share, link_share, collective_share, all_to_all_share, training_share, "
+    "incast_share, errors, retransmitted, victim_latency, mtu and routes";
+
+constexpr uint32_t kAll = 1'000'000;  // per million
 
 class Reader {
  public:
@@ -47,7 +49,23 @@ class Reader {
   Result<void> share(const DocumentValue& value, double& into) {
     uint32_t per_million = 0;
     if (Result<void> read = parts(value, per_million); !read) return read;
+    if (per_million == 0) {
+      return wrong(value, value.key + " of 0% judges nothing: every figure reaches it",
+                   "give a share above 0%, or leave it out for the default");
+    }
     into = per_million / 1e6;
+    return {};
+  }
+
+  // At most this share may be lost.
+  Result<void> losses(const DocumentValue& value, uint32_t& into) {
+    uint32_t per_million = 0;
+    if (Result<void> read = parts(value, per_million); !read) return read;
+    if (per_million == kAll) {
+      return wrong(value, value.key + " of 100% judges nothing: no figure is above it",
+                   "give a share below 100%, or leave it out for the default");
+    }
+    into = per_million;
     return {};
   }
 
@@ -69,17 +87,18 @@ class Reader {
 
   Result<void> take(const DocumentValue& value, Expectations& made) {
     if (value.key == "version") return {};
-    const std::array<std::pair<const char*, double*>, 5> shares = {
+    const std::array<std::pair<const char*, double*>, 6> shares = {
         {{"pair_share", &made.pair_share},
          {"link_share", &made.link_share},
          {"collective_share", &made.collective_share},
+         {"all_to_all_share", &made.all_to_all_share},
          {"training_share", &made.training_share},
          {"incast_share", &made.incast_share}}};
     for (const auto& [key, into] : shares) {
       if (value.key == key) return share(value, *into);
     }
-    if (value.key == "errors") return parts(value, made.errors_per_million);
-    if (value.key == "retransmitted") return parts(value, made.retransmitted_per_million);
+    if (value.key == "errors") return losses(value, made.errors_per_million);
+    if (value.key == "retransmitted") return losses(value, made.retransmitted_per_million);
     if (value.key == "mtu") return count(value, made.mtu_bytes);
     if (value.key == "routes") return count(value, made.routes);
     if (value.key != "victim_latency") {

@@ -12,6 +12,7 @@
 #include "acceptance/good_group.h"
 #include "acceptance/host_facts.h"
 #include "acceptance/link_watch.h"
+#include "acceptance/params.h"
 #include "acceptance/run_counts.h"
 #include "base/result.h"
 #include "lab/lab.h"
@@ -27,9 +28,27 @@ struct Start {
   // By the wall clock, so that several on different hosts begin together; zero: at once.
   Nanos at;
   std::string input;  // its standard input; UTF-8, below 32 MiB
-  // Of its standard output, and of its errors: it is ended where it writes more.
-  size_t most_output_bytes = size_t{64} << 20;
+  size_t most_output_bytes = params::kMostOutputBytes;
   bool listed = true;  // among the commands that repeat a figure
+};
+
+// The RDMA port that has a host's address.
+struct HostRdma {
+  std::string device;
+  bool software = false;  // the host's processors do the NIC's work
+};
+
+// A NIC of a host that has an address.
+struct HostNic {
+  std::string device;
+  std::string address;   // in digits, of the IP version that is tested
+  bool planned = false;  // the topology has it
+};
+
+// A host that does not answer, and why.
+struct SilentHost {
+  uint32_t host = 0;
+  std::string complaint;
 };
 
 class Fabric {
@@ -44,12 +63,16 @@ class Fabric {
   virtual std::vector<std::string> notes() const = 0;
   // As it is known. Hosts, switches and links of a report are its own.
   virtual const topology::Topology& topology() const = 0;
+  // What rows call a link of the topology; in a part of a fabric the same as in the whole.
+  virtual std::string link_label(uint32_t link) const;
 
   // In a process made for it: runs the command on a host of the topology, and ends with its exit
   // status. The first word "heddle" is this program, of whatever name. The process itself has the
   // input as its standard input.
   [[noreturn]] virtual void run(const std::string& host, const std::vector<std::string>& words,
                                 const Start& start) const = 0;
+  // Likewise, on this machine.
+  [[noreturn]] virtual void run_here(const std::vector<std::string>& words) const;
   // How long a command may take until it runs: the longest that was seen. Zero: no time.
   virtual Nanos login_time() const = 0;
   // The same as a user may type it.
@@ -62,11 +85,19 @@ class Fabric {
   virtual std::string target(uint32_t host) const = 0;
   // The name of its port that has the address.
   virtual std::string device(uint32_t host) const = 0;
+  // All of a host's that others may reach, the one that has its address first.
+  virtual std::vector<HostNic> nics(uint32_t host) const {
+    return {{device(host), address(host), true}};
+  }
+  // Whether the topology says what connects the hosts; false: it is one switch in its place.
+  virtual bool has_plan() const { return true; }
+  // Nothing where no RDMA port has the address.
+  virtual std::optional<HostRdma> rdma(uint32_t host) const = 0;
   // The switch that has this address.
   virtual std::optional<uint32_t> switch_at(const std::string& address) const = 0;
 
-  // The folder that ranks are to record in, and the recording when those of these hosts have, in a
-  // folder of this machine. Errors: kUnavailable, kSystem.
+  // The folder that ranks are to record in, another one for each `folder`, and the recording when
+  // those of these hosts have, in a folder of this machine. Errors: kUnavailable, kSystem.
   virtual std::string folder_for_ranks(const std::string& folder) const = 0;
   virtual Result<void> collect(Commands& commands, const std::string& folder,
                                const std::vector<uint32_t>& hosts) const = 0;
@@ -78,14 +109,22 @@ class Fabric {
   // Removes what ranks have left, and what was placed, on hosts that collect() was not called for.
   virtual void clean_up(Commands& commands, const std::vector<uint32_t>& hosts) const = 0;
 
-  // Of hosts, and of switches that can be asked. Errors: kPermission, kUnavailable, kSystem.
+  // Hosts that were found not to answer; nothing is read of them any more. None of a lab.
+  virtual std::vector<SilentHost> silent() const { return {}; }
+  // Asks the others whether they still answer.
+  virtual void find_silent(Commands& /*commands*/) const {}
+
+  // Of hosts that answer, and of switches that can be asked. Errors: kPermission, kUnavailable,
+  // kSystem.
   virtual Result<FabricFacts> read_facts(Commands& commands) const = 0;
   // Counters of the NICs of hosts and of the ports of switches that can be asked, in the same order
   // each time. A place that does not answer is not known. Errors: as read_facts().
   virtual Result<std::vector<PlaceCounts>> read_counts(Commands& commands) const = 0;
-  // Of the links of these hosts, and of others that can be read. Errors: as read_facts().
-  virtual Result<std::unique_ptr<LinkWatch>> watch_links(
-      Commands& commands, const std::vector<uint32_t>& hosts) const = 0;
+  // Of the links of these hosts, and of others that can be read; `with_nics`: LinkWatch::nics() is
+  // to have something. Errors: as read_facts().
+  virtual Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands,
+                                                         const std::vector<uint32_t>& hosts,
+                                                         bool with_nics) const = 0;
 };
 
 // `lab` must outlive it.
@@ -104,9 +143,9 @@ struct MachinesAsked {
   std::optional<topology::Topology> topology;
   std::function<bool()> interrupted = [] { return false; };
 };
-// Asks each machine for the port that has its address. Errors: those of choose_addresses();
-// kInvalid for hosts that the topology does not have and for addresses that no port has;
-// kUnavailable where a machine does not answer.
+// Asks each machine for the port that has its address; those that do not answer, or have no such
+// port, are silent(). Errors: those of choose_addresses(); kInvalid for hosts that the topology
+// does not have; kUnavailable where fewer than two machines answer; kCancelled.
 Result<std::unique_ptr<Fabric>> fabric_of_machines(MachinesAsked asked);
 
 }  // namespace heddle::acceptance

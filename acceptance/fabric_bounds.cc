@@ -24,42 +24,12 @@ uint32_t index_of(const Topology& topology, const Node& node) {
   return node.kind == NodeKind::kNic ? node.index : nics + node.index;
 }
 
-uint32_t first_nic(const Topology& topology, uint32_t host) {
+// The NIC with this number within its host.
+uint32_t nic_of(const Topology& topology, uint32_t host, uint32_t number) {
   for (uint32_t nic = 0; nic < topology.nics.size(); ++nic) {
-    if (topology.nics[nic].host == host) return nic;
+    if (topology.nics[nic].host == host && number-- == 0) return nic;
   }
   return kFar;
-}
-
-struct Hop {
-  LinkUse use;
-  uint32_t to = 0;
-};
-
-// By node, its links. NICs do not forward, but only switches and the ends are ever on a route.
-std::vector<std::vector<Hop>> hops_of(const Topology& topology) {
-  std::vector<std::vector<Hop>> hops(topology.nics.size() + topology.switches.size());
-  for (uint32_t i = 0; i < topology.links.size(); ++i) {
-    const uint32_t a = index_of(topology, topology.links[i].a);
-    const uint32_t b = index_of(topology, topology.links[i].b);
-    hops[a].push_back({{i, true}, b});
-    hops[b].push_back({{i, false}, a});
-  }
-  return hops;
-}
-
-std::vector<uint32_t> distances_to(const std::vector<std::vector<Hop>>& hops, uint32_t target) {
-  std::vector<uint32_t> distance(hops.size(), kFar);
-  std::vector<uint32_t> next = {target};
-  distance[target] = 0;
-  for (size_t at = 0; at < next.size(); ++at) {
-    for (const Hop& hop : hops[next[at]]) {
-      if (distance[hop.to] != kFar) continue;
-      distance[hop.to] = distance[next[at]] + 1;
-      next.push_back(hop.to);
-    }
-  }
-  return distance;
 }
 
 // A node of a route, with the share and the routes that reach it.
@@ -68,52 +38,16 @@ struct Reached {
   uint64_t routes = 0;
 };
 
-// Walks all shortest routes, hop by hop; `visit` gets each link, what reaches its near end and its
-// part of that.
-template <typename Visit>
-uint64_t walk(const Topology& topology, const HostPair& pair, Visit visit) {
-  const uint32_t from = first_nic(topology, pair.from);
-  const uint32_t to = first_nic(topology, pair.to);
-  if (from == kFar || to == kFar || from == to) return 0;
-  const auto hops = hops_of(topology);
-  const std::vector<uint32_t> distance = distances_to(hops, to);
-  if (distance[from] == kFar) return 0;
-  std::map<uint32_t, Reached> front = {{from, {1, 1}}};
-  for (uint32_t left = distance[from]; left > 0; --left) {
-    std::map<uint32_t, Reached> next;
-    for (const auto& [node, reached] : front) {
-      std::vector<Hop> onward;
-      for (const Hop& hop : hops[node]) {
-        if (distance[hop.to] == left - 1) onward.push_back(hop);
-      }
-      for (const Hop& hop : onward) {
-        const double share = reached.share / static_cast<double>(onward.size());
-        visit(hop.use, share, distance[from] - left);
-        next[hop.to].share += share;
-        next[hop.to].routes += reached.routes;
-      }
-    }
-    front = std::move(next);
-  }
-  return front[to].routes;
-}
-
-}  // namespace
-
-std::vector<std::pair<LinkUse, double>> links_between(const Topology& topology,
-                                                      const HostPair& pair) {
-  std::vector<std::pair<LinkUse, double>> links;
-  walk(topology, pair,
-       [&](const LinkUse& use, double share, uint32_t /*hop*/) { links.emplace_back(use, share); });
-  return links;
-}
-
-std::vector<double> fluid_rates(const Topology& topology, const std::vector<HostPair>& flows) {
+// The smallest rate of its links that a flow has if each is shared evenly by what is on it: of a
+// flow its share, or the whole.
+std::vector<double> shared_rates(const Topology& topology, const std::vector<HostPair>& flows,
+                                 bool whole) {
+  Routes routes(topology);
   std::map<LinkUse, double> loads;
   std::vector<std::vector<std::pair<LinkUse, double>>> used;
   for (const HostPair& flow : flows) {
-    used.push_back(links_between(topology, flow));
-    for (const auto& [use, share] : used.back()) loads[use] += share;
+    used.push_back(routes.links(flow));
+    for (const auto& [use, share] : used.back()) loads[use] += whole ? 1 : share;
   }
   std::vector<double> rates;
   for (const auto& links : used) {
@@ -129,11 +63,96 @@ std::vector<double> fluid_rates(const Topology& topology, const std::vector<Host
   return rates;
 }
 
-RouteFacts routes_between(const Topology& topology, const HostPair& pair) {
+}  // namespace
+
+// NICs do not forward: each has one link.
+Routes::Routes(const Topology& topology)
+    : topology_(topology),
+      nics_(topology.hosts.size()),
+      hops_(topology.nics.size() + topology.switches.size()),
+      distances_(hops_.size()) {
+  for (uint32_t nic = 0; nic < topology.nics.size(); ++nic) {
+    nics_[topology.nics[nic].host].push_back(nic);
+  }
+  for (uint32_t i = 0; i < topology.links.size(); ++i) {
+    const uint32_t a = index_of(topology, topology.links[i].a);
+    const uint32_t b = index_of(topology, topology.links[i].b);
+    hops_[a].push_back({{i, true}, b});
+    hops_[b].push_back({{i, false}, a});
+  }
+}
+
+Routes::Tree Routes::tree_from(uint32_t node) const {
+  Tree tree{std::vector<uint32_t>(hops_.size(), kFar), {node}};
+  tree.distance[node] = 0;
+  for (size_t at = 0; at < tree.order.size(); ++at) {
+    const uint32_t near = tree.order[at];
+    for (const Hop& hop : hops_[near]) {
+      if (tree.distance[hop.to] != kFar) continue;
+      tree.distance[hop.to] = tree.distance[near] + 1;
+      tree.order.push_back(hop.to);
+    }
+  }
+  return tree;
+}
+
+const std::vector<uint32_t>& Routes::distances_to(uint32_t node) {
+  if (distances_[node].empty()) distances_[node] = tree_from(node).distance;
+  return distances_[node];
+}
+
+uint32_t Routes::nic(uint32_t host, uint32_t number) const {
+  return number < nics_[host].size() ? nics_[host][number] : kFar;
+}
+
+uint32_t Routes::length(const HostPair& pair) {
+  const uint32_t from = nic(pair.from, pair.nics.from);
+  const uint32_t to = nic(pair.to, pair.nics.to);
+  if (from == kFar || to == kFar) return 0;
+  const uint32_t distance = distances_to(to)[from];
+  return distance == kFar ? 0 : distance;
+}
+
+// Walks all shortest routes, hop by hop; `visit` gets each link, what reaches its near end and its
+// part of that.
+template <typename Visit>
+uint64_t Routes::walk(const HostPair& pair, Visit visit) {
+  const uint32_t hops = length(pair);
+  if (hops == 0) return 0;
+  const uint32_t to = nic(pair.to, pair.nics.to);
+  const std::vector<uint32_t>& distance = distances_to(to);
+  std::map<uint32_t, Reached> front = {{nic(pair.from, pair.nics.from), {1, 1}}};
+  for (uint32_t left = hops; left > 0; --left) {
+    std::map<uint32_t, Reached> next;
+    for (const auto& [node, reached] : front) {
+      std::vector<Hop> onward;
+      for (const Hop& hop : hops_[node]) {
+        if (distance[hop.to] == left - 1) onward.push_back(hop);
+      }
+      for (const Hop& hop : onward) {
+        const double share = reached.share / static_cast<double>(onward.size());
+        visit(hop.use, share, hops - left);
+        next[hop.to].share += share;
+        next[hop.to].routes += reached.routes;
+      }
+    }
+    front = std::move(next);
+  }
+  return front[to].routes;
+}
+
+std::vector<std::pair<LinkUse, double>> Routes::links(const HostPair& pair) {
+  std::vector<std::pair<LinkUse, double>> links;
+  walk(pair,
+       [&](const LinkUse& use, double share, uint32_t /*hop*/) { links.emplace_back(use, share); });
+  return links;
+}
+
+RouteFacts Routes::facts(const HostPair& pair) {
   RouteFacts facts;
   std::map<uint32_t, Nanos> by_hop;
-  facts.routes = walk(topology, pair, [&](const LinkUse& use, double /*share*/, uint32_t hop) {
-    const topology::LinkShape& shape = topology.links[use.link].shape;
+  facts.routes = walk(pair, [&](const LinkUse& use, double /*share*/, uint32_t hop) {
+    const topology::LinkShape& shape = topology_.links[use.link].shape;
     facts.mtu_bytes =
         facts.mtu_bytes == 0 ? shape.mtu_bytes : std::min(facts.mtu_bytes, shape.mtu_bytes);
     by_hop[hop] = std::max(by_hop[hop], transmit_time(shape.queue, shape.rate) + shape.delay);
@@ -142,12 +161,64 @@ RouteFacts routes_between(const Topology& topology, const HostPair& pair) {
   return facts;
 }
 
+// All flows to one host at once, from the farthest node on: a node sends on what it has from
+// farther ones.
+std::map<LinkUse, double> Routes::all_to_all() const {
+  std::map<LinkUse, double> carried;
+  for (uint32_t host = 0; host < nics_.size(); ++host) {
+    const uint32_t to = nic(host, 0);
+    if (to == kFar) continue;
+    const Tree tree = tree_from(to);
+    std::vector<double> flows(hops_.size(), 0);
+    for (const std::vector<uint32_t>& nics : nics_) {
+      if (!nics.empty()) flows[nics.front()] = 1;
+    }
+    for (auto node = tree.order.rbegin(); *node != to; ++node) {
+      std::vector<Hop> onward;
+      for (const Hop& hop : hops_[*node]) {
+        if (tree.distance[hop.to] + 1 == tree.distance[*node]) onward.push_back(hop);
+      }
+      const double share = flows[*node] / static_cast<double>(onward.size());
+      for (const Hop& hop : onward) {
+        if (share > 0) carried[hop.use] += share;
+        flows[hop.to] += share;
+      }
+    }
+  }
+  return carried;
+}
+
+std::vector<std::pair<LinkUse, double>> links_between(const Topology& topology,
+                                                      const HostPair& pair) {
+  return Routes(topology).links(pair);
+}
+
+std::vector<double> fluid_rates(const Topology& topology, const std::vector<HostPair>& flows) {
+  return shared_rates(topology, flows, false);
+}
+
+std::vector<double> one_route_rates(const Topology& topology, const std::vector<HostPair>& flows) {
+  return shared_rates(topology, flows, true);
+}
+
+RouteFacts routes_between(const Topology& topology, const HostPair& pair) {
+  return Routes(topology).facts(pair);
+}
+
 double payload_share(uint32_t mtu_bytes, IpVersion version) {
   const uint32_t headers =
       params::kHeaderBytes + (version == IpVersion::k4 ? params::kIpv4Bytes : params::kIpv6Bytes);
   if (mtu_bytes <= headers) return 0;
   return static_cast<double>(mtu_bytes - headers) /
          static_cast<double>(mtu_bytes + params::kFrameBytes);
+}
+
+double roce_payload_share(uint32_t mtu_bytes, IpVersion version) {
+  const uint32_t headers =
+      params::kRoceBytes + (version == IpVersion::k4 ? params::kIpv4Bytes : params::kIpv6Bytes);
+  uint32_t payload = 4096;
+  while (payload > 256 && payload + headers > mtu_bytes) payload /= 2;
+  return payload / static_cast<double>(payload + headers + params::kFrameBytes);
 }
 
 std::vector<uint32_t> tiers_of(const Topology& topology) {
@@ -173,8 +244,8 @@ std::vector<uint32_t> tiers_of(const Topology& topology) {
   return tiers;
 }
 
-uint32_t leaf_of(const Topology& topology, uint32_t host) {
-  const uint32_t nic = first_nic(topology, host);
+uint32_t leaf_of(const Topology& topology, uint32_t host, uint32_t number) {
+  const uint32_t nic = nic_of(topology, host, number);
   for (const Link& link : topology.links) {
     for (const auto& [near, far] : {std::pair(link.a, link.b), std::pair(link.b, link.a)}) {
       const bool own = near.kind == NodeKind::kNic && near.index == nic;

@@ -8,6 +8,9 @@
 #include <utility>
 
 #include "acceptance/fabric_bounds.h"
+#include "acceptance/host_cover.h"
+#include "acceptance/link_names.h"
+#include "acceptance/params.h"
 #include "topology/names.h"
 
 namespace heddle::acceptance {
@@ -21,19 +24,20 @@ std::optional<uint32_t> host_of(const topology::Topology& topology, uint32_t lin
   return std::nullopt;
 }
 
+struct BadPair {
+  HostPair pair;
+  std::string why;
+  bool over_further_nics = false;  // the row is of one of these
+};
+
 // What rows may call the links and hosts of a topology.
 class Names {
  public:
   explicit Names(const topology::Topology& topology) : topology_(topology) {
     for (uint32_t i = 0; i < topology.links.size(); ++i) {
-      const topology::Link& link = topology.links[i];
-      const auto add = [&](const std::string& a, const std::string& b) {
-        links_.emplace(a + " to " + b, i);
-        links_.emplace(b + " to " + a, i);
-      };
-      links_.emplace(topology::link_label(topology, i), i);
-      add(topology::node_name(topology, link.a), topology::node_name(topology, link.b));
-      add(topology::node_label(topology, link.a), topology::node_label(topology, link.b));
+      const std::string label = topology::link_label(topology, i);
+      links_.emplace(label, i);
+      for (const bool forward : {true, false}) links_.emplace(direction_name(label, forward), i);
     }
   }
 
@@ -47,7 +51,7 @@ class Names {
     if (at == std::string::npos) return std::nullopt;
     const auto from = topology::find_host(topology_, where.substr(0, at));
     const auto to = topology::find_host(topology_, where.substr(at + 4));
-    if (!from || !to) return std::nullopt;
+    if (!from || !to || *from == *to) return std::nullopt;
     return HostPair{*from, *to};
   }
 
@@ -58,12 +62,11 @@ class Names {
 
 class Search {
  public:
-  explicit Search(const topology::Topology& topology) : topology_(topology), names_(topology) {}
+  explicit Search(const topology::Topology& topology)
+      : topology_(topology), routes_(topology), names_(topology) {}
 
-  GoodGroup run(const std::vector<Row>& rows) {
-    for (const Row& row : rows) {
-      if (row.grade == Grade::kFail) note(row);
-    }
+  GoodGroup run(const std::vector<std::vector<Row>>& tests) {
+    for (const std::vector<Row>& rows : tests) note_all(rows);
     leave_out_by_pairs();
     leave_out_unreachable();
     for (uint32_t i = 0; i < topology_.hosts.size(); ++i) {
@@ -80,6 +83,28 @@ class Search {
     }
   }
 
+  // Rows of one test. Of its failed pairs those count that no link explains which it names.
+  void note_all(const std::vector<Row>& rows) {
+    const std::set<uint32_t> links_before = links_out_;
+    const size_t pairs_before = bad_pairs_.size();
+    for (const Row& row : rows) {
+      if (row.grade == Grade::kFail) note(row);
+    }
+    const auto is_named = [&](const auto& used) {
+      return links_out_.contains(used.first.link) && !links_before.contains(used.first.link);
+    };
+    const auto takes_named_link = [&](const BadPair& bad) {
+      HostPair pair = bad.pair;
+      if (!bad.over_further_nics) return std::ranges::any_of(routes_.links(pair), is_named);
+      for (pair.nics = {1, 1}; routes_.length(pair) > 0; ++pair.nics.from, ++pair.nics.to) {
+        if (std::ranges::any_of(routes_.links(pair), is_named)) return true;
+      }
+      return false;
+    };
+    const auto first = bad_pairs_.begin() + static_cast<std::ptrdiff_t>(pairs_before);
+    bad_pairs_.erase(std::remove_if(first, bad_pairs_.end(), takes_named_link), bad_pairs_.end());
+  }
+
   void note(const Row& row) {
     const std::string why = row.check + ": " + row.measured;
     if (const auto link = names_.link(row.where)) {
@@ -91,31 +116,27 @@ class Search {
         group_.links_carry |= row.check != "link state";  // of one that is down nothing is carried
       }
     } else if (const auto pair = names_.pair(row.where)) {
-      if (row.check != "routes") bad_pairs_.emplace_back(*pair, why);
+      const bool further = row.check.ends_with(" of NIC");
+      if (row.check != "routes") bad_pairs_.push_back({*pair, why, further});
     } else if (const auto host = topology::find_host(topology_, row.where)) {
       leave_host_out(*host, why);
     }
   }
 
-  // The host of most pairs first, until no pair is left.
   void leave_out_by_pairs() {
-    for (;;) {
-      std::map<uint32_t, std::pair<size_t, std::string>> counts;
-      for (const auto& [pair, why] : bad_pairs_) {
-        if (hosts_out_.count(pair.from) + hosts_out_.count(pair.to) > 0) continue;
-        for (const uint32_t host : {pair.to, pair.from}) {
-          auto& [count, text] = counts[host];
-          ++count;
-          text =
-              topology_.hosts[pair.from].name + " to " + topology_.hosts[pair.to].name + ", " + why;
-        }
+    std::vector<HostPair> left;
+    std::map<uint32_t, std::string> whys;  // by host: the last of its pairs
+    for (const auto& [pair, why, further] : bad_pairs_) {
+      if (hosts_out_.count(pair.from) + hosts_out_.count(pair.to) > 0) continue;
+      left.push_back(pair);
+      for (const uint32_t host : {pair.to, pair.from}) {
+        whys[host] =
+            topology_.hosts[pair.from].name + " to " + topology_.hosts[pair.to].name + ", " + why;
       }
-      const auto most = std::max_element(
-          counts.begin(), counts.end(),
-          [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
-      if (most == counts.end()) return;
-      leave_host_out(most->first, most->second.second);
     }
+    const HostCover cover = cover_of(left, params::kMostCoveredHosts);
+    for (const uint32_t host : cover.hosts) leave_host_out(host, whys[host]);
+    group_.largest = cover.least;
   }
 
   // Without its links a switch may have cut off hosts: those outside the largest part go.
@@ -151,8 +172,9 @@ class Search {
   }
 
   const topology::Topology& topology_;
+  Routes routes_;
   Names names_;
-  std::vector<std::pair<HostPair, std::string>> bad_pairs_;
+  std::vector<BadPair> bad_pairs_;
   std::set<uint32_t> hosts_out_;
   std::set<uint32_t> links_out_;
   GoodGroup group_;
@@ -161,7 +183,26 @@ class Search {
 }  // namespace
 
 GoodGroup good_group(const topology::Topology& topology, const std::vector<Row>& rows) {
-  return Search(topology).run(rows);
+  return Search(topology).run({rows});
+}
+
+Result<ProvedGroup> prove_group(const topology::Topology& topology, std::vector<Row> rows,
+                                const GroupTest& test) {
+  std::vector<std::vector<Row>> tests = {std::move(rows)};
+  ProvedGroup proved{.group = Search(topology).run(tests), .works = false, .tried = {}};
+  for (int again = 0;; ++again) {
+    Result<std::vector<Row>> found = test(proved.group);
+    if (!found) return fail(std::move(found).error());
+    const auto failed = std::count_if(found->begin(), found->end(),
+                                      [](const Row& row) { return row.grade == Grade::kFail; });
+    proved.works = failed == 0;
+    if (proved.works || again == params::kMostRegroupings) return proved;
+    tests.push_back(std::move(*found));
+    GoodGroup next = Search(topology).run(tests);
+    const bool same = next.hosts == proved.group.hosts && next.links == proved.group.links;
+    if (same || next.hosts.size() < 2) return proved;
+    proved.tried.push_back(std::exchange(proved.group, std::move(next)));
+  }
 }
 
 PartOfTopology part_of(const topology::Topology& topology, const GoodGroup& group) {

@@ -7,14 +7,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <utility>
 
+#include "acceptance/agent_numbers.h"
+#include "acceptance/machine_texts.h"
 #include "acceptance/params.h"
+#include "acceptance/value_votes.h"
 #include "base/document.h"
+#include "base/quantity.h"
 #include "lab/tool.h"
 #include "lab/worker.h"
+#include "topology/names.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -52,23 +58,49 @@ std::vector<std::string> devices_of(const lab::Layout& layout, const lab::Place&
   return devices;
 }
 
+std::string text_at(const Json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 bool is_known(const std::string& value) {
   return value.rfind("unknown", 0) != 0 && value.rfind("not known", 0) != 0;
 }
 
+std::string seconds_text(double seconds) {
+  return duration_text(nanos(std::llround(seconds * 1e9)));
+}
+
+// As value_of_most() has none: no host is the one that differs. What only shows is no warning.
+void add_split_rows(const std::string& name, const NamedFacts& hosts, const HostValues& known,
+                    std::vector<Row>& rows) {
+  Row row = split_row(name, known);
+  if (name == kOtherNics) row = {name, row.where, row.measured, ""};
+  rows.push_back(std::move(row));
+  for (const auto& [host, value] : hosts) {
+    if (!is_known(value)) rows.push_back({name, host, value, ""});
+  }
+}
+
 // Hosts that do not know a fact have no say in what most have, and do not differ.
 void add_fact_rows(const std::string& name, const NamedFacts& hosts, std::vector<Row>& rows) {
-  std::map<std::string, size_t> votes;
-  for (const auto& [host, value] : hosts) votes[value] += is_known(value) ? 1 : 0;
-  const auto most = std::max_element(
-      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const size_t alike = is_known(most->first) ? most->second : hosts.size();
-  rows.push_back(
-      {name, fmt::format("{} of {} hosts", alike, hosts.size()), most->first, "the same on all"});
+  HostValues known;
+  std::copy_if(hosts.begin(), hosts.end(), std::back_inserter(known),
+               [](const auto& each) { return is_known(each.second); });
+  const std::optional<std::string> most = value_of_most(known);
+  if (!most && !known.empty()) return add_split_rows(name, hosts, known, rows);
+  const std::string& usual = most ? *most : hosts.front().second;
+  const auto alike =
+      static_cast<size_t>(std::count_if(hosts.begin(), hosts.end(), [&](const auto& each) {
+        return known.empty() || each.second == usual;
+      }));
+  const bool is_judged = name != kOtherNics;
+  rows.push_back({name, fmt::format("{} of {} hosts", alike, hosts.size()), usual,
+                  is_judged ? "the same on all" : ""});
   for (const auto& [host, value] : hosts) {
-    if (value == most->first || alike == hosts.size()) continue;
-    Row row{name, host, value, most->first + ", as most hosts have"};
-    if (is_known(value)) {
+    if (value == usual || alike == hosts.size()) continue;
+    Row row{name, host, value, is_judged ? usual + ", as most hosts have" : ""};
+    if (is_judged && is_known(value)) {
       row.grade = Grade::kWarn;
       row.todo = fmt::format(
           "set it on {} as on the other hosts: a job runs at the pace of its slowest host", host);
@@ -92,6 +124,47 @@ void add_missing_rows(const std::vector<PlaceFacts>& places, const std::vector<s
                     fmt::format("install the same version of heddle on {} as on the other hosts",
                                 place.name)});
   }
+}
+
+// What clocks are compared with: this machine's, or that of most hosts.
+struct ClockReference {
+  ClockOffset offset;  // from this machine's
+  bool of_most = false;
+};
+
+// The median, where most of those that are known well are near it: this machine's own clock may be
+// the one that is off. Of two it cannot be said which one is.
+ClockReference clock_reference(const std::vector<PlaceFacts>& places) {
+  std::vector<ClockOffset> known;
+  for (const PlaceFacts& place : places) {
+    if (place.clock && place.clock->error_s < params::kClockVote) known.push_back(*place.clock);
+  }
+  if (known.size() < params::kLeastClocks) return {};
+  std::sort(known.begin(), known.end(),
+            [](const ClockOffset& a, const ClockOffset& b) { return a.ahead_s < b.ahead_s; });
+  const ClockOffset median = known[known.size() / 2];
+  const auto near = std::count_if(known.begin(), known.end(), [&](const ClockOffset& each) {
+    return std::abs(each.ahead_s - median.ahead_s) < params::kClockApart;
+  });
+  if (2 * static_cast<size_t>(near) <= known.size()) return {};
+  return {median, true};
+}
+
+// Whether this machine's clock is apart from that of most hosts, and no host's is near it, as its
+// own would be.
+bool is_apart_itself(const ClockReference& reference, const std::vector<PlaceFacts>& places) {
+  const auto is_near = [](const PlaceFacts& place) {
+    return place.clock && std::abs(place.clock->ahead_s) < params::kClockApart;
+  };
+  const auto& [ahead, error] = reference.offset;
+  return std::abs(ahead) - error >= params::kClockApart &&
+         std::none_of(places.begin(), places.end(), is_near);
+}
+
+std::string apart_text(const ClockOffset& clock) {
+  const std::string error = seconds_text(clock.error_s);
+  return clock.ahead_s < 0 ? fmt::format("{:.1f} s behind, to within {}", -clock.ahead_s, error)
+                           : fmt::format("{:.1f} s ahead, to within {}", clock.ahead_s, error);
 }
 
 }  // namespace
@@ -123,8 +196,10 @@ Result<Json> read_own_facts(const std::vector<std::string>& devices) {
 }
 
 std::string offloads_of(const std::string& features) {
-  constexpr std::array<std::pair<const char*, const char*>, 4> kNames = {
-      {{"tcp-segmentation-offload", "tso"},
+  constexpr std::array<std::pair<const char*, const char*>, 6> kNames = {
+      {{"rx-checksumming", "rx checksum"},
+       {"tx-checksumming", "tx checksum"},
+       {"tcp-segmentation-offload", "tso"},
        {"generic-segmentation-offload", "gso"},
        {"generic-receive-offload", "gro"},
        {"large-receive-offload", "lro"}}};
@@ -143,7 +218,7 @@ std::string offloads_of(const std::string& features) {
 
 Result<std::vector<PortFacts>> ports_of(const std::string& document,
                                         const std::vector<std::string>& devices) {
-  const Json links = Json::parse(document, nullptr, false);
+  const Json links = machine_document(document);
   if (!links.is_array()) {
     return fail(ErrorCode::kSystem, "cannot read the ports of a host", "`ip -j link` wrote no list",
                 "iproute2 must be able to write JSON");
@@ -152,12 +227,15 @@ Result<std::vector<PortFacts>> ports_of(const std::string& document,
   for (const std::string& device : devices) {
     PortFacts port{.device = device};
     for (const Json& link : links) {
-      if (link.value("ifname", "") != device) continue;
+      if (!link.is_object() || text_at(link, "ifname") != device) continue;
       port.found = true;
-      port.mtu_bytes = link.value("mtu", 0U);
-      const Json flags = link.value("flags", Json::array());
+      const auto mtu = link.find("mtu");
+      const bool known = mtu != link.end() && mtu->is_number();
+      port.mtu_bytes = known ? static_cast<uint32_t>(count_of(mtu->get<double>(), UINT32_MAX)) : 0;
+      const auto flags = link.find("flags");
       const auto has = [&](const char* flag) {
-        return std::find(flags.begin(), flags.end(), Json(flag)) != flags.end();
+        return flags != link.end() && flags->is_array() &&
+               std::find(flags->begin(), flags->end(), Json(flag)) != flags->end();
       };
       // LOWER_UP is the carrier itself; ip derives NO-CARRIER from a state that may be a second
       // old.
@@ -209,8 +287,13 @@ Result<std::vector<PlaceCounts>> read_lab_counts(const lab::Lab& lab) {
   std::vector<PlaceCounts> all;
   for (size_t i = 0; i < texts->size(); ++i) {
     const lab::Place& place = lab.layout.places[i];
-    all.push_back({place.name, place.is_switch, true,
-                   nic_counts_of((*texts)[i], devices_of(lab.layout, place))});
+    PlaceCounts counts{place.name, place.is_switch, true,
+                       nic_counts_of((*texts)[i], devices_of(lab.layout, place))};
+    for (const uint32_t at : place.ports) {
+      const lab::Port& port = lab.layout.ports[at];
+      counts.links[port.device] = topology::link_label(lab.layout.topology, port.link);
+    }
+    all.push_back(std::move(counts));
   }
   all.push_back({"this machine", false, true, rdma_counts("/sys")});
   return all;
@@ -232,24 +315,54 @@ std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places) {
 }
 
 std::vector<Row> compare_clocks(const std::vector<PlaceFacts>& places) {
-  const std::string expected = fmt::format("within {:g} s of this machine's", params::kClockApart);
+  const bool is_shared = std::none_of(places.begin(), places.end(), [](const PlaceFacts& place) {
+    return place.clock.has_value();
+  });
+  if (is_shared) return {};
+  const ClockReference reference = clock_reference(places);
+  const std::string expected =
+      reference.of_most ? fmt::format("within {:g} s of most hosts", params::kClockApart)
+                        : fmt::format("within {:g} s of this machine's", params::kClockApart);
   std::vector<Row> rows;
   size_t clocks = 0;
+  double most = 0;  // of those that are fine
   for (const PlaceFacts& place : places) {
-    if (!place.clock_ahead_s) continue;
+    if (place.is_switch) continue;
     ++clocks;
-    const double apart = *place.clock_ahead_s;
-    if (std::abs(apart) < params::kClockApart) continue;
-    rows.push_back({"clock", place.name,
-                    fmt::format("{:.1f} s {}", std::abs(apart), apart < 0 ? "behind" : "ahead"),
-                    expected, Grade::kWarn,
-                    fmt::format("start chrony or ntpd on {}: times of its logs and recordings "
-                                "cannot be compared with others'",
-                                place.name)});
+    if (!place.clock) {
+      rows.push_back({"clock", place.name, "not known", expected, Grade::kWarn,
+                      fmt::format("install the same version of heddle on {} as on the other hosts",
+                                  place.name)});
+      continue;
+    }
+    const double ahead = place.clock->ahead_s - reference.offset.ahead_s;
+    const double error = place.clock->error_s + reference.offset.error_s;
+    if (std::abs(ahead) + error < params::kClockApart) {
+      most = std::max(most, std::abs(ahead) + error);
+    } else if (std::abs(ahead) - error < params::kClockApart) {
+      rows.push_back(
+          {"clock", place.name,
+           fmt::format("not known: an answer took {}", seconds_text(2 * place.clock->error_s)),
+           expected, Grade::kWarn,
+           fmt::format("repeat the test when {} and the network to it are idle", place.name)});
+    } else {
+      rows.push_back({"clock", place.name, apart_text({ahead, error}), expected, Grade::kWarn,
+                      fmt::format("start chrony or ntpd on {}: times of its logs and recordings "
+                                  "cannot be compared with others'",
+                                  place.name)});
+    }
   }
   const size_t fine = clocks - rows.size();
-  if (fine > 0)
-    rows.push_back({"clock", fmt::format("{} of {} hosts", fine, clocks), "right", expected});
+  if (is_apart_itself(reference, places)) {
+    rows.push_back(
+        {"clock", "this machine", apart_text({-reference.offset.ahead_s, reference.offset.error_s}),
+         expected, Grade::kWarn,
+         "start chrony or ntpd on this machine: hosts begin flows at times of its clock"});
+  }
+  if (fine > 0) {
+    rows.push_back({"clock", fmt::format("{} of {} hosts", fine, clocks),
+                    "apart by at most " + seconds_text(most), expected});
+  }
   return rows;
 }
 

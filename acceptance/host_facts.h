@@ -9,6 +9,7 @@
 
 #include "acceptance/machine/firewall.h"
 #include "acceptance/machine/machine_facts.h"
+#include "acceptance/machine_clocks.h"
 #include "acceptance/report.h"
 #include "acceptance/run_counts.h"
 #include "base/result.h"
@@ -23,15 +24,17 @@ struct PortFacts {
   bool found = false;
   bool carrier = false;
   uint32_t mtu_bytes = 0;
+  // That the driver reports; 0: not known, as of ports without hardware, and of those of a lab.
+  double rate_bits_per_s = 0;
 };
 
 struct PlaceFacts {
   std::string name;
   bool is_switch = false;
   std::vector<PortFacts> ports;
-  NamedFacts facts = {};                     // of hosts: "offloads", "TCP"
-  std::optional<double> clock_ahead_s = {};  // of this machine's, at least; none: it is the same
-  std::optional<Firewall> firewall = {};     // of hosts; none: not known
+  NamedFacts facts = {};                  // of hosts: "offloads", "TCP"
+  std::optional<ClockOffset> clock = {};  // none: not known, or of no host: they have one
+  std::optional<Firewall> firewall = {};  // of hosts; none: not known
 };
 
 struct FabricFacts {
@@ -53,11 +56,14 @@ Result<std::vector<PlaceCounts>> read_lab_counts(const lab::Lab& lab);
 // and "firewall", where it is known. Errors: kUnavailable, kSystem.
 Result<Json> read_own_facts(const std::vector<std::string>& devices);
 
-// A row for each fact: what all hosts have, or a warning for each host that differs from most; and
-// one for each host that does not have all of them, as with an older heddle.
+// A row for each fact: what all hosts have, or a warning for each host that differs from most, or
+// one of all hosts where no value is that of most; and one for each host that does not have all of
+// them, as with an older heddle.
 std::vector<Row> compare_facts(const std::vector<PlaceFacts>& places);
 
-// Rows of clocks that are apart, and one of the others; none where all hosts have one clock.
+// Rows of clocks that are apart or not known, and one of the others; none where no host has one of
+// its own. Three or more are compared with their median, unless most are apart from it; fewer with
+// this machine's.
 std::vector<Row> compare_clocks(const std::vector<PlaceFacts>& places);
 
 // Parts of reading, public for tests: from `ip -j link` and from `ethtool -k`.

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <vector>
 
+#include "acceptance/params.h"
 #include "base/descriptor.h"
 #include "base/exec.h"
 #include "lab/link_meter.h"
@@ -25,9 +26,6 @@
 
 namespace heddle::acceptance {
 namespace {
-
-constexpr int kLookMs = 50;
-constexpr off_t kMostErrors = 65'536;  // of its end
 
 [[noreturn]] void become(const LimitedProgram& program, pid_t parent, int nothing, int errors) {
   setsid();
@@ -44,10 +42,10 @@ constexpr off_t kMostErrors = 65'536;  // of its end
 }
 
 std::string last_line_of(int errors) {
-  std::array<char, kMostErrors> end{};
+  constexpr off_t kMost = params::kSearchedErrorBytes;
+  std::array<char, kMost> end{};
   const off_t size = lseek(errors, 0, SEEK_END);
-  const ssize_t got =
-      pread(errors, end.data(), end.size(), size > kMostErrors ? size - kMostErrors : 0);
+  const ssize_t got = pread(errors, end.data(), end.size(), size > kMost ? size - kMost : 0);
   std::string text(end.data(), got > 0 ? static_cast<size_t>(got) : 0);
   text.erase(text.find_last_not_of(" \n") + 1);
   return text.substr(text.rfind('\n') + 1);
@@ -84,7 +82,7 @@ int wait_for(pid_t program, const LimitedProgram& limits, ProgramEnd& end) {
     end.late = lab::meter_now() - start > limits.limit;
     if (end.interrupted || end.late) break;
     pollfd wait{ended.number(), POLLIN, 0};
-    poll(&wait, ended.valid() ? 1 : 0, kLookMs);
+    poll(&wait, ended.valid() ? 1 : 0, params::kProgramLookMs);
   }
   end_all(program);
   while (waitpid(program, &status, 0) < 0 && errno == EINTR) continue;

@@ -26,7 +26,7 @@ TEST(LimitedProgram, ThatFailsHasItsStatusAndLastLine) {
   EXPECT_EQ(run_limited(shell("kill -9 $$")).value().exit_status, 137);
 }
 
-TEST(LimitedProgram, ThatIsNoneSaysSo) {
+TEST(LimitedProgram, ThatDoesNotExistEndsWith127) {
   const ProgramEnd end =
       run_limited({{"/nonexistent"}, {}, seconds(60), [] { return false; }}).value();
   EXPECT_EQ(end.exit_status, 127);

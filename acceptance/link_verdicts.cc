@@ -12,7 +12,6 @@
 #include "acceptance/fabric_bounds.h"
 #include "acceptance/params.h"
 #include "base/quantity.h"
-#include "topology/names.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -25,18 +24,21 @@ using PeerGroup = std::tuple<uint32_t, uint32_t, uint64_t>;
 class Judge {
  public:
   Judge(const Topology& topology, const std::vector<CarriedLoad>& loads,
-        const Expectations& expectations, const std::vector<std::vector<HostPair>>& rounds)
+        const Expectations& expectations, const std::vector<std::vector<HostPair>>& rounds,
+        const LinkLabel& label_of)
       : topology_(topology),
         loads_(loads),
         expectations_(expectations),
+        label_of_(label_of),
         tiers_(tiers_of(topology)),
         offered_(offered_by(topology, rounds)) {
     for (uint32_t i = 0; i < topology_.links.size(); ++i) {
       for (const bool forward : {true, false}) {
-        peaks_[group_of(i, forward)].push_back(load_of(i, forward).peak_bits_per_s);
+        if (capacity_of(i, forward) == 0) continue;
+        shares_[group_of(i, forward)].push_back(share_of(i, forward));
       }
     }
-    for (auto& [group, peaks] : peaks_) std::sort(peaks.begin(), peaks.end());
+    for (auto& [group, shares] : shares_) std::sort(shares.begin(), shares.end());
     find_swaps();
   }
 
@@ -71,18 +73,16 @@ class Judge {
   }
 
   std::string from_to(uint32_t link, bool forward) const {
-    const topology::Link& each = topology_.links[link];
-    const std::string a = topology::node_label(topology_, each.a);
-    const std::string b = topology::node_label(topology_, each.b);
-    return forward ? fmt::format("{} to {}", a, b) : fmt::format("{} to {}", b, a);
+    return direction_name(label_of_(link), forward);
   }
 
   double rate_of(uint32_t link) const {
     return static_cast<double>(topology_.links[link].shape.rate.count);
   }
 
-  // Its rate, or what can come to it if that is less.
+  // Its rate, or what can come to it if that is less; 0 where nothing is known of it.
   double capacity_of(uint32_t link, bool forward) const {
+    if (!loads_[link].known) return 0;
     const auto offered = offered_.find({link, forward});
     return offered == offered_.end() ? 0 : std::min(rate_of(link), offered->second);
   }
@@ -97,11 +97,17 @@ class Judge {
     return is_below(link, forward) && load_of(link, forward).dropped > 0;
   }
 
+  // Of one that has something to carry.
+  double share_of(uint32_t link, bool forward) const {
+    return load_of(link, forward).peak_bits_per_s / capacity_of(link, forward);
+  }
+
+  // Peers carry what they can, and it less than half as much of that.
   bool is_below_peers(uint32_t link, bool forward) const {
-    const std::vector<double>& peers = peaks_.at(group_of(link, forward));
+    const std::vector<double>& peers = shares_.at(group_of(link, forward));
     const double median = peers[peers.size() / 2];
-    return median >= rate_of(link) * expectations_.link_share &&
-           load_of(link, forward).peak_bits_per_s * params::kBelowPeers < median;
+    return median >= expectations_.link_share &&
+           share_of(link, forward) * params::kBelowPeers < median;
   }
 
   bool are_neighbors(uint32_t link, uint32_t other) const {
@@ -186,7 +192,7 @@ class Judge {
   std::string labels_of(const std::vector<uint32_t>& links) const {
     std::string text;
     for (const uint32_t link : links) {
-      text += (text.empty() ? "" : " or ") + topology::link_label(topology_, link);
+      text += (text.empty() ? "" : " or ") + label_of_(link);
     }
     return text;
   }
@@ -220,6 +226,10 @@ class Judge {
                     "at both ends, and rate limits of the port"));
     } else if (capacity == 0 || is_below(link, forward)) {
       return;  // it had no more to carry
+    } else {
+      const double share = peak / capacity;
+      double& least = verdicts_.least_share;
+      least = least == 0 ? share : std::min(least, share);
     }
     ++verdicts_.judged_directions;
   }
@@ -242,6 +252,7 @@ class Judge {
     if (load.errors == 0 || packets < params::kLeastPackets) return;
     const double per_million =
         static_cast<double>(load.errors) * 1e6 / static_cast<double>(packets);
+    verdicts_.errors_per_million = std::max(verdicts_.errors_per_million, per_million);
     if (per_million <= expectations_.errors_per_million) return;
     add("link errors", from_to(link, forward),
         fmt::format("{:.3g}% of {} packets", per_million / 1e4, count_text(packets)),
@@ -253,12 +264,18 @@ class Judge {
 
   void add_others() {
     const auto links = static_cast<uint32_t>(topology_.links.size());
-    const auto fine = links - static_cast<uint32_t>(verdicts_.named.size());
+    const auto known = static_cast<uint32_t>(std::count_if(
+        loads_.begin(), loads_.end(), [](const CarriedLoad& load) { return load.known; }));
+    const auto fine = known - static_cast<uint32_t>(verdicts_.named.size());
     if (fine == 0) return;
+    std::string measured =
+        fmt::format("{} of {} directions judged under load", verdicts_.judged_directions,
+                    2 * known);
+    if (known < links) {
+      measured += fmt::format("; nothing reads the counters of {} more links", links - known);
+    }
     verdicts_.rows.push_back(
-        {"links", fmt::format("{} of {} links", fine, links),
-         fmt::format("{} of {} directions judged under load", verdicts_.judged_directions,
-                     2 * links),
+        {"links", fmt::format("{} of {} links", fine, links), std::move(measured),
          fmt::format("{:g}% of their rate, errors at most {:g}%", expectations_.link_share * 100,
                      expectations_.errors_per_million / 1e4),
          verdicts_.judged_directions > 0 ? Grade::kOk : Grade::kWarn,
@@ -271,9 +288,11 @@ class Judge {
   const Topology& topology_;
   const std::vector<CarriedLoad>& loads_;
   const Expectations& expectations_;
+  const LinkLabel& label_of_;
   std::vector<uint32_t> tiers_;
   std::map<LinkUse, double> offered_;
-  std::map<PeerGroup, std::vector<double>> peaks_;
+  // Of what each direction can carry, its highest rate; without those that no flow takes.
+  std::map<PeerGroup, std::vector<double>> shares_;
   std::map<uint32_t, std::string> swapped_with_;  // labels of the links that have the link's rate
   LinkVerdicts verdicts_;
 };
@@ -282,12 +301,13 @@ class Judge {
 
 std::map<LinkUse, double> offered_by(const Topology& topology,
                                      const std::vector<std::vector<HostPair>>& rounds) {
+  Routes routes(topology);
   std::map<LinkUse, double> most;
   for (const std::vector<HostPair>& round : rounds) {
     std::map<LinkUse, double> now;
     const std::vector<double> rates = fluid_rates(topology, round);
     for (size_t i = 0; i < round.size(); ++i) {
-      for (const auto& [use, share] : links_between(topology, round[i])) {
+      for (const auto& [use, share] : routes.links(round[i])) {
         now[use] += rates[i] * share;
       }
     }
@@ -298,8 +318,9 @@ std::map<LinkUse, double> offered_by(const Topology& topology,
 
 LinkVerdicts judge_links(const Topology& topology, const std::vector<CarriedLoad>& loads,
                          const Expectations& expectations,
-                         const std::vector<std::vector<HostPair>>& rounds) {
-  return Judge(topology, loads, expectations, rounds).judge();
+                         const std::vector<std::vector<HostPair>>& rounds,
+                         const LinkLabel& label_of) {
+  return Judge(topology, loads, expectations, rounds, label_of).judge();
 }
 
 }  // namespace heddle::acceptance

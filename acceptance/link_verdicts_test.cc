@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "topology/generators.h"
+#include "topology/names.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -33,11 +34,12 @@ class LinkVerdictsTest : public testing::Test {
 
   LinkVerdicts judge() const {
     return judge_links(fabric_, loads_, {},
-                       rounds_of(static_cast<uint32_t>(fabric_.hosts.size()), true));
+                       rounds_of(static_cast<uint32_t>(fabric_.hosts.size()), true), label_of_);
   }
 
   topology::Topology fabric_ = topology::leaf_spine(kShape);
   std::vector<CarriedLoad> loads_;
+  LinkLabel label_of_ = [this](uint32_t link) { return topology::link_label(fabric_, link); };
   uint32_t uplink_ = topology::leaf_spine_link(kShape, 0, 1);
 };
 
@@ -58,6 +60,20 @@ TEST_F(LinkVerdictsTest, ASlowLinkIsNamedWithItsDirection) {
   EXPECT_FALSE(verdicts.rows[0].todo.empty());
 }
 
+// The first of two was named, taken out of service, and the slow one stayed.
+TEST_F(LinkVerdictsTest, OfParallelLinksTheSlowOneIsNamed) {
+  const auto second = static_cast<uint32_t>(fabric_.links.size());
+  fabric_.links.push_back(fabric_.links[uplink_]);
+  loads_.push_back(loads_[uplink_]);
+  loads_[second].forward.peak_bits_per_s = 12e6;
+  loads_[second].backward.errors = 100;
+  const LinkVerdicts verdicts = judge();
+  EXPECT_THAT(verdicts.named, ElementsAre(second));
+  ASSERT_GE(verdicts.rows.size(), 2U);
+  EXPECT_EQ(verdicts.rows[0].where, "leaf0 to spine1 #1");
+  EXPECT_EQ(verdicts.rows[1].where, "spine1 to leaf0 #1");
+}
+
 TEST_F(LinkVerdictsTest, AnIdleLinkIsNotSlowIfItsPeersAreIdleToo) {
   for (CarriedLoad& load : loads_) {
     load.forward.peak_bits_per_s = 1e6;
@@ -72,15 +88,31 @@ TEST_F(LinkVerdictsTest, AnIdleLinkIsNotSlowIfItsPeersAreIdleToo) {
 TEST_F(LinkVerdictsTest, ALinkThatCanGetNoMoreIsNotSlowThoughItsQueueWasFull) {
   const std::vector<std::vector<HostPair>> both = {{{0, 2}, {1, 3}}};  // share 200 Mbit/s upwards
   for (const uint32_t host : {0u, 1u}) loads_[host].forward.peak_bits_per_s = 70e6;
-  EXPECT_THAT(judge_links(fabric_, loads_, {}, both).named, IsEmpty());
-  EXPECT_EQ(judge_links(fabric_, loads_, {}, both).judged_directions, 4u + 8u);  // upwards, down
+  EXPECT_THAT(judge_links(fabric_, loads_, {}, both, label_of_).named, IsEmpty());
+  EXPECT_EQ(judge_links(fabric_, loads_, {}, both, label_of_).judged_directions,
+            4u + 8u);  // upwards, down
   loads_[0].forward.peak_bits_per_s = 30e6;
-  EXPECT_THAT(judge_links(fabric_, loads_, {}, both).named, ElementsAre(0u));
+  EXPECT_THAT(judge_links(fabric_, loads_, {}, both, label_of_).named, ElementsAre(0u));
 }
 
 TEST_F(LinkVerdictsTest, ALinkThatCarriesLessThanItsPeersIsSlowWithoutDrops) {
   loads_[uplink_].forward = {.peak_bits_per_s = 12e6, .bytes = 100'000};
   EXPECT_THAT(judge().named, ElementsAre(uplink_));
+}
+
+// Of machines, where no port of a switch counts: a slow port was not named where the links between
+// switches leave hosts half of their rate.
+TEST_F(LinkVerdictsTest, ALinkBelowItsPeersIsSlowWhereNoneCanHaveItsRate) {
+  const std::vector<std::vector<HostPair>> both = {{{0, 2}, {1, 3}}, {{2, 0}, {3, 1}}};
+  for (CarriedLoad& load : loads_) load = {};
+  for (const uint32_t host : {0u, 1u, 2u, 3u}) {
+    loads_[host].forward.peak_bits_per_s = loads_[host].backward.peak_bits_per_s = 95e6;
+  }
+  EXPECT_THAT(judge_links(fabric_, loads_, {}, both, label_of_).named, IsEmpty());
+  loads_[3].forward.peak_bits_per_s = 20e6;
+  const LinkVerdicts verdicts = judge_links(fabric_, loads_, {}, both, label_of_);
+  EXPECT_THAT(verdicts.named, ElementsAre(3u));
+  EXPECT_EQ(verdicts.rows[0].where, "h3 to leaf1");
 }
 
 TEST_F(LinkVerdictsTest, LinksThatASlowOneFeedsAreNotNamed) {
@@ -109,6 +141,21 @@ TEST_F(LinkVerdictsTest, ALinkAboveItsRateIsNamed) {
   EXPECT_THAT(verdicts.rows[0].todo, HasSubstr("another rate"));
 }
 
+// They were counted among those that are fine.
+TEST_F(LinkVerdictsTest, LinksThatNothingReadsAreNotJudgedAndTheRowSaysHowMany) {
+  const auto judged = judge().judged_directions;
+  for (uint32_t i = 0; i < loads_.size(); ++i) {
+    if (i == uplink_ || i == uplink_ + 1) loads_[i] = CarriedLoad{.known = false};
+  }
+  const LinkVerdicts verdicts = judge();
+  EXPECT_THAT(verdicts.named, IsEmpty());
+  EXPECT_EQ(verdicts.judged_directions, judged - 4);
+  ASSERT_EQ(verdicts.rows.size(), 1u);
+  EXPECT_EQ(verdicts.rows[0].where, "10 of 12 links");
+  EXPECT_EQ(verdicts.rows[0].measured,
+            "20 of 20 directions judged under load; nothing reads the counters of 2 more links");
+}
+
 // Of machines: switches' counters are not read, and nothing was seen to be dropped. Only the fast
 // link was named.
 class SwappedRatesTest : public testing::Test {
@@ -130,7 +177,10 @@ class SwappedRatesTest : public testing::Test {
     loads_[link] = {load, load, 10'000, 10'000};
   }
 
-  LinkVerdicts judge() const { return judge_links(fabric_, loads_, {}, rounds_of(4, true)); }
+  LinkVerdicts judge() const {
+    const auto label_of = [this](uint32_t link) { return topology::link_label(fabric_, link); };
+    return judge_links(fabric_, loads_, {}, rounds_of(4, true), label_of);
+  }
 
   topology::Topology fabric_ = topology::leaf_spine({.leaves = 2,
                                                      .spines = 4,

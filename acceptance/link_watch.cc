@@ -5,21 +5,23 @@
 #include <deque>
 #include <utility>
 
+#include "acceptance/host_facts.h"
 #include "acceptance/params.h"
 #include "lab/counts.h"
+#include "nodes/counted.h"
 
 namespace heddle::acceptance {
 namespace {
 
 void set_totals(const lab::DirectionCounts& before, const lab::DirectionCounts& now, LinkLoad& load,
                 uint64_t& packets) {
-  load.bytes = counted_since(before.bytes, now.bytes);
-  load.dropped = counted_since(before.dropped, now.dropped);
-  load.marked = counted_since(before.marked, now.marked);
-  load.errors = counted_since(before.lost, now.lost) +
-                counted_since(before.corrupted, now.corrupted) +
-                counted_since(before.swallowed, now.swallowed);
-  packets = counted_since(before.packets, now.packets);
+  load.bytes = nodes::counted_since(before.bytes, now.bytes);
+  load.dropped = nodes::counted_since(before.dropped, now.dropped);
+  load.marked = nodes::counted_since(before.marked, now.marked);
+  load.errors = nodes::counted_since(before.lost, now.lost) +
+                nodes::counted_since(before.corrupted, now.corrupted) +
+                nodes::counted_since(before.swallowed, now.swallowed);
+  packets = nodes::counted_since(before.packets, now.packets);
 }
 
 class LabWatch final : public LinkWatch {
@@ -30,6 +32,9 @@ class LabWatch final : public LinkWatch {
   Result<std::vector<CarriedLoad>> loads() override { return loads_since(start_); }
   Result<void> restart() override;
   Result<std::vector<CarriedLoad>> totals() override { return loads_since(first_); }
+  std::vector<PlaceCounts> nics() override {
+    return read_lab_counts(lab_).value_or(std::vector<PlaceCounts>());
+  }
 
  private:
   Result<std::vector<CarriedLoad>> loads_since(const lab::Counts& start) const;
@@ -47,8 +52,6 @@ class LabWatch final : public LinkWatch {
 double rate_between(uint64_t before, uint64_t now, Nanos span) {
   return now < before ? 0 : static_cast<double>(now - before) * 8 / to_seconds(span);
 }
-
-uint64_t counted_since(uint64_t before, uint64_t now) { return now < before ? now : now - before; }
 
 void raise_peaks(const lab::MeterReading& before, const lab::MeterReading& now,
                  std::vector<CarriedLoad>& loads) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "acceptance/link_verdicts.h"
+#include "acceptance/run_counts.h"
 #include "base/result.h"
 #include "lab/lab.h"
 #include "lab/link_meter.h"
@@ -27,6 +28,9 @@ class LinkWatch {
   // The same as loads() since the watch began, whatever was restarted; but for the highest rates,
   // and without waiting for other machines. Errors: as lab::read_counts().
   virtual Result<std::vector<CarriedLoad>> totals() = 0;
+  // Counters of NICs and RDMA ports as they are, of places that are known; nothing where the watch
+  // was made without them.
+  virtual std::vector<PlaceCounts> nics() = 0;
 };
 
 // Of all links of a lab, from now on. `lab` must outlive it. Errors: as lab::read_counts().
@@ -34,8 +38,6 @@ Result<std::unique_ptr<LinkWatch>> watch_lab(const lab::Lab& lab);
 
 // Of two readings of a byte counter, in bits/s; 0 where the counter began anew between them.
 double rate_between(uint64_t before, uint64_t now, Nanos span);
-// What a counter has counted since; one of a device that was made anew begins at zero.
-uint64_t counted_since(uint64_t before, uint64_t now);
 
 // Raises the highest rates in `loads` to those between two readings. Public for tests.
 void raise_peaks(const lab::MeterReading& before, const lab::MeterReading& now,

@@ -25,7 +25,9 @@ class Families {
     add({{"version", std::string(kVersion)}}, 1);
     add_stages();
     add_links();
+    add_nics();
     add_pairs();
+    add_paths();
     add_all_reduces();
     add_bystanders();
     gauge("processors_others_ratio",
@@ -100,6 +102,7 @@ class Families {
   template <typename Value>
   void add_each_link(const Value& value) {
     for (const LiveLink& link : snapshot_.links) {
+      if (!link.counted) continue;
       add({{"link", link.label}, {"from", link.from}, {"to", link.to}}, value(link));
     }
   }
@@ -165,6 +168,67 @@ class Families {
       for (const auto& [name, latency] : latencies) {
         if (latency.*member <= 0) continue;
         add({{"from", name.first}, {"to", name.second}}, latency.*member * 1e-6);
+      }
+    }
+  }
+
+  void add_paths() {
+    const auto add_each = [&](double LivePath::*figure, double factor) {
+      for (const auto& [key, path] : snapshot_.paths) {
+        if (figure == &LivePath::rtt_us && path.rtt_us <= 0) continue;
+        add({{"from", key.first.first},
+             {"to", key.first.second},
+             {"path", std::to_string(key.second)}},
+            path.*figure * factor);
+      }
+    };
+    gauge("path_goodput_bytes_per_second", "Payload that a path of a pair of hosts carried.");
+    add_each(&LivePath::goodput_bits_per_s, 1.0 / 8);
+    gauge("path_rtt_seconds", "Smoothed round-trip time of a path of a pair under its load.");
+    add_each(&LivePath::rtt_us, 1e-6);
+    gauge("path_lost_segments", "Segments of a path of a pair that were declared lost.");
+    add_each(&LivePath::lost_segments, 1);
+  }
+
+  // Of NICs whose kernel has the counter.
+  void add_nic_counter(const std::string& counter, std::vector<Label> more) {
+    for (const auto& [key, nic] : snapshot_.nics) {
+      const auto found = nic.counts.find(counter);
+      if (nic.is_rdma || found == nic.counts.end()) continue;
+      std::vector<Label> labels = {{"host", key.first}, {"device", key.second}};
+      labels.insert(labels.end(), more.begin(), more.end());
+      add(std::move(labels), static_cast<double>(found->second));
+    }
+  }
+
+  void add_nics() {
+    struct Both {
+      const char* name;
+      const char* help;
+      const char* counter;
+    };
+    for (const Both& each :
+         {Both{"nic_bytes_total", "Bytes that a NIC of a host received or sent.", "bytes"},
+          Both{"nic_dropped_packets_total",
+               "Packets that a full queue of a NIC or of the kernel lost.", "dropped"},
+          Both{"nic_errors_total", "Packets that a NIC of a host counted as damaged.", "errors"}}) {
+      counter(each.name, each.help);
+      add_nic_counter(std::string("rx_") + each.counter, {{"direction", "received"}});
+      add_nic_counter(std::string("tx_") + each.counter, {{"direction", "sent"}});
+    }
+    counter("nic_carrier_changes_total", "How often a NIC of a host lost or found its link.");
+    add_nic_counter("carrier_changes", {});
+    gauge("nic_carrier", "1: a NIC of a host has a link; 0: it has none.");
+    for (const auto& [key, nic] : snapshot_.nics) {
+      if (nic.carrier) add({{"host", key.first}, {"device", key.second}}, *nic.carrier ? 1 : 0);
+    }
+    counter("rdma_port_events_total",
+            "A counter of an RDMA port, of the folders counters and hw_counters.");
+    for (const auto& [key, nic] : snapshot_.nics) {
+      if (!nic.is_rdma) continue;
+      for (const auto& [name, count] : nic.counts) {
+        add({{"host", key.first}, {"device", key.second}, {"counter", name}},
+            static_cast<double>(count));
       }
     }
   }

@@ -33,6 +33,26 @@ rate = "20Mbit/s"
 queue = "25KB"
 )";
 
+// Of two hosts: a NIC, and an RDMA port whose counters began at 5.
+std::vector<PlaceCounts> nics(uint64_t counted) {
+  std::vector<PlaceCounts> places(2);
+  for (size_t i = 0; i < places.size(); ++i) {
+    places[i].place = fmt::format("h{}", i);
+    places[i].nics = {{"eth0",
+                       false,
+                       {{"rx_bytes", counted * 7},
+                        {"tx_bytes", counted * 8},
+                        {"rx_dropped", 2},
+                        {"tx_dropped", 0},
+                        {"rx_errors", 0},
+                        {"tx_errors", 0},
+                        {"carrier_changes", 2}},
+                       true},
+                      {"mlx5_0 port 1", true, {{"np_cnp_sent", counted + 4}, {"rx_write", 9}}}};
+  }
+  return places;
+}
+
 // Of a test that is at the stage traffic, and in which nothing is wrong.
 LiveSnapshot example() {
   LiveFigures live("rack7");
@@ -42,7 +62,7 @@ LiveSnapshot example() {
              rounds_of(4, true));
   for (const char* const name : {"inventory", "reach", "pairs", "collectives", "stress"}) {
     StageReport stage{.name = name, .outcome = StageOutcome::kPassed, .seconds = 2.5};
-    stage.rows = {{"links", "8 of 8 links", "", "", Grade::kOk, ""}};
+    stage.rows = {{"links", "8 of 8 links", "8 of 8", "as planned", Grade::kOk, ""}};
     live.end_stage(stage);
   }
   std::vector<CarriedLoad> loads(fabric->links.size());
@@ -52,10 +72,15 @@ LiveSnapshot example() {
     loads[i].backward = {rate, 29'000'000 + i, 3, 0};
   }
   live.set_loads(loads, 0.0625);
+  live.set_nics(nics(1));
+  live.set_nics(nics(1'000));
   LiveSnapshot now = live.snapshot();
   for (const char* const from : {"h0", "h1", "h2", "h3"}) {
     for (const char* const to : {"h0", "h1", "h2", "h3"}) {
-      if (from != to) now.pairs[{from, to}] = {36e6, 38e6, 0.015625, {64, 512}};
+      if (from == std::string(to)) continue;
+      now.pairs[{from, to}] = {36e6, 38e6, 0.015625, {64, 512}};
+      now.paths[{{from, to}, 0}] = {20e6, 1'500, 3};
+      now.paths[{{from, to}, 1}] = {16e6, 1'750, 0};
     }
   }
   now.all_reduces = {{65536, {20e6, 38e6}}, {524288, {30e6, 38e6}}};

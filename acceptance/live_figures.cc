@@ -31,6 +31,11 @@ void take_data(const Json& data, LiveSnapshot& now) {
         .allowed_bits_per_s = number(pair, "allowed_bits_per_s"),
         .retransmitted_share = segments == 0 ? 0 : number(pair, "retransmitted") / segments,
         .latency = latency_of(pair)};
+    for (const Json& path : pair.value("paths", Json::array())) {
+      now.paths[{from_to(pair), path.value("path", 0U)}] = {number(path, "goodput_bits_per_s"),
+                                                            number(path, "rtt_us"),
+                                                            number(path, "lost_segments")};
+    }
   }
   for (const Json& size : data.value("sizes", Json::array())) {
     now.all_reduces[size.value("bytes", uint64_t{0})] = {number(size, "bus_bits_per_s"),
@@ -87,7 +92,9 @@ void LiveFigures::end_stage(const StageReport& report) {
   stage->outcome = report.outcome;
   stage->seconds = report.seconds;
   stage->grade = grade_of(report);
-  for (const Row& row : report.rows) ++stage->checks[row.grade];
+  for (const Row& row : report.rows) {
+    if (!is_information(row)) ++stage->checks[row.grade];
+  }
   take_data(report.data, now_);
 }
 
@@ -97,6 +104,26 @@ void LiveFigures::set_loads(const std::vector<CarriedLoad>& totals, double other
   for (size_t i = 0; i < totals.size() && 2 * i + 1 < now_.links.size(); ++i) {
     raise(totals[i].forward, now_.links[2 * i].load);
     raise(totals[i].backward, now_.links[2 * i + 1].load);
+    now_.links[2 * i].counted = now_.links[2 * i + 1].counted = totals[i].known;
+  }
+}
+
+void LiveFigures::set_nics(const std::vector<PlaceCounts>& now) {
+  const std::lock_guard lock(mutex_);
+  for (const PlaceCounts& place : now) {
+    if (place.is_switch || !place.known) continue;
+    for (const NicCounts& nic : place.nics) {
+      const HostDevice key{place.place, nic.device};
+      auto& first = first_nics_[key];
+      LiveNic& live = now_.nics[key];
+      live.is_rdma = nic.is_rdma;
+      live.carrier = nic.carrier;
+      for (const auto& [name, count] : nic.counts) {
+        const uint64_t before = first.try_emplace(name, count).first->second;
+        uint64_t& counted = live.counts[name];
+        counted = std::max(counted, count < before ? 0 : count - before);
+      }
+    }
   }
 }
 

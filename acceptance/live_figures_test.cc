@@ -59,7 +59,8 @@ TEST_F(LiveFiguresOfTwoHosts, KnowWhichStageRuns) {
   EXPECT_FALSE(now.stages[0].grade);
   EXPECT_FALSE(now.stages[1].running);
   StageReport report{.name = "reach", .outcome = StageOutcome::kFailed, .seconds = 3};
-  report.rows = {{"reach", "h0 to h1", "", "", Grade::kFail, ""}, {"MTU", "", "", "", Grade::kOk}};
+  report.rows = {{"reach", "h0 to h1", "", "", Grade::kFail, ""},
+                 {"MTU", "", "1500", "1500", Grade::kOk}};
   live_.end_stage(report);
   now = live_.snapshot();
   EXPECT_FALSE(now.stages[0].running);
@@ -72,14 +73,17 @@ TEST_F(LiveFiguresOfTwoHosts, KnowWhichStageRuns) {
 
 TEST_F(LiveFiguresOfTwoHosts, KeepWhatAStageMeasured) {
   StageReport report{.name = "pairs", .outcome = StageOutcome::kPassed};
-  report.data["pairs"] = {{{"from", "h0"},
-                           {"to", "h1"},
-                           {"goodput_bits_per_s", 9e6},
-                           {"allowed_bits_per_s", 9.5e6},
-                           {"segments", 200},
-                           {"retransmitted", 3},
-                           {"half_round_trip_us_p50", 60.5},
-                           {"half_round_trip_us_p99", 900}}};
+  report.data["pairs"] = {
+      {{"from", "h0"},
+       {"to", "h1"},
+       {"goodput_bits_per_s", 9e6},
+       {"allowed_bits_per_s", 9.5e6},
+       {"segments", 200},
+       {"retransmitted", 3},
+       {"half_round_trip_us_p50", 60.5},
+       {"half_round_trip_us_p99", 900},
+       {"paths",
+        {{{"path", 3}, {"goodput_bits_per_s", 4e6}, {"rtt_us", 1500}, {"lost_segments", 2}}}}}};
   report.data["sizes"] = {{{"bytes", 65536}, {"bus_bits_per_s", 8e6}, {"bound_bits_per_s", 9.5e6}}};
   report.data["victim"] = {{"from", "h1"}, {"to", "h0"}, {"half_round_trip_us_p99", 12000}};
   live_.end_stage(report);
@@ -89,6 +93,10 @@ TEST_F(LiveFiguresOfTwoHosts, KeepWhatAStageMeasured) {
   EXPECT_EQ(pair.allowed_bits_per_s, 9.5e6);
   EXPECT_EQ(pair.retransmitted_share, 0.015);
   EXPECT_EQ(pair.latency.us_p50, 60.5);
+  const LivePath& path = now.paths.at({{"h0", "h1"}, 3});
+  EXPECT_EQ(path.goodput_bits_per_s, 4e6);
+  EXPECT_EQ(path.rtt_us, 1500);
+  EXPECT_EQ(path.lost_segments, 2);
   EXPECT_EQ(now.all_reduces.at(65536).bus_bits_per_s, 8e6);
   EXPECT_EQ(now.bystanders.at({"h1", "h0"}).us_p99, 12000);
 }
@@ -109,6 +117,37 @@ TEST_F(LiveFiguresOfTwoHosts, CountersNeverFall) {
   EXPECT_EQ(load.errors, 1U);
   EXPECT_EQ(link(now, "leaf0", "h0").load.bytes, 70U);
   EXPECT_EQ(now.others_busy_share, 0.25);
+}
+
+TEST_F(LiveFiguresOfTwoHosts, CountersOfNicsBeginAtZeroAndNeverFall) {
+  const auto read = [](uint64_t bytes, bool carrier) -> std::vector<PlaceCounts> {
+    return {{"h0", false, true, {{"eth0", false, {{"rx_bytes", bytes}}, carrier}}, "eth0"},
+            {"leaf0", true, true, {{"h0", false, {{"rx_bytes", bytes}}, carrier}}, ""},
+            {"h1", false, false, {}, ""}};
+  };
+  live_.set_nics(read(500, true));
+  EXPECT_EQ(live_.snapshot().nics.at({"h0", "eth0"}).counts.at("rx_bytes"), 0U);
+  live_.set_nics(read(800, true));
+  live_.set_nics(read(20, false));  // its driver was loaded anew
+  live_.set_nics({});
+  const LiveSnapshot now = live_.snapshot();
+  ASSERT_EQ(now.nics.size(), 1U);
+  const LiveNic& nic = now.nics.at({"h0", "eth0"});
+  EXPECT_EQ(nic.counts.at("rx_bytes"), 300U);
+  EXPECT_EQ(nic.carrier, false);
+  EXPECT_FALSE(nic.is_rdma);
+}
+
+// A driver that lists a counter later than others had counted all since it was loaded.
+TEST_F(LiveFiguresOfTwoHosts, ACounterThatAppearsLaterBeginsAtZeroToo) {
+  const auto read = [](const std::map<std::string, uint64_t>& counts) -> std::vector<PlaceCounts> {
+    return {{"h0", false, true, {{"eth0", false, counts}}, "eth0"}};
+  };
+  live_.set_nics(read({{"rx_bytes", 500}}));
+  live_.set_nics(read({{"rx_bytes", 600}, {"rx_errors", 70}}));
+  EXPECT_EQ(live_.snapshot().nics.at({"h0", "eth0"}).counts.at("rx_errors"), 0U);
+  live_.set_nics(read({{"rx_bytes", 600}, {"rx_errors", 72}}));
+  EXPECT_EQ(live_.snapshot().nics.at({"h0", "eth0"}).counts.at("rx_errors"), 2U);
 }
 
 TEST_F(LiveFiguresOfTwoHosts, AnotherThreadSeesWholeSnapshots) {

@@ -29,6 +29,14 @@ Row row_below(const std::string& host, const PcieLink& link) {
           fmt::format("{} of {}", link_text(link.width, link.speed, with_speed), link.name),
           fmt::format("{}, its maximum", link_text(link.most_width, link.most_speed, with_speed)),
           Grade::kWarn};
+  if (!link.tested) {
+    row.measured = fmt::format("{}, below its maximum of {}", row.measured,
+                               link_text(link.most_width, link.most_speed, with_speed));
+    row.expected = "";  // the test does not depend on it
+    row.grade = Grade::kOk;
+    row.todo = "nothing for this test, which does not use this NIC";
+    return row;
+  }
   const bool narrow_slot = link.slot_width > 0 && link.slot_width < link.most_width;
   const bool slow_slot = link.slot_speed > 0 && link.slot_speed < link.most_speed && with_speed;
   row.todo = narrow_slot || slow_slot
@@ -50,6 +58,17 @@ std::string set_text(const ClockState& clock) {
 
 }  // namespace
 
+Row silent_row(const std::string& host, const std::string& complaint) {
+  return {"machine",
+          host,
+          fmt::format("does not answer: {}", complaint),
+          "it answers",
+          Grade::kFail,
+          fmt::format("see whether {} is up, and whether logging in to it starts heddle there: "
+                      "`heddle doctor`",
+                      host)};
+}
+
 std::vector<Row> pcie_rows(const std::vector<MachineFacts>& machines) {
   std::vector<Row> rows;
   size_t links = 0;
@@ -63,6 +82,22 @@ std::vector<Row> pcie_rows(const std::vector<MachineFacts>& machines) {
   if (fine > 0) {
     rows.push_back({"PCIe links", fmt::format("{} of {} links", fine, links), "at their maximum",
                     "at their maximum"});
+  }
+  return rows;
+}
+
+std::vector<Row> acs_rows(const std::vector<MachineFacts>& machines) {
+  std::vector<Row> rows;
+  for (const MachineFacts& machine : machines) {
+    if (!machine.acs || !machine.acs->has_gpus || machine.acs->redirecting == 0) continue;
+    rows.push_back(
+        {"ACS redirection", machine.name, acs_text(machine.acs), "no bridge redirects",
+         Grade::kWarn,
+         fmt::format("switch ACS off in the firmware setup of {}, or as root at each boot on its "
+                     "bridges of which `lspci -vvv` shows ReqRedir+ or CmpltRedir+: "
+                     "`setpci -s BRIDGE ECAP_ACS+6.w=0`; the kernel's option "
+                     "pci=disable_acs_redir=BRIDGE does the same",
+                     machine.name)});
   }
   return rows;
 }

@@ -9,8 +9,12 @@
 
 namespace heddle::acceptance {
 
+// A host that does not answer.
+Row silent_row(const std::string& host, const std::string& complaint);
 // NICs and GPUs whose PCIe links are below their maximum, also where all are alike.
 std::vector<Row> pcie_rows(const std::vector<MachineFacts>& machines);
+// Hosts with GPUs, above which or above whose NICs bridges redirect, also where all are alike.
+std::vector<Row> acs_rows(const std::vector<MachineFacts>& machines);
 // Hosts whose clock no program sets, or that are far off by what it says.
 std::vector<Row> clock_rows(const std::vector<MachineFacts>& machines);
 // Hosts whose firewall may drop the packets of the test.

@@ -17,13 +17,13 @@
 #include <string_view>
 #include <utility>
 
+#include "acceptance/params.h"
 #include "base/descriptor.h"
 
 namespace heddle::acceptance {
 namespace {
 
 constexpr size_t kDigits = 64;
-constexpr size_t kDeepest = 64;  // each level holds a descriptor
 constexpr std::string_view kHexadecimal = "0123456789abcdef";
 
 class Sum {
@@ -89,9 +89,9 @@ class Walk {
       close(opened);
       return cannot_list(path_of(under));
     }
-    if (depth > kDeepest) {
+    if (depth > params::kDeepestFolder) {
       return cannot_list(path_of(under), ErrorCode::kInvalid,
-                         fmt::format("folders are nested deeper than {}", kDeepest));
+                         fmt::format("folders are nested deeper than {}", params::kDeepestFolder));
     }
     for (;;) {
       errno = 0;

@@ -11,13 +11,15 @@
 #include "acceptance/link_watch.h"
 #include "acceptance/params.h"
 #include "lab/link_meter.h"
+#include "nodes/counted.h"
 
 namespace heddle::acceptance {
 namespace {
 
 LinkLoad load_of(const PortDirection& before, const PortDirection& now, double peak) {
-  return {peak, counted_since(before.bytes, now.bytes), counted_since(before.dropped, now.dropped),
-          counted_since(before.errors, now.errors)};
+  return {peak, nodes::counted_since(before.bytes, now.bytes),
+          nodes::counted_since(before.dropped, now.dropped),
+          nodes::counted_since(before.errors, now.errors)};
 }
 
 }  // namespace
@@ -56,7 +58,7 @@ std::optional<PortCounters> parse_port_counters(std::string_view line) {
   for (PortDirection* each : {&counters.sent, &counters.received}) {
     stream >> each->bytes >> each->packets >> each->dropped >> each->errors;
   }
-  const bool whole = !stream.fail() && (stream >> std::ws).eof();
+  const bool whole = !stream.fail() && (stream >> std::ws).eof() && counters.at.count >= 0;
   return whole ? std::optional(counters) : std::nullopt;
 }
 
@@ -86,8 +88,8 @@ CarriedLoad PortLoad::load_since(const PortCounters& start) const {
   const PortCounters& now = recent_.empty() ? start : recent_.back();
   return {load_of(start.sent, now.sent, sent_peak_),
           load_of(start.received, now.received, received_peak_),
-          counted_since(start.sent.packets, now.sent.packets),
-          counted_since(start.received.packets, now.received.packets)};
+          nodes::counted_since(start.sent.packets, now.sent.packets),
+          nodes::counted_since(start.received.packets, now.received.packets)};
 }
 
 }  // namespace heddle::acceptance

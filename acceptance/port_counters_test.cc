@@ -17,7 +17,8 @@ PortCounters at(int64_t ms, uint64_t sent, uint64_t received) {
 TEST(PortCounters, ALineIsReadAsItWasWritten) {
   const PortCounters counters{millis(7), {1, 2, 3, 4}, {5, 6, 7, UINT64_MAX}};
   EXPECT_EQ(parse_port_counters(line_of(counters)), counters);
-  for (const char* const line : {"", "1 2 3", "a b c d e f g h i", "1 2 3 4 5 6 7 8 9 10"}) {
+  for (const char* const line : {"", "1 2 3", "a b c d e f g h i", "1 2 3 4 5 6 7 8 9 10",
+                                 "-9223372036854775808 1 2 3 4 5 6 7 8"}) {
     EXPECT_FALSE(parse_port_counters(line)) << line;
   }
 }

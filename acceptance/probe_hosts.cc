@@ -15,9 +15,12 @@ namespace {
 
 Unexpected stopped() { return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal"); }
 
+// An error of the host's own heddle ends with what to do, in brackets; then no more is said.
 Unexpected no_part(const std::string& host, const std::string& why) {
-  return fail(ErrorCode::kUnavailable, "cannot probe from " + host, why,
-              "all hosts have to answer; leave this one out, or see `heddle doctor` on it");
+  const bool advises = why.ends_with(')');
+  return fail(
+      ErrorCode::kUnavailable, "cannot probe from " + host, why,
+      advises ? "" : "all hosts have to answer; leave this one out, or see `heddle doctor` on it");
 }
 
 // The document of an answer, behind what a shell's start-up files may write.

@@ -14,7 +14,7 @@ TEST(ProcessorTime, IsAShare) {
   }
 }
 
-TEST(ProcessorTime, WhatOwnChildrenUsedIsNotOthers) {
+TEST(ProcessorTime, TimeOfOwnChildrenIsNotCountedAsOthers) {
   const ProcessorTime time;
   EXPECT_EQ(time.others_share(1e6), 0);
 }

@@ -4,6 +4,18 @@
 #include <algorithm>
 
 namespace heddle::acceptance {
+namespace {
+
+template <typename Condition>
+size_t count_if(const Report& report, const Condition& condition) {
+  size_t count = 0;
+  for (const StageReport& stage : report.stages) {
+    count += static_cast<size_t>(std::count_if(stage.rows.begin(), stage.rows.end(), condition));
+  }
+  return count;
+}
+
+}  // namespace
 
 const char* name_of(StageOutcome outcome) {
   switch (outcome) {
@@ -41,12 +53,10 @@ bool is_broken(const Report& report) {
 }
 
 size_t count_rows(const Report& report, Grade grade) {
-  size_t count = 0;
-  for (const StageReport& stage : report.stages) {
-    count += static_cast<size_t>(std::count_if(stage.rows.begin(), stage.rows.end(),
-                                               [&](const Row& row) { return row.grade == grade; }));
-  }
-  return count;
+  return count_if(report,
+                  [&](const Row& row) { return row.grade == grade && !is_information(row); });
 }
+
+size_t count_information(const Report& report) { return count_if(report, is_information); }
 
 }  // namespace heddle::acceptance

@@ -20,10 +20,15 @@ struct Row {
   std::string check;     // "goodput", "MTU": the same word for the same check
   std::string where;     // "h0 to h2", "leaf0 - spine1", "4 hosts"
   std::string measured;  // with its unit
-  std::string expected;  // likewise; empty: shown for information
+  std::string expected;  // likewise; empty: nothing is expected of it
   Grade grade = Grade::kOk;
   std::string todo;  // kWarn, kFail
 };
+
+// Shown for information: it has no expectation that it could pass.
+inline bool is_information(const Row& row) {
+  return row.grade == Grade::kOk && row.expected.empty();
+}
 
 enum class StageOutcome : uint8_t {
   kPassed,       // also with warnings
@@ -81,7 +86,8 @@ struct LinkReport {
   double rate_bits_per_s = 0;  // 0: unlimited
   LinkLoad forward;            // from a to b
   LinkLoad backward;
-  bool named = false;  // a row that is not fine names it
+  bool named = false;   // a row that is not fine names it
+  bool counted = true;  // false: nothing reads its counters, and its loads are 0
 };
 
 struct NodeReport {
@@ -126,6 +132,8 @@ inline constexpr const char* kRestStage = "rest";
 
 // Whether any stage but the rest could not measure.
 bool is_broken(const Report& report);
+// Without those that are shown for information.
 size_t count_rows(const Report& report, Grade grade);
+size_t count_information(const Report& report);
 
 }  // namespace heddle::acceptance

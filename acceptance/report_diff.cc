@@ -10,9 +10,10 @@
 #include <tuple>
 #include <utility>
 
+#include "acceptance/agent_numbers.h"
 #include "acceptance/params.h"
+#include "acceptance/printed_text.h"
 #include "acceptance/report_document.h"
-#include "base/printable.h"
 #include "base/quantity.h"
 
 namespace heddle::acceptance {
@@ -36,7 +37,7 @@ void add_rate(Figures& figures, const FigureKey& key, double rate) {
 }
 
 void add_latency(Figures& figures, const FigureKey& key, double us) {
-  if (us > 0) figures[key] = {us, false, duration_text(nanos(static_cast<int64_t>(us * 1e3)))};
+  if (us > 0) figures[key] = {us, false, us_text(us)};
 }
 
 Figures figures_of(const Json& report) {
@@ -51,17 +52,52 @@ Figures figures_of(const Json& report) {
       // What arrives of udp_bw is not: it depends on the port that the kernel chose, by its hash.
       add_latency(figures, {"pairs", "tcp_lat", where}, pair.value("tcp_lat_us", 0.0));
       add_latency(figures, {"pairs", "udp_lat", where}, pair.value("udp_lat_us", 0.0));
+      add_rate(figures, {"pairs", "rc_bw", where}, pair.value("rc_bw_bits_per_s", 0.0));
+      add_latency(figures, {"pairs", "rc_lat", where}, pair.value("rc_lat_us", 0.0));
+    }
+  }
+  if (const Json* const nics = stage_data(report, "pairs", "nic_pairs")) {
+    for (const Json& pair : *nics) {
+      add_rate(figures,
+               {"pairs", "goodput of " + pair.at("device").get<std::string>(), pair_of(pair)},
+               pair.value("goodput_bits_per_s", 0.0));
     }
   }
   if (const Json* const sizes = stage_data(report, "collectives", "sizes")) {
     for (const Json& size : *sizes) {
+      // The time of a smaller call is a latency, and of few calls.
+      if (size.at("bytes").get<uint64_t>() < params::kSmallest.count) continue;
       add_rate(figures, {"collectives", "all-reduce, bus bandwidth", size_text(size.at("bytes"))},
                size.value("bus_bits_per_s", 0.0));
     }
   }
+  if (const Json* const others = stage_data(report, "collectives", "others")) {
+    for (const Json& each : *others) {
+      add_rate(figures, {"collectives", each.at("test"), size_text(each.at("bytes"))},
+               each.value("bus_bits_per_s", 0.0));
+    }
+  }
+  if (const Json* const load = stage_data(report, "stress", "all_to_all")) {
+    add_rate(figures, {"stress", "all-to-all, bus bandwidth", size_text(load->at("bytes"))},
+             load->value("bus_bits_per_s", 0.0));
+  }
   for (const char* const load : {"permutation", "incast"}) {
     if (const Json* const found = stage_data(report, "stress", load)) {
       add_rate(figures, {"stress", load, "all hosts"}, found->value("goodput_bits_per_s", 0.0));
+    }
+  }
+  if (const Json* const victim = stage_data(report, "stress", "victim")) {
+    add_latency(figures, {"stress", "latency beside the incast, p99", pair_of(*victim)},
+                victim->value("half_round_trip_us_p99", 0.0));
+  }
+  if (const Json* const runs = stage_data(report, "training", "torch")) {
+    for (const Json& run : *runs) {
+      const double images = run.value("images_per_s", 0.0);
+      if (images <= 0) continue;
+      figures[{"training",
+               "ResNet-18 over " + run.at("backend").get<std::string>() + ", images a second",
+               fmt::format("hosts: {}", run.at("ranks").get<uint32_t>())}] = {
+          images, true, fmt::format("{:.1f}", images)};
     }
   }
   if (const Json* const trained = stage_data(report, "training", "built_in")) {
@@ -106,7 +142,7 @@ struct Graded {
 
 int grade_number(const Json& row) {
   const auto grade = row.at("grade").get<std::string>();
-  return grade == "pass" ? 0 : grade == "warn" ? 1 : 2;
+  return grade == "fail" ? 2 : grade == "warn" ? 1 : 0;
 }
 
 // Rows that are not fine, and of each check whether there is any row.
@@ -266,7 +302,7 @@ bool is_worse(const ReportDiff& diff) {
 }
 
 std::string text_of(const ReportDiff& diff) {
-  std::string text;
+  PrintedText text;
   size_t what = 0;
   size_t where = 0;
   for (const ReportChange& change : diff.changes) {
@@ -274,19 +310,18 @@ std::string text_of(const ReportDiff& diff) {
     where = std::max(where, change.where.size());
   }
   for (const ReportChange& change : diff.changes) {
-    text += fmt::format("{:<6}  {:<11}  {:<{}}  {:<{}}  {} -> {}\n", word_of(change.kind),
-                        change.stage, change.what, what, printable(change.where), where,
-                        printable(change.before), printable(change.after));
+    text.line("{:<6}  {:<11}  {:<{}}  {:<{}}  {} -> {}", word_of(change.kind), change.stage,
+              change.what, what, change.where, where, change.before, change.after);
   }
-  for (const std::string& note : diff.notes) text += fmt::format("note: {}\n", printable(note));
+  for (const std::string& note : diff.notes) text.line("note: {}", note);
   const auto count = [&](ChangeKind kind) {
     return std::count_if(diff.changes.begin(), diff.changes.end(),
                          [kind](const ReportChange& change) { return change.kind == kind; });
   };
-  return text +
-         fmt::format("{} -> {}: {} worse, {} better, {} other changes; {} figures compared\n",
-                     diff.verdict_before, diff.verdict_after, count(ChangeKind::kWorse),
-                     count(ChangeKind::kBetter), count(ChangeKind::kOther), diff.figures);
+  text.line("{} -> {}: {} worse, {} better, {} other changes; {} figures compared",
+            diff.verdict_before, diff.verdict_after, count(ChangeKind::kWorse),
+            count(ChangeKind::kBetter), count(ChangeKind::kOther), diff.figures);
+  return text.take();
 }
 
 Json json_of(const ReportDiff& diff) {

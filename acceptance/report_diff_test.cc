@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <string>
+#include <vector>
+
 #include "acceptance/expectations.h"
 #include "acceptance/report_baseline.h"
 
@@ -76,6 +79,33 @@ TEST(ReportDiff, FiguresThatAnEarlierReportLacksAreNoChange) {
   slower["stages"][1]["data"]["pairs"][0]["tcp_lat_us"] = 60.0;
   ASSERT_EQ(compare_reports(later, slower, 0.1)->changes.size(), 1u);
   EXPECT_EQ(compare_reports(later, slower, 0.1)->figures, 5u);
+}
+
+TEST(ReportDiff, FiguresOfRdmaOfFurtherNicsAndOfResNet18AreCompared) {
+  const auto with = [](double factor) {
+    Json made = report(9e9);
+    made["stages"][1]["data"]["pairs"][0]["rc_bw_bits_per_s"] = 96e9 * factor;
+    made["stages"][1]["data"]["pairs"][0]["rc_lat_us"] = 3 / factor;
+    const Json nic = {
+        {"device", "eth2"}, {"from", "h0"}, {"to", "h1"}, {"goodput_bits_per_s", 9e9 * factor}};
+    made["stages"][1]["data"]["nic_pairs"] = Json::array({nic});
+    const Json run = {{"backend", "heddle"}, {"ranks", 2}, {"images_per_s", 30.0 * factor}};
+    made["stages"].push_back({{"name", "training"},
+                              {"outcome", "passed"},
+                              {"rows", Json::array()},
+                              {"data", {{"torch", Json::array({run})}}}});
+    return made;
+  };
+  const auto diff = compare_reports(with(1), with(0.5), 0.1);
+  ASSERT_TRUE(diff) << diff.error().message();
+  EXPECT_EQ(diff->figures, 6u);
+  std::vector<std::string> worse;
+  for (const ReportChange& change : diff->changes) {
+    EXPECT_EQ(change.kind, ChangeKind::kWorse);
+    worse.push_back(change.what);
+  }
+  EXPECT_THAT(worse, testing::UnorderedElementsAre("rc_bw", "rc_lat", "goodput of eth2",
+                                                   "ResNet-18 over heddle, images a second"));
 }
 
 // With a training stage.
@@ -159,6 +189,54 @@ TEST(Baseline, IsTheWorstOfAllReportsLessTheMargin) {
   EXPECT_EQ(read->collective_share, Expectations().collective_share) << "it was not measured";
 }
 
+// Of collectives whose bus bandwidth is these shares of their bounds.
+Json with_collectives(double all_reduce, double all_gather, double all_to_all, double load) {
+  const auto of = [](double share, const char* test) {
+    return Json{{"test", test},
+                {"bytes", 8 << 20},
+                {"bus_bits_per_s", share * 1e9},
+                {"bound_bits_per_s", 1e9}};
+  };
+  Json made = report(9e9);
+  Json small = of(0.01, "allreduce");
+  small["bytes"] = 1024;
+  made["stages"].push_back(
+      {{"name", "collectives"},
+       {"outcome", "passed"},
+       {"rows", Json::array()},
+       {"data",
+        {{"sizes", {small, of(all_reduce, "allreduce")}},
+         {"others", {of(all_gather, "allgather"), of(all_to_all, "alltoall")}}}}});
+  made["stages"].push_back({{"name", "stress"},
+                            {"outcome", "passed"},
+                            {"rows", Json::array()},
+                            {"data", {{"all_to_all", of(load, "alltoall")}}}});
+  return made;
+}
+
+// A fabric failed by its own baseline: its all-to-all was judged by what its all-reduce had
+// reached.
+TEST(Baseline, CollectivesAndAllToAllHaveTheWorstOfTheirOwn) {
+  const auto text = baseline_of(
+      {with_collectives(0.95, 0.8, 0.62, 0.7), with_collectives(0.95, 0.9, 0.7, 0.6)}, 0.1);
+  ASSERT_TRUE(text) << text.error().message();
+  const auto read = parse_expectations(*text, "baseline");
+  ASSERT_TRUE(read) << *text << read.error().message();
+  EXPECT_NEAR(read->collective_share, 0.72, 0.001);
+  EXPECT_NEAR(read->all_to_all_share, 0.54, 0.001);
+}
+
+TEST(ReportDiff, CollectivesAreComparedAndSmallAllReducesAreNot) {
+  Json before = with_collectives(0.95, 0.8, 0.62, 0.7);
+  Json after = with_collectives(0.95, 0.6, 0.62, 0.5);
+  after["stages"][2]["data"]["sizes"][0]["bus_bits_per_s"] = 1;
+  const auto diff = compare_reports(before, after, 0.1);
+  ASSERT_TRUE(diff) << diff.error().message();
+  ASSERT_EQ(diff->changes.size(), 2u);
+  EXPECT_EQ(diff->changes[0].what, "allgather");
+  EXPECT_EQ(diff->changes[1].what, "all-to-all, bus bandwidth");
+}
+
 TEST(Baseline, HasTheSpeedOfATrainingStepBesideTheFormula) {
   const auto text = baseline_of({trained(0.5), trained(0.8)}, 0.1);
   ASSERT_TRUE(text) << text.error().message();
@@ -171,10 +249,73 @@ TEST(Baseline, IsNotMadeOfAFabricThatFailed) {
   EXPECT_FALSE(baseline_of({report(9e9), report(9e9, "fail")}, 0.1));
 }
 
+Json with_link(double rate) {
+  Json made = report(9e9);
+  made["fabric"] = rate > 1e9 ? "rack7" : "rack8";
+  made["links"] = {{{"label", "h0 - leaf0"}, {"rate_bits_per_s", rate}}};
+  return made;
+}
+
+TEST(Baseline, IsNotMadeOfTwoFabrics) {
+  EXPECT_TRUE(baseline_of({with_link(10e9), with_link(10e9)}, 0.1));
+  const auto mixed = baseline_of({with_link(10e9), with_link(1e9)}, 0.1);
+  ASSERT_FALSE(mixed);
+  EXPECT_THAT(mixed.error().message(), HasSubstr("'rack7' and 'rack8'"));
+}
+
+TEST(Baseline, NotesReportsOfOtherDepthsAndDisturbedOnes) {
+  EXPECT_THAT(*baseline_of({report(9e9)}, 0.1), testing::Not(HasSubstr("depths")));
+  Json other = report(9e9);
+  other["depth"] = "quick";
+  other["emulated"] = true;
+  const auto text = baseline_of({report(9e9), other}, 0.1);
+  ASSERT_TRUE(text) << text.error().message();
+  EXPECT_THAT(*text, HasSubstr("# Their depths differ: 1 normal, 1 quick"));
+  EXPECT_THAT(*text, HasSubstr("# Other programs disturbed 1 of them"));
+  EXPECT_TRUE(parse_expectations(*text, "baseline"));
+}
+
+TEST(Baseline, HasRatesAndErrorsOfLinks) {
+  Json first = report(9e9);
+  first["stages"][1]["data"]["links"] = {{"least_share", 0.9}, {"errors_per_million", 0.0}};
+  Json second = first;
+  second["stages"][1]["data"]["links"] = {{"least_share", 0.8}, {"errors_per_million", 500.0}};
+  const auto read = parse_expectations(*baseline_of({first, second}, 0.1), "baseline");
+  ASSERT_TRUE(read) << read.error().message();
+  EXPECT_NEAR(read->link_share, 0.72, 0.001);
+  EXPECT_EQ(read->errors_per_million, 550u);
+  EXPECT_EQ(parse_expectations(*baseline_of({first}, 0.1), "baseline")->errors_per_million, 10u);
+}
+
+// RC is judged by the same share: a fabric whose RC reaches less failed by its own baseline.
+TEST(Baseline, ThePairShareCoversRcAndFurtherNics) {
+  Json both = report(9e9);
+  both["stages"][1]["data"]["pairs"][0]["rc_bw_bits_per_s"] = 60e9;
+  EXPECT_NEAR(parse_expectations(*baseline_of({both}, 0.1), "baseline")->pair_share, 0.81, 0.001)
+      << "with several routes RC is not judged";
+  both["stages"][1]["data"]["pairs"][0]["rc_allowed_bits_per_s"] = 100e9;
+  EXPECT_NEAR(parse_expectations(*baseline_of({both}, 0.1), "baseline")->pair_share, 0.54, 0.001);
+  const Json nic = {
+      {"device", "eth2"},           {"from", "h0"},   {"to", "h1"}, {"goodput_bits_per_s", 5e9},
+      {"allowed_bits_per_s", 10e9}, {"planned", true}};
+  both["stages"][1]["data"]["nic_pairs"] = Json::array({nic});
+  EXPECT_NEAR(parse_expectations(*baseline_of({both}, 0.1), "baseline")->pair_share, 0.45, 0.001);
+}
+
 TEST(Baseline, NeedsSpeeds) {
   Json without = report(9e9);
   without["stages"].erase(1);
   EXPECT_FALSE(baseline_of({without}, 0.1));
+}
+
+// Both reports may be of others' making.
+TEST(ReportDiff, TextOfNoFieldHasEscapeSequencesOrLinesOfItsOwn) {
+  const std::string evil = "evil\x1b]0;owned\x07\nworse";
+  const ReportDiff diff{evil, evil, {evil}, {{ChangeKind::kOther, evil, evil, evil, evil, evil}}};
+  const std::string text = text_of(diff);
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  EXPECT_EQ(text.find('\x07'), std::string::npos);
+  EXPECT_EQ(text.find("\nworse"), std::string::npos);
 }
 
 }  // namespace

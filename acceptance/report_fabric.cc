@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "acceptance/fabric_bounds.h"
+#include "acceptance/link_names.h"
 #include "topology/names.h"
 
 namespace heddle::acceptance {
@@ -14,6 +15,7 @@ namespace {
 // Whether a row that is not fine is about a place of this name.
 bool is_named(const Report& report, const std::string& name) {
   for (const StageReport& stage : report.stages) {
+    if (stage.name == kRestStage) continue;  // what it leaves out was named before
     for (const Row& row : stage.rows) {
       if (row.grade != Grade::kOk && row.where == name) return true;
     }
@@ -30,18 +32,26 @@ void add_fabric(const Session& session, Report& report) {
     const std::string& name = i < fabric.hosts.size()
                                   ? fabric.hosts[i].name
                                   : fabric.switches[i - fabric.hosts.size()].name;
-    report.nodes.push_back({name, tiers[i], is_named(report, name)});
+    report.nodes.push_back({name, tiers[i]});
   }
   for (uint32_t i = 0; i < fabric.links.size(); ++i) {
     const topology::Link& link = fabric.links[i];
-    const std::string a = topology::node_name(fabric, link.a);
-    const std::string b = topology::node_name(fabric, link.b);
     const CarriedLoad& load = session.seen_loads()[i];
-    const std::string label = topology::link_label(fabric, i);
-    const bool named = is_named(report, label) || is_named(report, a + " to " + b) ||
-                       is_named(report, b + " to " + a);
-    report.links.push_back({a, b, label, static_cast<double>(link.shape.rate.count), load.forward,
-                            load.backward, named});
+    report.links.push_back({topology::node_name(fabric, link.a),
+                            topology::node_name(fabric, link.b), topology::link_label(fabric, i),
+                            static_cast<double>(link.shape.rate.count), load.forward,
+                            load.backward});
+    report.links.back().counted = load.known;
+  }
+  name_places(report);
+}
+
+void name_places(Report& report) {
+  for (NodeReport& node : report.nodes) node.named = is_named(report, node.name);
+  for (LinkReport& link : report.links) {
+    link.named = is_named(report, link.label) ||
+                 is_named(report, direction_name(link.label, true)) ||
+                 is_named(report, direction_name(link.label, false));
   }
 }
 

@@ -8,5 +8,7 @@
 namespace heddle::acceptance {
 
 void add_fabric(const Session& session, Report& report);
+// Marks the places that rows name, again where rows were added since.
+void name_places(Report& report);
 
 }  // namespace heddle::acceptance

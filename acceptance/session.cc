@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "acceptance/live_figures.h"
+#include "acceptance/machine_texts.h"
 #include "acceptance/params.h"
 #include "base/clocks.h"
 #include "launch/remote_command.h"
@@ -19,7 +20,7 @@ Result<std::unique_ptr<Session>> Session::open(const Fabric& fabric,
                                                const AcceptanceOptions& options) {
   std::unique_ptr<Session> session(new Session(fabric, options));
   Result<std::unique_ptr<LinkWatch>> links =
-      fabric.watch_links(session->commands_, session->all_hosts());
+      fabric.watch_links(session->commands_, session->all_hosts(), options.live != nullptr);
   if (!links) return fail(std::move(links).error());
   session->links_ = std::move(*links);
   return session;
@@ -42,6 +43,16 @@ std::vector<uint32_t> Session::all_hosts() const {
 
 std::string Session::pair_name(const HostPair& pair) const {
   return fmt::format("{} to {}", host(pair.from), host(pair.to));
+}
+
+std::string Session::target(const HostPair& pair) const {
+  if (pair.over_first_nics()) return fabric_.target(pair.to);
+  return fabric_.nics(pair.to)[pair.nics.to].address;
+}
+
+std::vector<std::string> Session::bind_options(const HostPair& pair) const {
+  if (pair.over_first_nics()) return {};
+  return {"--bind", fabric_.nics(pair.from)[pair.nics.from].address};
 }
 
 Coverage Session::coverage() const {
@@ -93,6 +104,7 @@ bool Session::may_repeat(int repeats_done) const {
 
 Result<std::vector<uint32_t>> Session::start_servers() {
   for (uint32_t i = 0; i < hosts(); ++i) {
+    if (interrupted()) return std::vector<uint32_t>{};
     if (servers_[i] && commands_.is_running(*servers_[i])) continue;
     const Result<Commands::Id> server = commands_.start(host(i), {"heddle", "perf", "--listen"});
     if (!server) return fail(server.error());
@@ -101,15 +113,17 @@ Result<std::vector<uint32_t>> Session::start_servers() {
   std::vector<uint32_t> silent;
   for (int64_t waited_ms = 0;; waited_ms += 5) {
     silent.clear();
+    size_t ended = 0;
     for (uint32_t i = 0; i < hosts(); ++i) {
       const auto listens = [](std::string_view line) {
         return line.find("listens on") != std::string_view::npos;
       };
-      if (!commands_.has_line(*servers_[i], listens)) {
-        silent.push_back(i);
-      }
+      if (commands_.has_line(*servers_[i], listens)) continue;
+      silent.push_back(i);
+      ended += commands_.is_running(*servers_[i]) ? 0 : 1;
     }
-    if (silent.empty() || interrupted() ||
+    if (interrupted()) return std::vector<uint32_t>{};
+    if (silent.size() == ended ||
         millis(waited_ms) > params::kServerStart + fabric_.login_time() * 4)
       return silent;
     usleep(5'000);
@@ -118,6 +132,11 @@ Result<std::vector<uint32_t>> Session::start_servers() {
 
 bool Session::server_is_stopped(uint32_t host) const {
   return servers_[host] && commands_.is_stopped(*servers_[host]);
+}
+
+std::string Session::server_complaint(uint32_t host) {
+  if (!servers_[host] || commands_.is_running(*servers_[host])) return "";
+  return complaint_of(commands_.result_of(*servers_[host]));
 }
 
 Nanos Session::common_start() const {
@@ -143,6 +162,7 @@ Result<std::vector<CarriedLoad>> Session::take_loads() {
     seen_[i].backward += (*loads)[i].backward;
     of_stage_[i].forward += (*loads)[i].forward;
     of_stage_[i].backward += (*loads)[i].backward;
+    seen_[i].known = (*loads)[i].known;
   }
   if (Result<void> again = links_->restart(); !again) return fail(again.error());
   return loads;
@@ -166,14 +186,22 @@ void Session::show_loads() {
   const Result<std::vector<CarriedLoad>> totals = links_->totals();
   options_.live->set_loads(totals ? *totals : std::vector<CarriedLoad>(),
                            processors_.others_share(commands_.running_seconds()));
+  options_.live->set_nics(links_->nics());
   const Nanos end = lab::meter_now();
   next_show_ = end + std::max(params::kLiveInterval, (end - start) * params::kLivePause);
 }
 
 std::optional<Json> document_of(const CommandEnd& end) {
-  Json document = Json::parse(end.output, nullptr, false);
+  Json document = machine_document(end.output);
   if (document.is_discarded() || !document.is_object()) return std::nullopt;
   return document;
+}
+
+std::optional<Json> first_test(const std::optional<Json>& document) {
+  if (!document) return std::nullopt;
+  const auto tests = document->find("tests");
+  if (tests == document->end() || !tests->is_array() || tests->empty()) return std::nullopt;
+  return tests->front().is_object() ? std::optional(tests->front()) : std::nullopt;
 }
 
 double number_of(const Json& document, const char* name) {

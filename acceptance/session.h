@@ -14,6 +14,7 @@
 #include "acceptance/fabric.h"
 #include "acceptance/fabric_bounds.h"
 #include "acceptance/link_watch.h"
+#include "acceptance/params.h"
 #include "acceptance/processor_time.h"
 
 namespace heddle::acceptance {
@@ -35,11 +36,21 @@ class Session {
   const std::string& host(uint32_t index) const { return expected_.hosts[index].name; }
   std::vector<uint32_t> all_hosts() const;
   std::string pair_name(const HostPair& pair) const;  // "h0 to h2"
+  // How `heddle perf` and `heddle paths` name the other host of a pair, and the options by which
+  // they keep to the pair's own NIC; none for the first one.
+  std::string target(const HostPair& pair) const;
+  std::vector<std::string> bind_options(const HostPair& pair) const;
   Coverage coverage() const;
   // Pairs that this coverage measures, in rounds.
   std::vector<std::vector<HostPair>> rounds(bool both) const;
-  // Time of one bandwidth test.
+  // Time of one bandwidth test; of TCP's and RC's; and of UDP's. Of heddle's latency on the idle
+  // fabric; of that of TCP, UDP and RC; and of one beside a load that takes `load`.
   Nanos flow_time() const;
+  Nanos stream_time() const { return part(flow_time(), params::kStreamPart); }
+  Nanos datagram_time() const { return part(flow_time(), params::kDatagramPart); }
+  Nanos latency_time() const { return part(flow_time(), params::kLatencyPart); }
+  Nanos plain_latency_time() const { return part(flow_time(), params::kPlainLatencyPart); }
+  Nanos latency_time_beside(Nanos load) const { return part(load, params::kBesidePart); }
   // The payload's rate of each flow if all run at once; 0: unlimited.
   std::vector<double> payload_rates(const std::vector<HostPair>& flows) const;
 
@@ -58,9 +69,11 @@ class Session {
   bool may_repeat(int repeats_done) const;
 
   // Starts `heddle perf --listen` on each host that has none; hosts where it does not listen are
-  // returned.
+  // returned. None is where the test is interrupted: servers had no time to start.
   Result<std::vector<uint32_t>> start_servers();
   bool server_is_stopped(uint32_t host) const;
+  // What the server of a host wrote where it has ended; nothing where it runs.
+  std::string server_complaint(uint32_t host);
   // When commands that are to begin together begin, by the wall clock; zero where they begin at
   // once.
   Nanos common_start() const;
@@ -90,6 +103,11 @@ class Session {
  private:
   Session(const Fabric& fabric, const AcceptanceOptions& options);
 
+  // The whole of it in a full test.
+  Nanos part(Nanos time, int64_t divisor) const {
+    return options_.depth == Depth::kFull ? time : time / divisor;
+  }
+
   const Fabric& fabric_;
   const AcceptanceOptions& options_;
   const topology::Topology& expected_;  // of the options, else the fabric's
@@ -105,6 +123,8 @@ class Session {
 
 // A document that a command printed; nothing if it printed none.
 std::optional<Json> document_of(const CommandEnd& end);
+// The first test of a document of `heddle perf`; nothing if it has none.
+std::optional<Json> first_test(const std::optional<Json>& document);
 // A number of a document; 0 where it has none, as of a test that a signal ended.
 double number_of(const Json& document, const char* name);
 

@@ -56,6 +56,16 @@ std::optional<uint32_t> host_behind(const std::vector<HostPair>& bad,
   return found.size() == 1 ? std::optional(found.front()) : std::nullopt;
 }
 
+std::optional<uint32_t> host_not_reached(const std::vector<HostPair>& bad,
+                                         const std::vector<HostPair>& all) {
+  if (bad.size() < 2) return std::nullopt;
+  const uint32_t host = bad.front().to;
+  const auto goes_there = [host](const HostPair& pair) { return pair.to == host; };
+  const auto there = std::count_if(all.begin(), all.end(), goes_there);
+  const bool only = std::all_of(bad.begin(), bad.end(), goes_there);
+  return only && static_cast<size_t>(there) == bad.size() ? std::optional(host) : std::nullopt;
+}
+
 std::vector<LinkUse> links_behind(const topology::Topology& topology, const HostPair& pair,
                                   const std::vector<SeenRoute>& routes) {
   std::vector<LinkUse> candidates;

@@ -15,6 +15,11 @@ namespace heddle::acceptance {
 std::optional<uint32_t> host_behind(const std::vector<HostPair>& bad,
                                     const std::vector<HostPair>& all);
 
+// The one host that every bad pair goes to and no good one: it may send, but nothing arrives there.
+// Nothing of a single pair, whose way may be the cause.
+std::optional<uint32_t> host_not_reached(const std::vector<HostPair>& bad,
+                                         const std::vector<HostPair>& all);
+
 // A route that a traceroute found: the switch at each hop, nothing for one that did not answer.
 struct SeenRoute {
   std::vector<std::optional<uint32_t>> switches;

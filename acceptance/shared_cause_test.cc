@@ -29,6 +29,15 @@ TEST(SharedCause, OnePairIsNoHost) {
   EXPECT_FALSE(host_behind({{0, 1}, {1, 0}}, all_pairs(2)));  // either
 }
 
+TEST(SharedCause, AHostThatAllPairsToItMissIsNamed) {
+  EXPECT_EQ(host_not_reached({{0, 2}, {1, 2}, {3, 2}}, all_pairs(4)), 2u);
+  EXPECT_FALSE(host_not_reached({{0, 2}, {1, 2}}, all_pairs(4)));  // h3 reaches it
+  EXPECT_FALSE(host_not_reached({{0, 2}, {1, 2}, {3, 2}, {2, 0}}, all_pairs(4)));
+  EXPECT_FALSE(host_not_reached({{2, 0}, {2, 1}, {2, 3}}, all_pairs(4)));
+  EXPECT_FALSE(host_not_reached({{0, 1}}, all_pairs(2)));
+  EXPECT_FALSE(host_not_reached({}, all_pairs(4)));
+}
+
 // Switches 0 and 1 are the leaves, 2 to 5 the spines; h0 is on leaf0, h2 on leaf1.
 class LostRoute : public testing::Test {
  protected:

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <utility>
 
+#include "acceptance/params.h"
 #include "base/descriptor.h"
 #include "base/document.h"
 
@@ -21,8 +22,6 @@ namespace heddle::acceptance {
 namespace {
 
 constexpr size_t kSignatureBytes = 64;  // RFC 8032, section 5.1.6
-constexpr size_t kMostManifestBytes = size_t{64} << 20;
-constexpr size_t kMostKeyBytes = 65'536;  // and of a signature
 constexpr const char* kMakeKey = "make one with `openssl genpkey -algorithm ed25519 -out KEY`";
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
@@ -167,16 +166,16 @@ Result<SignatureCheck> check_signature(const std::string& folder, const PublicKe
                 "give the folder of --report");
   }
   const Result<std::string> text =
-      read_report_file(folder + "/" + kManifestName, kMostManifestBytes, todo);
+      read_report_file(folder + "/" + kManifestName, params::kMostManifestBytes, todo);
   if (!text) return fail(text.error());
   const Result<std::string> signature =
-      read_report_file(folder + "/" + kSignatureName, kMostKeyBytes, todo);
+      read_report_file(folder + "/" + kSignatureName, params::kMostPemBytes, todo);
   if (!signature) return fail(signature.error());
   SignatureCheck made;
   made.signed_by_key = key.verifies(*text, *signature);
   if (!made.signed_by_key) {
     const std::string path = folder + "/" + kSignerName;
-    const Result<std::string> pem = read_report_file(path, kMostKeyBytes, todo);
+    const Result<std::string> pem = read_report_file(path, params::kMostPemBytes, todo);
     const Result<PublicKey> signer = pem ? PublicKey::parse(*pem, path) : fail(pem.error());
     if (signer && signer->verifies(*text, *signature)) made.other_signer = signer->id();
     return made;

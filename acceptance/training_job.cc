@@ -14,8 +14,6 @@ namespace {
 
 constexpr uint64_t kResNet18Parameters = 11'181'642;
 constexpr uint64_t kBytesOfGradient = 4;
-constexpr uint32_t kLayers = 8;
-constexpr uint32_t kLayersOfBucket = 2;
 
 Nanos time_of_step(Depth depth) {
   if (depth == Depth::kQuick) return params::kQuickCommunication;
@@ -46,7 +44,7 @@ TrainingJob training_job(uint32_t ranks, double bound_bits_per_s, Depth depth) {
     communication = ring * static_cast<double>(job.gradient_bytes) * 8 / bound_bits_per_s;
   }
   // Whole 32-bit values in each layer.
-  constexpr uint64_t kUnit = kLayers * kBytesOfGradient;
+  constexpr uint64_t kUnit = params::kTrainingLayers * kBytesOfGradient;
   job.gradient_bytes = std::max<uint64_t>(1, job.gradient_bytes / kUnit) * kUnit;
   job.backward = of_seconds(communication / params::kCommunicationShare);
   job.forward = job.backward / 2;
@@ -59,16 +57,29 @@ TrainingJob training_job(uint32_t ranks, double bound_bits_per_s, Depth depth) {
 
 std::string time_text(double seconds) { return duration_text(of_seconds(seconds)); }
 
+Row gradients_row(const std::string& where, const TrainingJob& job, double communication_s) {
+  const auto moved = static_cast<double>(job.gradient_bytes);
+  const auto whole = static_cast<double>(resnet18_gradient_bytes());
+  Row row{"training step, gradients", where,
+          fmt::format("{:.3g} of ResNet-18's {:.3g} MB", moved / 1e6, whole / 1e6), ""};
+  if (communication_s > 0) {
+    row.measured += fmt::format("; calculated for all of them: {} of communication a step",
+                                time_text(communication_s * whole / moved));
+  }
+  return row;
+}
+
 uint64_t bucket_bytes(const TrainingJob& job) {
-  return job.gradient_bytes / kLayers * kLayersOfBucket;
+  return job.gradient_bytes / params::kTrainingLayers * params::kLayersOfBucket;
 }
 
 std::string workload_of(const TrainingJob& job) {
   return fmt::format(
       "version = 1\n\n[[job]]\nkind = \"training\"\ndata = {}\nlayers = {}\nlayer_bytes = "
       "\"{}B\"\nbucket = \"{}B\"\nforward = \"{}ns\"\nbackward = \"{}ns\"\nsteps = {}\n",
-      job.ranks, kLayers, job.gradient_bytes / kLayers, bucket_bytes(job),
-      job.forward.count / kLayers, job.backward.count / kLayers, job.steps);
+      job.ranks, params::kTrainingLayers, job.gradient_bytes / params::kTrainingLayers,
+      bucket_bytes(job), job.forward.count / params::kTrainingLayers,
+      job.backward.count / params::kTrainingLayers, job.steps);
 }
 
 std::vector<std::string> formula_words(const TrainingJob& job, double bound_bits_per_s) {

@@ -34,6 +34,11 @@ std::string workload_of(const TrainingJob& job);
 // Words of `heddle size` that calculate the step that the fabric allows.
 std::vector<std::string> formula_words(const TrainingJob& job, double bound_bits_per_s);
 
+// How much of ResNet-18's gradients a step moves. `communication_s`: the formula's, of a step; 0:
+// not known. Minutes for a data set would say nothing: the job has no images, and the time that it
+// computes follows from the rate of the links.
+Row gradients_row(const std::string& where, const TrainingJob& job, double communication_s);
+
 // As people read it, of seconds.
 std::string time_text(double seconds);
 

@@ -59,6 +59,20 @@ TEST(TrainingJob, TheWorkloadHasWholeBuckets) {
   EXPECT_THAT(text, HasSubstr("steps = 5"));
 }
 
+// A step of a slow fabric looked as if it were ResNet-18's.
+TEST(TrainingJob, ARowSaysHowMuchOfTheGradientsAStepMoves) {
+  TrainingJob job{.ranks = 4, .gradient_bytes = 12'600'000};
+  Row row = gradients_row("4 hosts", job, 0.8);
+  EXPECT_EQ(row.measured,
+            "12.6 of ResNet-18's 44.7 MB; calculated for all of them: 2.84 s of communication a "
+            "step");
+  EXPECT_TRUE(is_information(row));
+  EXPECT_EQ(gradients_row("4 hosts", job, 0).measured, "12.6 of ResNet-18's 44.7 MB");
+  job.gradient_bytes = 51'200;
+  row = gradients_row("4 hosts", job, 0);
+  EXPECT_EQ(row.measured, "0.0512 of ResNet-18's 44.7 MB");
+}
+
 TEST(StepFigures, AreMediansWithoutTheFirstStep) {
   Json document = Json::parse(R"({"jobs": [{"steps": [
       {"took_us": 9e6, "computed_us": 9e6, "exposed_us": 9e6},

@@ -11,13 +11,14 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "lab/layout.h"
+#include "lab/params.h"
 
 namespace heddle::lab {
 
 // `lab up` warns above these rates of one direction of a link, and of all directions together.
 // Chosen by judgment: docs/how-to/lab.md has measurements on a busy machine, and the command.
-inline constexpr BitsPerSec kTrueRate = gigabits_per_s(1);
-inline constexpr BitsPerSec kTrueRateOfAll = gigabits_per_s(2);
+inline constexpr BitsPerSec kTrueRate = params::kTrueRate;
+inline constexpr BitsPerSec kTrueRateOfAll = params::kTrueRateOfAll;
 
 enum class DelayMethod : uint8_t { kNone, kNetem, kForwarder };
 const char* delay_method_name(DelayMethod method);

@@ -31,7 +31,7 @@ Result<DriverInfo> driver_info(const std::string& device) {
   device.copy(request.ifr_name, IFNAMSIZ - 1);
   request.ifr_data = reinterpret_cast<char*>(&info);
   if (socket.valid() && ioctl(socket.number(), SIOCETHTOOL, &request) == 0) {
-    return DriverInfo{text_of(info.driver), text_of(info.fw_version)};
+    return DriverInfo{text_of(info.driver), text_of(info.fw_version), text_of(info.version)};
   }
   return fail(ErrorCode::kUnavailable, "cannot read the driver of " + device, std::strerror(errno));
 }

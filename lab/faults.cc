@@ -168,7 +168,7 @@ Result<void> check_possible(const Layout& layout, const Conditions& conditions) 
       return fail(ErrorCode::kInvalid,
                   "cannot reorder on " + topology::link_label(layout.topology, link),
                   "it has no rate, so it has no queue in which a packet could overtake others",
-                  "give it a rate, or make the lab with --reorder");
+                  "give it a rate, or make the lab with --allow-reorder");
     }
   }
   return {};

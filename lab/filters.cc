@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lab/params.h"
 #include "lab/queues.h"
 
 namespace heddle::lab {
@@ -23,7 +24,6 @@ namespace {
 
 constexpr uint32_t kUdpHeaderBytes = 8;
 constexpr uint64_t kFrameHeaderBytes = 14;
-constexpr uint64_t kLengthParts = 8;
 // Largest first: in a packet too short for an offset, the next one is used.
 constexpr std::array<uint32_t, 6> kHeaderOffsets = {37, 30, 22, 13, 6, 0};
 constexpr std::array<uint32_t, 8> kPayloadOffsets = {8'000, 4'000, 1'380, 1'000, 600, 250, 90, 41};
@@ -56,14 +56,14 @@ std::string chance(uint32_t per_million) {
 // Sends a sample of the packets to the token bucket, by their length class.
 std::string sampling_rules(uint32_t link, uint64_t full_bytes) {
   std::string text;
-  for (uint64_t part = 1; part < kLengthParts; ++part) {
+  for (uint64_t part = 1; part < params::kLengthParts; ++part) {
     text += fmt::format(
         "add rule netdev heddle out_{} meta length {}-{} numgen random mod {} < {} jump queue_{}\n",
-        link, full_bytes * (part - 1) / kLengthParts + 1, full_bytes * part / kLengthParts,
-        kLengthParts, part, link);
+        link, full_bytes * (part - 1) / params::kLengthParts + 1,
+        full_bytes * part / params::kLengthParts, params::kLengthParts, part, link);
   }
   return text + fmt::format("add rule netdev heddle out_{} meta length > {} jump queue_{}\n", link,
-                            full_bytes * (kLengthParts - 1) / kLengthParts, link);
+                            full_bytes * (params::kLengthParts - 1) / params::kLengthParts, link);
 }
 
 std::string mark_rules(uint32_t link, const topology::LinkShape& shape, BitsPerSec rate) {

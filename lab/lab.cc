@@ -160,7 +160,7 @@ Result<std::string> choose_lab(const std::string& name) {
     return fail(ErrorCode::kUnavailable, "no lab is up", "",
                 "make one with `heddle lab up TOPOLOGY`, or `heddle lab run TOPOLOGY -- COMMAND`");
   }
-  return fail(ErrorCode::kInvalid, "cannot tell which lab is meant",
+  return fail(ErrorCode::kInvalid, "cannot find out which lab is meant",
               fmt::format("there are {}: {}", names.size(), fmt::join(names, ", ")),
               "give --lab LAB");
 }

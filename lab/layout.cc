@@ -6,11 +6,12 @@
 #include <set>
 #include <utility>
 
+#include "lab/params.h"
+
 namespace heddle::lab {
 namespace {
 
-constexpr size_t kMaxPlaces = 256;  // one byte of an address
-constexpr uint32_t kMaxNics = 64;
+constexpr size_t kMaxPlaces = 256;     // one byte of an address
 constexpr size_t kMaxDeviceName = 15;  // the kernel's limit
 
 // The name of the device towards `peer`: the peer's own name if the kernel accepts it.
@@ -46,10 +47,11 @@ Result<void> check_size(const topology::Topology& topology) {
   }
   std::vector<uint32_t> nics(topology.hosts.size());
   for (const topology::Nic& nic : topology.nics) {
-    if (++nics[nic.host] > kMaxNics) {
-      return fail(ErrorCode::kInvalid, "cannot make a lab of this topology",
-                  fmt::format("{} has more than {} NICs", topology.hosts[nic.host].name, kMaxNics),
-                  todo);
+    if (++nics[nic.host] > params::kMostNics) {
+      return fail(
+          ErrorCode::kInvalid, "cannot make a lab of this topology",
+          fmt::format("{} has more than {} NICs", topology.hosts[nic.host].name, params::kMostNics),
+          todo);
     }
   }
   return {};

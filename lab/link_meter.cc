@@ -13,14 +13,13 @@
 #include <utility>
 
 #include "base/thread.h"
+#include "lab/params.h"
 #include "lab/worker.h"
 
 namespace heddle::lab {
 namespace {
 
 constexpr size_t kSentBytes = 8;  // column of /proc/net/dev
-
-constexpr size_t kPieceBytes = 65'536;
 
 Error cannot_read_counters(const std::string& place) {
   return {ErrorCode::kSystem, "cannot read the counters of " + place, std::strerror(errno),
@@ -48,8 +47,8 @@ Result<std::string> read_again(const Descriptor& file, const std::string& place)
   if (lseek(file.number(), 0, SEEK_SET) == 0) {
     do {
       const size_t had = text.size();
-      text.resize(had + kPieceBytes);
-      got = ::read(file.number(), text.data() + had, kPieceBytes);
+      text.resize(had + params::kPieceBytes);
+      got = ::read(file.number(), text.data() + had, params::kPieceBytes);
       text.resize(had + static_cast<size_t>(std::max<ssize_t>(got, 0)));
     } while (got > 0 || (got < 0 && errno == EINTR));
   }

@@ -20,11 +20,10 @@
 namespace heddle::lab {
 namespace {
 
-constexpr size_t kLeastBlock = 65'536;  // larger contiguous blocks of pages may not be available
 constexpr size_t kSlotHead = 128;  // tpacket2_hdr, sockaddr_ll, alignment: at most 52 + 16 + 16
 
 size_t power_above(size_t bytes) {
-  size_t power = kLeastBlock;
+  size_t power = params::kLeastBlock;
   while (power < bytes) power *= 2;
   return power;
 }

@@ -19,7 +19,8 @@ namespace {
 Unexpected refused(const std::string& why) {
   return fail(ErrorCode::kPermission, "cannot make a lab", why,
               "run it as root, or where user namespaces are allowed (sysctl "
-              "kernel.unprivileged_userns_clone, user.max_user_namespaces)");
+              "kernel.unprivileged_userns_clone, user.max_user_namespaces; a container's default "
+              "seccomp profile may refuse them)");
 }
 
 // Tested in a child process, so that this one stays in its namespaces.

@@ -9,30 +9,25 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/clocks.h"
+#include "base/latency_histogram.h"
 #include "lab/params.h"
 #include "lab/sockets/endpoint.h"
 
 namespace heddle::lab {
 namespace {
 
-constexpr std::string_view kCubic = "cubic";
-
 void sleep_until(Nanos time) {
   const Nanos left = time - steady_now();
   if (left.count > 0) usleep(static_cast<useconds_t>(left / micros(1)));
 }
 
-// Half of the median, in microseconds.
-double one_way_us(std::vector<Nanos>& round_trips) {
-  if (round_trips.empty()) return 0;
-  const auto middle = round_trips.begin() + static_cast<ptrdiff_t>(round_trips.size() / 2);
-  std::nth_element(round_trips.begin(), middle, round_trips.end());
-  return static_cast<double>(middle->count) / 2e3;
+// Half of a percentile, in microseconds.
+double one_way_us(const LatencyHistogram& round_trips, uint32_t per_mille) {
+  return static_cast<double>(round_trips.percentile(per_mille).count) / 2e3;
 }
 
 class Client {
@@ -48,13 +43,20 @@ class Client {
       sleep_until(at);
     };
     if (!measure_tcp_latency(at + plan_.latency)) return silent();
-    next(plan_.latency);
-    measure_udp_latency(at + plan_.latency);
-    next(plan_.latency);
-    const Result<void> streamed = measure_stream(at + plan_.stream);
-    if (!streamed) return fail(streamed.error());
-    next(plan_.stream);
-    if (!measure_datagrams(at)) return silent();
+    const bool datagrams = plan_.datagrams.count > 0;
+    if (datagrams) {
+      next(plan_.latency);
+      measure_udp_latency(at + plan_.latency);
+    }
+    if (plan_.stream.count > 0) {
+      next(plan_.latency);
+      const Result<void> streamed = measure_stream(at + plan_.stream);
+      if (!streamed) return fail(streamed.error());
+    }
+    if (datagrams) {
+      next(plan_.stream.count > 0 ? plan_.stream : plan_.latency);
+      if (!measure_datagrams(at)) return silent();
+    }
     return figures_;
   }
 
@@ -66,20 +68,7 @@ class Client {
 
   Nanos patience() const { return steady_now() + params::kTcpConnect; }
 
-  // Connects until the other end listens.
-  Result<Descriptor> connected() const {
-    const Nanos last_try = patience();
-    for (;;) {
-      Descriptor socket = new_socket(server_, SOCK_STREAM);
-      if (!socket.valid()) return socket_failure(what_);
-      // Refused where this kernel lacks it: then its default is measured.
-      static_cast<void>(
-          setsockopt(socket.number(), IPPROTO_TCP, TCP_CONGESTION, kCubic.data(), kCubic.size()));
-      if (connect(socket.number(), &server_.any, server_.bytes) == 0) return socket;
-      if (steady_now() > last_try) return socket_failure(what_);
-      usleep(20'000);
-    }
-  }
+  Result<Descriptor> connected() const { return connect_stream(server_, what_, patience()); }
 
   Result<void> meet() {
     Result<Descriptor> control = connected();
@@ -109,20 +98,21 @@ class Client {
   }
 
   bool measure_tcp_latency(Nanos end) {
-    std::vector<Nanos> round_trips;
-    while (steady_now() < end && round_trips.size() < params::kMostPings) {
+    LatencyHistogram round_trips;
+    while (steady_now() < end) {
       const Nanos start = steady_now();
       if (!ask("ping")) return false;
-      round_trips.push_back(steady_now() - start);
+      round_trips.add(steady_now() - start);
     }
-    figures_.tcp_us = one_way_us(round_trips);
+    figures_.tcp_us = one_way_us(round_trips, 500);
+    figures_.tcp_us_p99 = one_way_us(round_trips, 990);
     return true;
   }
 
   // A ping that does not come back is not counted; an answer of an earlier one neither.
   void measure_udp_latency(Nanos end) {
-    std::vector<Nanos> round_trips;
-    for (uint64_t number = 1; steady_now() < end && number <= params::kMostPings; ++number) {
+    LatencyHistogram round_trips;
+    for (uint64_t number = 1; steady_now() < end; ++number) {
       const Nanos start = steady_now();
       static_cast<void>(send(datagrams_.number(), &number, sizeof number, MSG_DONTWAIT));
       const Nanos wait = std::min(end, start + params::kPingWait);
@@ -130,11 +120,11 @@ class Client {
         uint64_t answer = 0;
         const ssize_t got = recv(datagrams_.number(), &answer, sizeof answer, MSG_DONTWAIT);
         if (got != sizeof answer || answer != number) continue;
-        round_trips.push_back(steady_now() - start);
+        round_trips.add(steady_now() - start);
         break;
       }
     }
-    figures_.udp_us = one_way_us(round_trips);
+    figures_.udp_us = one_way_us(round_trips, 500);
   }
 
   // Its end drops what is not sent yet, which on a slow link would take long.

@@ -21,8 +21,8 @@ namespace heddle::lab {
 // clients that begin at once on several hosts have the same test at the same time.
 struct SocketPlan {
   Nanos latency;       // of tcp_lat, and of udp_lat
-  Nanos stream;        // tcp_bw
-  Nanos datagrams;     // udp_bw
+  Nanos stream;        // tcp_bw; zero: it is not tested
+  Nanos datagrams;     // udp_bw; zero: UDP is not tested
   BitsPerSec offered;  // by udp_bw; zero: as fast as this host can
 
   Nanos span() const;
@@ -32,6 +32,7 @@ struct SocketPlan {
 struct SocketFigures {
   double tcp_bits_per_s = 0;  // received
   double tcp_us = 0;          // one-way latency (RTT/2), median
+  double tcp_us_p99 = 0;
   double udp_sent_bits_per_s = 0;
   double udp_received_bits_per_s = 0;
   double udp_us = 0;

@@ -14,7 +14,8 @@ namespace heddle::lab {
 namespace {
 
 constexpr uint16_t kPort = 18'733;
-constexpr SocketPlan kPlan{millis(200), millis(30), millis(50), megabits_per_s(100)};
+// Long enough for threads that wait for a core beside other tests.
+constexpr SocketPlan kPlan{millis(200), millis(200), millis(200), megabits_per_s(100)};
 
 void expect_figures(const std::string& address, uint16_t port) {
   Workers server(1);
@@ -27,9 +28,10 @@ void expect_figures(const std::string& address, uint16_t port) {
   ASSERT_TRUE(figures) << figures.error().message();
   EXPECT_GT(figures->tcp_bits_per_s, 0);
   EXPECT_GT(figures->tcp_us, 0);
+  EXPECT_GE(figures->tcp_us_p99, figures->tcp_us);
   EXPECT_GT(figures->udp_us, 0);
   EXPECT_GT(figures->udp_sent_bits_per_s, 0);
-  EXPECT_LE(figures->udp_sent_bits_per_s, 100e6 + 32'768 * 8 / 0.05) << "above the offered rate";
+  EXPECT_LE(figures->udp_sent_bits_per_s, 100e6 + 32'768 * 8 / 0.2) << "above the offered rate";
   EXPECT_GT(figures->udp_received_bits_per_s, 0);
   EXPECT_LE(figures->udp_received_bits_per_s, figures->udp_sent_bits_per_s);
   EXPECT_TRUE(server.finish());
@@ -40,6 +42,21 @@ TEST(SocketTests, HaveAllFigures) { expect_figures("127.0.0.1", kPort); }
 TEST(SocketTests, HaveAllFiguresOverIpv6) {
   if (access("/proc/net/if_inet6", R_OK) != 0) GTEST_SKIP() << "this kernel has no IPv6";
   expect_figures("::1", kPort + 2);
+}
+
+TEST(SocketTests, LeaveOutWhatHasNoTime) {
+  Workers server(1);
+  server.start([&]() -> Result<std::string> {
+    const Result<void> served = serve_socket_tests("127.0.0.1", kPort + 5, seconds(20));
+    return served ? Result<std::string>("served") : fail(served.error());
+  });
+  const auto figures = run_socket_tests("127.0.0.1", kPort + 5, {millis(20), {}, {}, {}});
+  ASSERT_TRUE(figures) << figures.error().message();
+  EXPECT_GT(figures->tcp_us_p99, 0);
+  EXPECT_EQ(figures->tcp_bits_per_s, 0);
+  EXPECT_EQ(figures->udp_us, 0);
+  EXPECT_EQ(figures->udp_sent_bits_per_s, 0);
+  EXPECT_TRUE(server.finish());
 }
 
 TEST(SocketTests, ReportThatNoClientConnects) {

@@ -83,6 +83,18 @@ std::string last_line(std::string text) {
   _exit(kNotFound);
 }
 
+// A pause of a host stops all processes in its namespace; a tool that only reads or changes the lab
+// is none of the host's, and goes on.
+int status_at_end_of(pid_t child) {
+  int status = 0;
+  for (;;) {
+    const pid_t changed = waitpid(child, &status, WUNTRACED);
+    if (changed < 0 && errno == EINTR) continue;
+    if (changed < 0 || !WIFSTOPPED(status)) return status;
+    kill(child, SIGCONT);
+  }
+}
+
 }  // namespace
 
 Result<std::string> run_tool(const std::vector<std::string>& words, const std::string& input) {
@@ -94,11 +106,11 @@ Result<std::string> run_tool(const std::vector<std::string>& words, const std::s
   const pid_t child = fork();
   if (child < 0) return fail(ErrorCode::kSystem, what, std::strerror(errno), "see `ulimit -u`");
   if (child == 0) become(words, in, out, err);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  const int status = status_at_end_of(child);
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return out.content();
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNotFound) {
-    return fail(ErrorCode::kUnavailable, what, "it is not installed", "run scripts/setup");
+    return fail(ErrorCode::kUnavailable, what, "it is not installed",
+                "install it: a lab's tools are in Debian's ethtool, iproute2 and nftables");
   }
   const std::string said = last_line(err.content());
   return fail(ErrorCode::kSystem, fmt::format("`{}` failed", fmt::join(words, " ")),
@@ -138,6 +150,12 @@ Result<void> check_tools() {
     return fail(ErrorCode::kUnavailable, "cannot make a lab",
                 fmt::format("the program {} is not installed", tool),
                 "install iproute2, nftables and ethtool; as root, /usr/sbin belongs into PATH");
+  }
+  // Each host sees the lab's names in its place, and a mount needs a file to cover.
+  if (access("/etc/hosts", F_OK) != 0) {
+    return fail(ErrorCode::kUnavailable, "cannot make a lab",
+                "there is no file /etc/hosts, in whose place hosts see the names of all hosts",
+                "make an empty one: touch /etc/hosts");
   }
   return {};
 }

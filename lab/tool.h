@@ -21,7 +21,7 @@ Result<void> run_filter(const std::string& text);
 // The path of a program, looked for as execvp(3) does; empty: it is not installed.
 std::string find_program(const std::string& program);
 
-// Errors: kUnavailable for the first missing program that a lab needs.
+// Errors: kUnavailable for the first missing program, or file, that a lab needs.
 Result<void> check_tools();
 
 }  // namespace heddle::lab

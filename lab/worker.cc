@@ -18,6 +18,8 @@
 #include <exception>
 #include <utility>
 
+#include "lab/params.h"
+
 namespace heddle::lab {
 namespace {
 
@@ -43,9 +45,6 @@ Error decoded_error(const std::string& text) {
           parts[2], parts[3]};
 }
 
-// Between two looks for a child that was stopped.
-constexpr int kLookEveryMs = 50;
-
 // What `child` writes, the leader of its group. A pause of a host stops all processes in its
 // namespace; one that only reads or changes the lab is none of the host's, and goes on with the
 // programs that it runs.
@@ -54,7 +53,7 @@ std::string read_all(int descriptor, pid_t child) {
   std::array<char, 65536> block;
   for (;;) {
     pollfd waiting{descriptor, POLLIN, 0};
-    const int ready = poll(&waiting, 1, kLookEveryMs);
+    const int ready = poll(&waiting, 1, params::kLookEveryMs);
     if (ready == 0) kill(-child, SIGCONT);
     if (ready <= 0)
       continue;  // also after a signal: a read would wait for a child that stands still

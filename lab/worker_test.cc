@@ -8,6 +8,8 @@
 
 #include <cstdlib>
 
+#include "lab/tool.h"
+
 namespace heddle::lab {
 namespace {
 
@@ -46,6 +48,14 @@ TEST(Workers, AWorkersOwnWorkersGoOn) {
   });
   ASSERT_TRUE(text.has_value());
   EXPECT_EQ(*text, "went on");
+}
+
+// It waited for ever for `tc`, which is a session of its own and so was not continued with its
+// worker.
+TEST(Workers, AToolThatIsStoppedGoesOn) {
+  const auto text = run_tool({"sh", "-c", "kill -STOP $$; echo went on"});
+  ASSERT_TRUE(text.has_value());
+  EXPECT_EQ(*text, "went on\n");
 }
 
 TEST(Workers, TheFirstErrorIsReturned) {

@@ -58,6 +58,17 @@ class LabFabric final : public Fabric {
     return layout.ports[layout.places[host].ports.front()].device;
   }
 
+  std::vector<HostNic> nics(uint32_t host) const override {
+    std::vector<HostNic> nics;
+    for (const uint32_t at : lab_.layout.places[host].ports) {
+      const lab::Port& port = lab_.layout.ports[at];
+      nics.push_back({port.device, lab::nic_ipv4(lab_.layout, port.nic), true});
+    }
+    return nics;
+  }
+
+  std::optional<HostRdma> rdma(uint32_t /*host*/) const override { return std::nullopt; }
+
   std::optional<uint32_t> switch_at(const std::string& address) const override {
     for (uint32_t i = 0; i < topology().switches.size(); ++i) {
       if (address == lab::switch_ipv4(i)) return i;
@@ -90,8 +101,9 @@ class LabFabric final : public Fabric {
   Result<std::vector<PlaceCounts>> read_counts(Commands& /*commands*/) const override {
     return read_lab_counts(lab_);
   }
-  Result<std::unique_ptr<LinkWatch>> watch_links(
-      Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {
+  Result<std::unique_ptr<LinkWatch>> watch_links(Commands& /*commands*/,
+                                                 const std::vector<uint32_t>& /*hosts*/,
+                                                 bool /*with_nics*/) const override {
     return watch_lab(lab_);
   }
 

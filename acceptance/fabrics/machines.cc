@@ -6,17 +6,20 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include "acceptance/commands.h"
 #include "acceptance/fabric.h"
+#include "acceptance/fabrics/fetched_recordings.h"
+#include "acceptance/fabrics/machine_answers.h"
+#include "acceptance/fabrics/machine_folders.h"
 #include "acceptance/fabrics/machines_watch.h"
 #include "acceptance/machine_addresses.h"
 #include "acceptance/params.h"
-#include "base/clocks.h"
 #include "lab/link_meter.h"
-#include "lab/tool.h"
 #include "launch/remote_command.h"
+#include "topology/names.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -25,38 +28,9 @@ struct Machine {
   launch::RemoteHost host;  // with its address in digits
   std::string name;         // in the topology
   std::string device;       // that has the address
+  std::optional<HostRdma> rdma = {};
+  std::vector<HostNic> nics = {};  // the device first
 };
-
-double wall_seconds() { return to_seconds(wall_now()); }
-
-// The document of an answer, behind what a shell's start-up files may write.
-std::string last_object(const std::string& text) {
-  const size_t line = text.rfind("\n{");
-  return line == std::string::npos ? text : text.substr(line + 1);
-}
-
-bool is_whole(const Json& facts) {
-  const auto has = [&](const char* key, bool (Json::*is)() const noexcept) {
-    const auto found = facts.find(key);
-    return found != facts.end() && ((*found).*is)();
-  };
-  if (!facts.is_object() || !has("facts", &Json::is_object)) return false;
-  for (const auto& [name, value] : facts.at("facts").items()) {
-    if (!value.is_string()) return false;
-  }
-  return has("wall_seconds", &Json::is_number) && has("device", &Json::is_string) &&
-         has("links", &Json::is_string) && has("rate_bits_per_s", &Json::is_number) &&
-         has("mtu_bytes", &Json::is_number_unsigned);
-}
-
-// That a machine took to read its hardware, as by nvidia-smi: no command waits for that later.
-double reading_seconds(const Json& facts) {
-  const auto machine = facts.find("machine");
-  if (machine == facts.end() || !machine->is_object()) return 0;
-  const auto found = machine->find("seconds");
-  const bool is_time = found != machine->end() && found->is_number();
-  return is_time ? std::clamp(found->get<double>(), 0.0, to_seconds(params::kFactsTime)) : 0;
-}
 
 // Two files for each command that runs.
 void allow_many_files() {
@@ -74,9 +48,7 @@ std::string name_of(const launch::RemoteHost& host) {
 class Machines final : public Fabric {
  public:
   Machines(MachinesAsked asked, std::vector<Machine> machines)
-      : asked_(std::move(asked)), machines_(std::move(machines)) {
-    folder_ = fmt::format("/tmp/heddle-verify-{}-{:x}", getpid(), lab::meter_now().count);
-  }
+      : asked_(std::move(asked)), machines_(std::move(machines)) {}
 
   std::string name() const override { return fmt::format("{} machines", machines_.size()); }
   bool is_emulated() const override { return false; }
@@ -113,23 +85,32 @@ class Machines final : public Fabric {
   std::string address(uint32_t host) const override { return machines_[host].host.address; }
   std::string target(uint32_t host) const override { return address(host); }
   std::string device(uint32_t host) const override { return machines_[host].device; }
+  std::vector<HostNic> nics(uint32_t host) const override { return machines_[host].nics; }
+  bool has_plan() const override { return asked_.topology.has_value(); }
+  std::optional<HostRdma> rdma(uint32_t host) const override { return machines_[host].rdma; }
   std::optional<uint32_t> switch_at(const std::string& /*address*/) const override {
     return std::nullopt;
   }
 
-  std::string folder_for_ranks(const std::string& /*folder*/) const override { return folder_; }
+  std::string folder_for_ranks(const std::string& folder) const override {
+    return run_folder(folder_, folder);
+  }
   Result<void> collect(Commands& commands, const std::string& folder,
                        const std::vector<uint32_t>& hosts) const override;
   Result<std::string> place_file(Commands& commands, const std::string& path,
                                  const std::string& text,
                                  const std::vector<uint32_t>& hosts) const override;
   void clean_up(Commands& commands, const std::vector<uint32_t>& hosts) const override {
-    static_cast<void>(run_on(hosts, commands, {"rm -rf " + folder_, params::kCleanTime, false}));
+    static_cast<void>(
+        run_on(hosts, commands, {removing_script(folder_), params::kCleanTime, false}));
   }
+  std::vector<SilentHost> silent() const override;
+  void find_silent(Commands& commands) const override;
   Result<FabricFacts> read_facts(Commands& commands) const override;
   Result<std::vector<PlaceCounts>> read_counts(Commands& commands) const override;
   Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands,
-                                                 const std::vector<uint32_t>& hosts) const override;
+                                                 const std::vector<uint32_t>& hosts,
+                                                 bool with_nics) const override;
 
   void add_note(const std::string& text) { notes_.push_back(text); }
   // Asks all machines, and makes the topology of what they say where none was given.
@@ -141,18 +122,24 @@ class Machines final : public Fabric {
                          [&](const Machine& each) { return each.name == name; });
   }
 
-  // A document of each machine, in order.
-  Result<std::vector<Json>> ask(Commands& commands) const;
+  bool is_silent(size_t host) const { return silent_.count(machines_[host].name) > 0; }
+  void note_silent(const std::string& machine, const std::string& complaint) const {
+    silent_.emplace(machine, complaint);
+  }
+  std::vector<uint32_t> answering() const;
+  // A document of each machine that answers, by index; the others are noted as silent.
+  using Documents = std::map<uint32_t, Json>;
+  Result<Documents> ask(Commands& commands) const;
   struct Script {
     std::string text;
     Nanos limit;
-    bool may_stop = true;                  // when the test is interrupted
-    size_t most_bytes = size_t{64} << 20;  // that it may write
+    bool may_stop = true;                          // when the test is interrupted
+    size_t most_bytes = params::kMostOutputBytes;  // that it may write
   };
   // How it ended on each of these hosts.
   Result<std::vector<CommandEnd>> run_on(const std::vector<uint32_t>& hosts, Commands& commands,
                                          const Script& script) const;
-  void make_star(const std::vector<Json>& documents);
+  void make_star(const Documents& documents);
   Result<void> take_topology();
   // The link of a host's first NIC, and whether the NIC is its end a.
   std::pair<uint32_t, bool> link_of(uint32_t host) const;
@@ -161,15 +148,45 @@ class Machines final : public Fabric {
   std::vector<Machine> machines_;
   topology::Topology topology_;
   std::vector<std::string> notes_;
-  std::string folder_;
+  const std::string folder_ = machine_folder();
   mutable Nanos login_time_;
+  mutable std::map<std::string, std::string> silent_;  // machines: complaints
 };
 
-Result<std::vector<Json>> Machines::ask(Commands& commands) const {
+std::vector<uint32_t> Machines::answering() const {
+  std::vector<uint32_t> hosts;
+  for (uint32_t i = 0; i < machines_.size(); ++i) {
+    if (!is_silent(i)) hosts.push_back(i);
+  }
+  return hosts;
+}
+
+std::vector<SilentHost> Machines::silent() const {
+  std::vector<SilentHost> hosts;
+  for (uint32_t i = 0; i < machines_.size(); ++i) {
+    const auto found = silent_.find(machines_[i].name);
+    if (found != silent_.end()) hosts.push_back({i, found->second});
+  }
+  return hosts;
+}
+
+void Machines::find_silent(Commands& commands) const {
+  const std::vector<uint32_t> hosts = answering();
+  const auto ends = run_on(hosts, commands, {":", params::kFactsTime});
+  if (!ends || asked_.interrupted()) return;
+  for (size_t i = 0; i < hosts.size(); ++i) {
+    const CommandEnd& end = (*ends)[i];
+    if (end.exit_status != 0) note_silent(machines_[hosts[i]].name, complaint_of(end));
+  }
+}
+
+Result<Machines::Documents> Machines::ask(Commands& commands) const {
+  const std::vector<uint32_t> hosts = answering();
   std::vector<Commands::Id> ids;
   std::vector<double> asked_at;
-  for (const Machine& each : machines_) {
-    asked_at.push_back(wall_seconds());
+  for (const uint32_t host : hosts) {
+    const Machine& each = machines_[host];
+    asked_at.push_back(to_seconds(lab::meter_now()));
     const auto id = commands.start(each.name, {"heddle", "agent", "facts", each.host.address});
     if (!id) return fail(id.error());
     ids.push_back(*id);
@@ -178,55 +195,62 @@ Result<std::vector<Json>> Machines::ask(Commands& commands) const {
   commands.wait(ids, params::kFactsTime, [&] {
     usleep(2'000);
     for (size_t i = 0; i < ids.size(); ++i) {
-      if (answered_at[i] == 0 && !commands.is_running(ids[i])) answered_at[i] = wall_seconds();
+      if (answered_at[i] == 0 && !commands.was_running(ids[i])) {
+        answered_at[i] = to_seconds(lab::meter_now());
+      }
     }
     return !asked_.interrupted();
   });
-  std::vector<Json> documents;
+  if (asked_.interrupted()) {
+    return fail(ErrorCode::kCancelled, "stopped", "interrupted by a signal");
+  }
+  Documents documents;
   for (size_t i = 0; i < ids.size(); ++i) {
     const CommandEnd end = commands.result_of(ids[i]);
-    Json document = Json::parse(last_object(end.output), nullptr, false);
+    Json document = document_in(end);
     if (!is_whole(document)) {
-      return fail(
-          ErrorCode::kUnavailable, "cannot test " + machines_[i].name,
-          end.exit_status == 0 ? "its answer is of another version of heddle" : complaint_of(end),
-          "all machines have to answer before anything is measured");
+      note_silent(machines_[hosts[i]].name, end.exit_status == 0
+                                                ? "its answer is of another version of heddle"
+                                                : complaint_of(end));
+      continue;
     }
-    // It was between the two: so far at least the clocks are apart.
-    const auto wall = document["wall_seconds"].get<double>();
-    const double latest = answered_at[i] == 0 ? wall_seconds() : answered_at[i];
-    document["clock_ahead_s"] =
-        wall < asked_at[i] ? wall - asked_at[i] : std::max(0.0, wall - latest);
+    const double latest = answered_at[i] == 0 ? to_seconds(lab::meter_now()) : answered_at[i];
     const double login = latest - asked_at[i] - reading_seconds(document);
     login_time_ = std::max(login_time_, nanos(static_cast<int64_t>(login * 1e9)));
-    documents.push_back(std::move(document));
+    documents.emplace(hosts[i], std::move(document));
   }
   return documents;
 }
 
 Result<void> Machines::look() {
   Commands commands(*this);
-  Result<std::vector<Json>> documents = ask(commands);
-  if (!documents) return fail(std::move(documents).error());
-  for (size_t i = 0; i < machines_.size(); ++i) {
-    machines_[i].device = (*documents)[i].value("device", "");
+  const Result<Documents> documents = ask(commands);
+  if (!documents) return fail(documents.error());
+  if (documents->size() < 2 && !silent().empty()) {
+    const SilentHost first = silent().front();
+    return fail(ErrorCode::kUnavailable, "cannot test " + machines_[first.host].name,
+                first.complaint, "two machines or more have to answer before anything is measured");
+  }
+  for (const auto& [host, document] : *documents) {
+    machines_[host].device = document.value("device", "");
+    machines_[host].rdma = rdma_in(document);
+    machines_[host].nics = nics_in(document, machines_[host].host.address);
   }
   if (asked_.topology) return take_topology();
   make_star(*documents);
   return {};
 }
 
-void Machines::make_star(const std::vector<Json>& documents) {
+void Machines::make_star(const Documents& documents) {
   topology_.switches.push_back({.name = "network", .shape = {}});
   size_t unknown = 0;
   for (uint32_t i = 0; i < machines_.size(); ++i) {
     topology_.hosts.push_back({machines_[i].name});
     topology_.nics.push_back({i});
-    topology::LinkShape shape;
-    const double rate = documents[i].value("rate_bits_per_s", 0.0);
-    shape.rate = {static_cast<uint64_t>(rate)};
-    shape.mtu_bytes = documents[i].value("mtu_bytes", shape.mtu_bytes);
-    unknown += rate == 0 ? 1 : 0;
+    const auto found = documents.find(i);
+    const bool answers = found != documents.end();
+    const topology::LinkShape shape = answers ? shape_in(found->second) : topology::LinkShape();
+    unknown += answers && shape.rate.count == 0 ? 1 : 0;
     topology_.links.push_back({.a = {topology::NodeKind::kNic, i},
                                .b = {topology::NodeKind::kSwitch, 0},
                                .shape = shape,
@@ -256,6 +280,12 @@ Result<void> Machines::take_topology() {
   }
   machines_ = std::move(ordered);
   topology_ = *asked_.topology;
+  std::vector<size_t> planned(machines_.size(), 0);
+  for (const topology::Nic& nic : topology_.nics) ++planned[nic.host];
+  for (size_t i = 0; i < machines_.size(); ++i) {
+    std::vector<HostNic>& nics = machines_[i].nics;
+    for (size_t at = 0; at < nics.size(); ++at) nics[at].planned = at < planned[i];
+  }
   notes_.push_back("ports of switches are not read: only links of hosts have counters");
   return {};
 }
@@ -274,95 +304,119 @@ std::pair<uint32_t, bool> Machines::link_of(uint32_t host) const {
 }
 
 Result<FabricFacts> Machines::read_facts(Commands& commands) const {
-  const Result<std::vector<Json>> documents = ask(commands);
+  const Result<Documents> documents = ask(commands);
   if (!documents) return fail(documents.error());
+  std::vector<std::string> names;
+  for (const auto& [host, found] : *documents) names.push_back(machines_[host].name);
+  const auto clocks = read_clocks(commands, names, asked_.interrupted);
+  if (!clocks) return fail(clocks.error());
   FabricFacts all;
-  for (uint32_t i = 0; i < machines_.size(); ++i) {
-    const Json& found = (*documents)[i];
+  for (const auto& [host, found] : *documents) {
+    const std::string& name = machines_[host].name;
     Result<std::vector<PortFacts>> ports =
-        ports_of(found.value("links", ""), {machines_[i].device});
+        ports_of(found.value("links", ""), {machines_[host].device});
     if (!ports) return fail(std::move(ports).error());
-    ports->front().link = link_of(i).first;
-    PlaceFacts facts{machines_[i].name, false, std::move(*ports)};
-    facts.firewall = firewall_in(found.value("firewall", Json()));
-    facts.clock_ahead_s = found.at("clock_ahead_s").get<double>();
-    const Json named = found.value("facts", Json::object());
-    for (const auto& [name, value] : named.items()) {
-      facts.facts.emplace_back(name, value.get<std::string>());
-    }
-    all.places.push_back(std::move(facts));
     MachineFacts machine = machine_in(found.value("machine", Json()));
-    machine.name = machines_[i].name;
+    machine.name = name;
+    ports->front().link = link_of(host).first;
+    ports->front().rate_bits_per_s = hardware_rate_in(found, machine);
+    PlaceFacts facts{name, false, std::move(*ports)};
+    facts.firewall = firewall_in(found.value("firewall", Json()));
+    facts.clock = (*clocks)[all.places.size()];
+    facts.facts = named_facts_in(found);
+    all.places.push_back(std::move(facts));
     all.machines.push_back(std::move(machine));
   }
   return all;
 }
 
+// A place for each machine each time, also of those that have become silent between.
 Result<std::vector<PlaceCounts>> Machines::read_counts(Commands& commands) const {
+  const std::vector<uint32_t> hosts = answering();
   std::vector<Commands::Id> ids;
-  for (const Machine& each : machines_) {
-    const auto id = commands.start(each.name, {"heddle", "agent", "counts", each.device});
+  for (const uint32_t host : hosts) {
+    const Machine& each = machines_[host];
+    const auto id = commands.start(each.name, {"heddle", "agent", "counts", each.device},
+                                   {.at = {}, .input = {}, .listed = false});
     if (!id) return fail(id.error());
     ids.push_back(*id);
   }
-  commands.take_lines();  // no figure comes of these
-  commands.wait(ids, params::kFactsTime, [&] {
+  // What was counted until an interruption is read, too, but no machine is waited for long then.
+  const bool ending = asked_.interrupted();
+  commands.wait(ids, ending ? params::kCleanTime : params::kFactsTime, [&] {
     usleep(2'000);
-    return !asked_.interrupted();
+    return ending || !asked_.interrupted();
   });
   std::vector<PlaceCounts> all;
+  for (uint32_t i = 0; i < machines_.size(); ++i) {
+    all.push_back({.place = machines_[i].name,
+                   .known = false,
+                   .nics = {},
+                   .tested = machines_[i].device,
+                   .silent = is_silent(i)});
+    all.back().links[machines_[i].device] = topology::link_label(topology_, link_of(i).first);
+  }
   for (size_t i = 0; i < ids.size(); ++i) {
-    const CommandEnd end = commands.result_of(ids[i]);
-    const Json document = Json::parse(last_object(end.output), nullptr, false);
-    PlaceCounts counts{.place = machines_[i].name, .nics = {}, .tested = machines_[i].device};
+    const Json document = document_in(commands.result_of(ids[i]));
+    PlaceCounts& counts = all[hosts[i]];
     counts.known = document.is_object() && document.contains("nics");
     if (counts.known) counts.nics = nic_counts_in(document.at("nics"));
-    all.push_back(std::move(counts));
+    if (counts.known) counts.below = names_of(document, "below");
   }
   return all;
 }
 
+// One that answers no more while the watch begins is silent, too.
 Result<std::unique_ptr<LinkWatch>> Machines::watch_links(Commands& commands,
-                                                         const std::vector<uint32_t>& hosts) const {
+                                                         const std::vector<uint32_t>& hosts,
+                                                         bool with_nics) const {
   std::vector<MachinesWatch::Port> ports;
   for (const uint32_t host : hosts) {
+    if (is_silent(host)) continue;
     const Machine& each = machines_[host];
-    const auto id = commands.start(each.name, {"heddle", "agent", "counters", each.device});
+    std::vector<std::string> words = {"heddle", "agent", "counters", each.device};
+    if (with_nics) words.emplace_back("--nics");
+    const auto id = commands.start(each.name, words, {.at = {}, .input = {}, .listed = false});
     if (!id) return fail(id.error());
     const auto [link, forward] = link_of(host);
     ports.push_back({*id, each.name, link, forward});
   }
-  commands.take_lines();  // no figure comes of these
-  auto watch = std::make_unique<MachinesWatch>(commands, std::move(ports), topology_.links.size(),
-                                               asked_.interrupted);
-  if (Result<void> started = watch->restart(); !started) return fail(started.error());
-  return std::unique_ptr<LinkWatch>(std::move(watch));
+  auto watch = std::make_unique<MachinesWatch>(
+      commands, std::move(ports), topology_.links.size(), asked_.interrupted,
+      [this](const std::string& machine, const std::string& why) { note_silent(machine, why); });
+  for (;;) {
+    const size_t known = silent_.size();
+    const Result<void> started = watch->restart();
+    if (started) return std::unique_ptr<LinkWatch>(std::move(watch));
+    if (silent_.size() == known) return fail(started.error());
+  }
 }
 
-// Each machine has the files of its own ranks, with the machine's name in theirs. They are removed
-// when all have been unpacked: machines may share a disk.
+// Each machine has the files of its own ranks. They are removed when all have been unpacked:
+// machines may share a disk. `folder` is there even where nothing comes: a later run has another
+// name, here and on the machines.
 Result<void> Machines::collect(Commands& commands, const std::string& folder,
                                const std::vector<uint32_t>& hosts) const {
-  const std::string script = fmt::format("[ ! -d {0} ] || tar -czSf - -C {0} .", folder_);
-  const auto packed =
-      run_on(hosts, commands, {script, params::kReadTime, true, params::kMostRecordingBytes});
-  if (!packed) return fail(packed.error());
   std::error_code none;
   std::filesystem::create_directories(folder, none);
+  const std::string there = run_folder(folder_, folder);
+  const auto packed =
+      run_on(hosts, commands,
+             {packing_script(there), params::kReadTime, true, params::kMostRecordingBytes});
+  if (!packed) return fail(packed.error());
   for (size_t i = 0; i < packed->size(); ++i) {
     const CommandEnd& end = (*packed)[i];
+    const std::string& machine = machines_[hosts[i]].name;
     if (end.exit_status == 0 && end.output.empty()) continue;  // no rank wrote anything there
     std::string why = end.exit_status == 0 ? "" : complaint_of(end);
     if (why.empty()) {
       const auto unpacked =
-          lab::run_tool({"tar", "-xzf", "-", "--no-same-owner", "--no-same-permissions",
-                         "--no-overwrite-dir", "-C", folder},
-                        end.output);
+          unpack_recordings(end.output, machine, folder, UnpackLimits{}, asked_.interrupted);
       if (!unpacked) why = unpacked.error().why;
     }
     if (why.empty() || asked_.interrupted()) continue;
-    return fail(ErrorCode::kSystem, "cannot fetch the recording of " + machines_[hosts[i]].name,
-                why, fmt::format("it is in {} there, for `heddle record gather`", folder_));
+    return fail(ErrorCode::kSystem, "cannot fetch the recording of " + machine, why,
+                fmt::format("it is in {} there, for `heddle record gather`", there));
   }
   clean_up(commands, hosts);
   return {};
@@ -389,12 +443,12 @@ Result<std::vector<CommandEnd>> Machines::run_on(const std::vector<uint32_t>& ho
                                                  Commands& commands, const Script& script) const {
   std::vector<Commands::Id> ids;
   for (const uint32_t host : hosts) {
-    const auto id = commands.start(machines_[host].name, {"sh", "-c", script.text},
-                                   {.at = {}, .input = {}, .most_output_bytes = script.most_bytes});
+    const auto id = commands.start(
+        machines_[host].name, {"sh", "-c", script.text},
+        {.at = {}, .input = {}, .most_output_bytes = script.most_bytes, .listed = false});
     if (!id) return fail(id.error());
     ids.push_back(*id);
   }
-  commands.take_lines();  // no figure comes of these
   commands.wait(ids, script.limit + login_time_ * 4, [&] {
     usleep(5'000);
     return !script.may_stop || !asked_.interrupted();

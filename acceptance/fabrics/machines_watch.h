@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,29 +25,39 @@ class MachinesWatch final : public LinkWatch {
     bool forward = true;  // the machine is the link's end a
     size_t read = 0;      // bytes of the output
     PortLoad load{};
+    std::vector<NicCounts> nics{};  // of the machine, as last read
+    bool lost = false;              // it writes no more, and is not waited for
   };
+  // Called once for a machine that writes no more.
+  using Lost = std::function<void(const std::string& machine, const std::string& complaint)>;
 
   MachinesWatch(Commands& commands, std::vector<Port> ports, size_t links,
-                std::function<bool()> interrupted)
+                std::function<bool()> interrupted, Lost lost)
       : commands_(commands),
         ports_(std::move(ports)),
         links_(links),
-        interrupted_(std::move(interrupted)) {}
+        interrupted_(std::move(interrupted)),
+        lost_(std::move(lost)) {}
 
   Result<void> look() override;
   Result<std::vector<CarriedLoad>> loads() override;
   Result<std::vector<CarriedLoad>> totals() override;
   Result<void> restart() override;
+  std::vector<PlaceCounts> nics() override;
 
  private:
+  static void take_nics(std::string_view line, Port& port);
   std::vector<CarriedLoad> by_link(CarriedLoad (PortLoad::*load_of)() const) const;
-  // Until each machine has written two more lines: the second was read after this call.
+  // Until each machine has written two more lines: the second was read after this call. Errors:
+  // kUnavailable for those that are lost meanwhile.
   Result<void> catch_up();
+  Unexpected lose(Port& port, const std::string& complaint);
 
   Commands& commands_;
   std::vector<Port> ports_;
   size_t links_;
   std::function<bool()> interrupted_;
+  Lost lost_;
 };
 
 }  // namespace heddle::acceptance

@@ -1,6 +1,7 @@
 // A part of a fabric: see fabric.h.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "acceptance/fabric.h"
@@ -17,6 +18,7 @@ class PartWatch final : public LinkWatch {
   Result<void> restart() override { return whole_->restart(); }
   Result<std::vector<CarriedLoad>> loads() override { return of_part(whole_->loads()); }
   Result<std::vector<CarriedLoad>> totals() override { return of_part(whole_->totals()); }
+  std::vector<PlaceCounts> nics() override { return whole_->nics(); }
 
  private:
   Result<std::vector<CarriedLoad>> of_part(Result<std::vector<CarriedLoad>> all) const {
@@ -40,11 +42,15 @@ class PartOfFabric final : public Fabric {
   bool is_emulated() const override { return whole_.is_emulated(); }
   std::vector<std::string> notes() const override { return {}; }
   const topology::Topology& topology() const override { return part_.topology; }
+  std::string link_label(uint32_t link) const override {
+    return whole_.link_label(part_.links[link]);  // parallel links keep their numbers
+  }
 
   void run(const std::string& host, const std::vector<std::string>& words,
            const Start& start) const override {
     whole_.run(host, words, start);
   }
+  void run_here(const std::vector<std::string>& words) const override { whole_.run_here(words); }
   Nanos login_time() const override { return whole_.login_time(); }
   std::string line(const std::string& host, const std::vector<std::string>& words) const override {
     return whole_.line(host, words);
@@ -55,6 +61,11 @@ class PartOfFabric final : public Fabric {
   std::string address(uint32_t host) const override { return whole_.address(part_.hosts[host]); }
   std::string target(uint32_t host) const override { return whole_.target(part_.hosts[host]); }
   std::string device(uint32_t host) const override { return whole_.device(part_.hosts[host]); }
+  std::vector<HostNic> nics(uint32_t host) const override { return whole_.nics(part_.hosts[host]); }
+  bool has_plan() const override { return whole_.has_plan(); }
+  std::optional<HostRdma> rdma(uint32_t host) const override {
+    return whole_.rdma(part_.hosts[host]);
+  }
   std::optional<uint32_t> switch_at(const std::string& address) const override {
     return whole_.switch_at(address);  // the part has all switches
   }
@@ -75,6 +86,17 @@ class PartOfFabric final : public Fabric {
     whole_.clean_up(commands, of_whole(hosts));
   }
 
+  std::vector<SilentHost> silent() const override {
+    std::vector<SilentHost> silent;
+    for (SilentHost& each : whole_.silent()) {
+      const auto at = std::find(part_.hosts.begin(), part_.hosts.end(), each.host);
+      if (at == part_.hosts.end()) continue;
+      silent.push_back({static_cast<uint32_t>(at - part_.hosts.begin()), each.complaint});
+    }
+    return silent;
+  }
+  void find_silent(Commands& commands) const override { whole_.find_silent(commands); }
+
   // As the whole has them: the stage that asks has run on the whole.
   Result<FabricFacts> read_facts(Commands& commands) const override {
     return whole_.read_facts(commands);
@@ -82,9 +104,11 @@ class PartOfFabric final : public Fabric {
   Result<std::vector<PlaceCounts>> read_counts(Commands& commands) const override {
     return whole_.read_counts(commands);
   }
-  Result<std::unique_ptr<LinkWatch>> watch_links(
-      Commands& commands, const std::vector<uint32_t>& hosts) const override {
-    Result<std::unique_ptr<LinkWatch>> watch = whole_.watch_links(commands, of_whole(hosts));
+  Result<std::unique_ptr<LinkWatch>> watch_links(Commands& commands,
+                                                 const std::vector<uint32_t>& hosts,
+                                                 bool with_nics) const override {
+    Result<std::unique_ptr<LinkWatch>> watch =
+        whole_.watch_links(commands, of_whole(hosts), with_nics);
     if (!watch) return watch;
     return std::unique_ptr<LinkWatch>(std::make_unique<PartWatch>(std::move(*watch), part_.links));
   }

@@ -6,7 +6,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <utility>
+
+#include "acceptance/machine_texts.h"
+#include "acceptance/params.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -52,16 +56,32 @@ std::string table_of(const Json& object) {
   return text_at(object, "family") + " " + text_at(object, "table");
 }
 
-void add_chain(const Json& chain, Firewall& firewall, std::set<std::string>& tables) {
+// Tables with a chain of such a hook, and these chains: "inet filter input" has the hook "input".
+struct HookedChains {
+  std::set<std::string> tables;
+  std::map<std::string, std::string> hooks;
+};
+
+void add_chain(const Json& chain, Firewall& firewall, HookedChains& hooked) {
   const std::string hook = text_at(chain, "hook");
   if (hook != "input" && hook != "forward") return;
   const std::string family = text_at(chain, "family");
   if (family != "ip" && family != "ip6" && family != "inet") return;
-  tables.insert(table_of(chain));
+  hooked.tables.insert(table_of(chain));
+  hooked.hooks[table_of(chain) + " " + text_at(chain, "name")] = hook;
   if (text_at(chain, "policy") == "drop") firewall.dropping.insert(hook);
 }
 
-void add_rule(const Json& rule, Firewall& firewall) {
+// Whether a rule drops whatever reaches it.
+bool drops_all(const Json& parts) {
+  const auto is_plain = [](const Json& part) {
+    return member(part, "drop") != nullptr || member(part, "reject") != nullptr ||
+           member(part, "counter") != nullptr || member(part, "log") != nullptr;
+  };
+  return std::all_of(parts.begin(), parts.end(), is_plain);
+}
+
+void add_rule(const Json& rule, const HookedChains& hooked, Firewall& firewall) {
   const Json* const parts = member(rule, "expr");
   if (parts == nullptr || !parts->is_array()) return;
   const auto has = [&](const char* verdict) {
@@ -70,6 +90,11 @@ void add_rule(const Json& rule, Firewall& firewall) {
   };
   const bool drops = has("drop") || has("reject");
   firewall.drop_rules += drops ? 1 : 0;
+  // firewalld's chains have the policy accept, and end with such a rule.
+  const auto hook = hooked.hooks.find(table_of(rule) + " " + text_at(rule, "chain"));
+  if (drops && hook != hooked.hooks.end() && drops_all(*parts)) {
+    firewall.dropping.insert(hook->second);
+  }
   if (!std::any_of(parts->begin(), parts->end(), names_port)) return;
   firewall.drops_port |= drops;
   firewall.accepts_port |= has("accept");
@@ -83,13 +108,15 @@ std::optional<Firewall> firewall_of(const std::string& ruleset, const std::strin
   if (objects == nullptr || !objects->is_array()) return std::nullopt;
   Firewall firewall;
   firewall.legacy = legacy_tables.find("filter") != std::string::npos;
-  std::set<std::string> tables;  // with a chain of such a hook
+  HookedChains hooked;
   for (const Json& object : *objects) {
-    if (const Json* const chain = member(object, "chain")) add_chain(*chain, firewall, tables);
+    if (const Json* const chain = member(object, "chain")) add_chain(*chain, firewall, hooked);
   }
   for (const Json& object : *objects) {
     const Json* const rule = member(object, "rule");
-    if (rule != nullptr && tables.count(table_of(*rule)) > 0) add_rule(*rule, firewall);
+    if (rule != nullptr && hooked.tables.count(table_of(*rule)) > 0) {
+      add_rule(*rule, hooked, firewall);
+    }
   }
   return firewall;
 }
@@ -127,7 +154,8 @@ std::optional<Firewall> firewall_in(const Json& document) {
   }
   Firewall firewall;
   for (const Json& hook : *dropping) {
-    if (hook.is_string()) firewall.dropping.insert(hook.get<std::string>());
+    if (!hook.is_string() || firewall.dropping.size() == params::kMostHooks) continue;
+    if (is_machine_name(hook.get<std::string>())) firewall.dropping.insert(hook.get<std::string>());
   }
   firewall.drop_rules = rules->get<size_t>();
   for (const auto& [name, flag] : {std::pair("accepts_port", &Firewall::accepts_port),

@@ -12,7 +12,8 @@
 namespace heddle::acceptance {
 
 struct Firewall {
-  std::set<std::string> dropping;  // "input", "forward": drops what no rule accepts
+  std::set<std::string> dropping;  // "input", "forward": drops what no rule accepts, by the
+                                   // chain's policy or by its last rule
   size_t drop_rules = 0;           // that drop or reject, in tables with such chains
   bool accepts_port = false;       // a rule accepts heddle's UDP port by its number
   bool drops_port = false;         // a rule drops it

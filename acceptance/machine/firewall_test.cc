@@ -50,6 +50,38 @@ TEST(Firewall, ARuleThatDropsThePortMayDropWhateverThePolicyIs) {
   EXPECT_EQ(firewall_text(firewall), "drops nothing by default, drops UDP 18700");
 }
 
+// As firewalld makes it: the policy is accept, and what a zone has not accepted meets the last
+// rule.
+TEST(Firewall, ALastRuleThatRejectsWhateverReachesItIsAsAPolicyOfDrop) {
+  const auto of_chain = [](const char* chain, const char* expression) {
+    return fmt::format(
+        R"(,{{"rule":{{"family":"inet","table":"filter","chain":"{}","expr":[{}]}}}})", chain,
+        expression);
+  };
+  const std::string established = of_chain(
+      "c",
+      R"({"match":{"op":"in","left":{"ct":{"key":"state"}},"right":"invalid"}},{"drop":null})");
+  const std::string zones = of_chain("c", R"({"jump":{"target":"filter_INPUT_ZONES"}})");
+  const std::string rejects =
+      of_chain("c", R"({"counter":null},{"reject":{"type":"icmpx","expr":"admin-prohibited"}})");
+  auto firewall = firewall_of(ruleset("accept", established + zones + rejects), "");
+  ASSERT_TRUE(firewall);
+  EXPECT_TRUE(may_drop(*firewall));
+  EXPECT_EQ(firewall_text(firewall), "drops on input by default");
+  const std::string zone = of_chain(
+      "filter_IN_public_allow",
+      R"({"match":{"op":"==","left":{"payload":{"protocol":"udp","field":"dport"}},)"
+      R"("right":18700}},)"
+      R"({"match":{"op":"in","left":{"ct":{"key":"state"}},"right":{"set":["new","untracked"]}}},)"
+      R"({"accept":null})");
+  firewall = firewall_of(ruleset("accept", established + zones + zone + rejects), "");
+  EXPECT_FALSE(may_drop(*firewall));
+  firewall =
+      firewall_of(ruleset("accept", established + of_chain("other", R"({"drop":null})")), "");
+  EXPECT_FALSE(may_drop(*firewall));
+  EXPECT_EQ(firewall->drop_rules, 2U);
+}
+
 TEST(Firewall, OfForwardedAndOtherChainsNothingIsSaidOfInput) {
   const auto forward = firewall_of(ruleset("drop", "", "forward"), "filter\n");
   EXPECT_FALSE(may_drop(*forward));

@@ -5,10 +5,14 @@
 
 #include <sstream>
 
-#include "acceptance/machine/tree_files.h"
+#include "nodes/tree_files.h"
 
 namespace heddle::acceptance {
 namespace {
+
+using nodes::counted;
+using nodes::names_in;
+using nodes::text_in;
 
 std::string trimmed(const std::string& text) {
   const size_t first = text.find_first_not_of(" \t\r");

@@ -6,11 +6,14 @@
 #include <fstream>
 #include <map>
 
-#include "acceptance/machine/rdma.h"
+#include "acceptance/params.h"
 #include "base/temporary_folder.h"
+#include "nodes/rdma_ports.h"
 
 namespace heddle::acceptance {
 namespace {
+
+using nodes::rdma_ports;
 
 namespace fs = std::filesystem;
 
@@ -81,6 +84,10 @@ class Tree {
       return name == "eth1" ? lab::DriverInfo{"virtio_net", "N/A"}
                             : lab::DriverInfo{"mlx5_core", name == "eth2" ? "" : "28.39.1002"};
     };
+    sources.offloads = [](const std::string& /*name*/) { return std::string("gro on"); };
+    sources.settings = [](const std::string& name) {
+      return name == "eth2" ? DriverSettings{} : DriverSettings{.rings = "rx 1024, tx 1024"};
+    };
     return sources;
   }
 
@@ -97,6 +104,7 @@ TEST(MachineFacts, AVirtualNicHasNoHardwareFacts) {
   const Tree tree;
   fs::create_directories(tree.sys() / "class/net/nic0");
   const auto facts = tree.facts();
+  EXPECT_EQ(facts.at("NIC driver"), "none");
   EXPECT_EQ(facts.at("NIC firmware"), "none");
   EXPECT_EQ(facts.at("NIC PCIe"), "none");
   EXPECT_EQ(facts.at("GPUs"), "none");
@@ -113,6 +121,85 @@ TEST(MachineFacts, FirmwareIsEmptyOrNotSaidOfSomeDrivers) {
   }
   EXPECT_EQ(tree.facts().at("NIC firmware"),
             "virtio_net without a version; mlx5_core without a version; 2 x mlx5_core 28.39.1002");
+}
+
+// OFED beside the kernel's driver was not seen where both found the same firmware.
+TEST(MachineFacts, TheDriversVersionIsAFactUnlessItIsTheKernels) {
+  const Tree tree;
+  tree.add_nic("eth0", tree.add_device("01", ""));
+  Tree::write(tree.proc() / "sys/kernel/osrelease", "6.1.0-37-amd64\n");
+  for (const auto& [version, fact] : {std::pair("6.1.0-37-amd64", "mlx5_core of the kernel"),
+                                      {"24.10-1.1.4", "mlx5_core 24.10-1.1.4"},
+                                      {"6.1.0-36-amd64", "mlx5_core 6.1.0-36-amd64"},
+                                      {"N/A", "mlx5_core without a version"},
+                                      {"", "mlx5_core without a version"}}) {
+    MachineSources sources = tree.sources();
+    sources.driver = [written = std::string(version)](const std::string& /*name*/) {
+      return lab::DriverInfo{"mlx5_core", "28.39.1002", written};
+    };
+    const NamedFacts found = machine_facts(sources).facts;
+    const std::map<std::string, std::string> facts(found.begin(), found.end());
+    EXPECT_EQ(facts.at("NIC driver"), fact);
+    EXPECT_EQ(facts.at("NIC firmware"), "mlx5_core 28.39.1002");
+  }
+  MachineSources sources = tree.sources();
+  sources.driver = [](const std::string& /*name*/) { return lab::DriverInfo{}; };
+  EXPECT_EQ(machine_facts(sources).facts.front(),
+            (NamedFacts::value_type{"NIC driver", "unknown driver without a version"}));
+}
+
+// A host whose management NIC had another firmware than others' was named.
+TEST(MachineFacts, ANicThatIsNotTestedIsAFactOfItsOwn) {
+  const Tree tree;
+  for (const char* const name : {"1", "2", "3"}) {
+    const fs::path device = tree.add_device(std::string("0") + name, "");
+    Tree::set_link(device, {"8", "16", "32.0 GT/s PCIe", "32.0 GT/s PCIe"});
+    tree.add_nic(std::string("eth") + name, device);
+  }
+  const fs::path net = tree.sys() / "class/net";
+  fs::create_directories(net / "vlan7/lower_bond0");
+  fs::create_directories(net / "bond0/lower_eth3");
+  for (const auto& [tested, firmware, others] :
+       {std::tuple("eth3", "mlx5_core 28.39.1002",
+                   "virtio_net without a version; mlx5_core without a version"),
+        {"vlan7", "mlx5_core 28.39.1002",
+         "virtio_net without a version; mlx5_core without a version"},
+        {"veth0", "none",
+         "virtio_net without a version; mlx5_core without a version; mlx5_core 28.39.1002"}}) {
+    MachineSources sources = tree.sources();
+    sources.device = tested;
+    const MachineFacts found = machine_facts(sources);
+    const std::map<std::string, std::string> facts(found.facts.begin(), found.facts.end());
+    EXPECT_EQ(facts.at("NIC firmware"), firmware) << tested;
+    EXPECT_EQ(facts.at("other NICs"), others) << tested;
+    ASSERT_EQ(found.links.size(), 3U);
+    EXPECT_FALSE(found.links[0].tested);
+    EXPECT_EQ(found.links[2].tested, firmware != std::string("none"));
+    EXPECT_EQ(machine_in(json_of(found)).links, found.links);
+  }
+}
+
+TEST(MachineFacts, StateMtuAndRateAreOfEveryNicThatIsNotVirtual) {
+  const Tree tree;
+  for (const char* const name : {"eth1", "eth2"}) {
+    tree.add_nic(name, tree.add_device(std::string("0") + name[3], ""));
+  }
+  fs::create_directories(tree.sys() / "class/net/docker0");
+  const fs::path net = tree.sys() / "class/net";
+  Tree::write(net / "eth1/carrier", "1\n");
+  Tree::write(net / "eth1/mtu", "9000\n");
+  Tree::write(net / "eth1/speed", "100000\n");
+  Tree::write(net / "eth2/mtu", "1500\n");
+  Tree::write(net / "eth2/speed", "-1\n");
+  MachineSources sources = tree.sources();
+  sources.device = "eth1";
+  const MachineFacts machine = machine_facts(sources);
+  const DriverSettings settings{.rings = "rx 1024, tx 1024"};
+  const std::vector<NicFacts> expected = {{"eth1", true, 9000, 100e9, "gro on", true, settings},
+                                          {"eth2", false, 1500, 0, "gro on", false}};
+  EXPECT_EQ(machine.nics, expected);
+  EXPECT_EQ(machine_in(json_of(machine)).nics, expected);
+  EXPECT_FALSE(machine_in(Json::object()).nics.has_value()) << "an older heddle";
 }
 
 TEST(MachineFacts, ANicAtEightOfSixteenLanesIsRead) {
@@ -145,12 +232,18 @@ TEST(MachineFacts, AcsIsOfTheBridgesAboveNicsAndGpus) {
   tree.add_gpu(tree.add_device("03", config_with(0x01, 0)));
   EXPECT_EQ(tree.facts().at("PCIe ACS"),
             "1 of 3 bridges redirect: traffic between GPUs and NICs goes through the root complex");
+  const MachineFacts machine = machine_facts(tree.sources());
+  EXPECT_EQ(machine.acs, (AcsBridges{3, 1, true}));
+  EXPECT_EQ(machine_in(json_of(machine)).acs, machine.acs);
 }
 
 TEST(MachineFacts, AConfigurationThatOnlyRootReadsIsNotKnown) {
   const Tree tree;
   tree.add_nic("eth0", tree.add_device("01", std::string(64, '\0')));
   EXPECT_EQ(tree.facts().at("PCIe ACS"), "not known: only root reads it");
+  const MachineFacts machine = machine_facts(tree.sources());
+  EXPECT_FALSE(machine.acs.has_value());
+  EXPECT_FALSE(machine_in(json_of(machine)).acs.has_value());
   EXPECT_EQ(acs_of(""), Acs::kNotKnown);
   EXPECT_EQ(acs_of(std::string(256, '\0')), Acs::kNone);
   EXPECT_EQ(acs_of(std::string(4096, '\xff')), Acs::kNone);
@@ -199,10 +292,36 @@ TEST(MachineFacts, AClockIsSetWhileItsErrorIsKnown) {
 TEST(MachineFacts, DocumentsOfOtherVersionsAreNotKnown) {
   for (const char* const text :
        {"null", "{}", "[]", "7", R"({"pcie":7,"clock":[]})", R"({"pcie":[1,{}],"clock":{}})",
-        R"({"pcie":[{"name":3}],"clock":{"synchronized":"yes"}})"}) {
+        R"({"pcie":[{"name":3}],"clock":{"synchronized":"yes"},"acs":7})"}) {
     const MachineFacts machine = machine_in(Json::parse(text));
-    EXPECT_TRUE(machine.links.empty() && !machine.clock) << text;
+    EXPECT_TRUE(machine.links.empty() && !machine.clock && !machine.acs) << text;
   }
+}
+
+TEST(MachineFacts, NumbersAreWithinTheBoundsOfTheirTypes) {
+  const MachineFacts machine = machine_in(
+      Json::parse(R"({"pcie":[{"name":"eth0","width":1e300,"most_width":-1e300,"speed":1e300,)"
+                  R"("slot_width":-7}],)"
+                  R"("clock":{"synchronized":true,"error_s":1e300},)"
+                  R"("acs":{"bridges":4,"redirecting":1e300}})"));
+  ASSERT_EQ(machine.links.size(), 1U);
+  EXPECT_EQ(machine.links[0].width, 1'024);
+  EXPECT_EQ(machine.links[0].most_width, 0);
+  EXPECT_EQ(machine.links[0].slot_width, 0);
+  EXPECT_EQ(machine.links[0].speed, 1e6);
+  ASSERT_TRUE(machine.clock.has_value());
+  EXPECT_EQ(machine.clock->error_s, 1e6);
+  EXPECT_EQ(machine.acs, (AcsBridges{4, 4, false}));
+}
+
+TEST(MachineFacts, NamesThatAreNotPrintableAndLinksWithoutEndAreLeftOut) {
+  Json document = {{"pcie", Json::array({{{"name", "a\nb"}}})}};
+  for (size_t i = 0; i < 2 * params::kMostNics; ++i) {
+    document["pcie"].push_back({{"name", "eth" + std::to_string(i)}});
+  }
+  const MachineFacts machine = machine_in(document);
+  EXPECT_EQ(machine.links.size(), params::kMostNics);
+  EXPECT_EQ(machine.links.front().name, "eth0");
 }
 
 }  // namespace

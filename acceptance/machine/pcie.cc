@@ -7,10 +7,16 @@
 #include <cstdint>
 #include <system_error>
 
-#include "acceptance/machine/tree_files.h"
+#include "nodes/tree_files.h"
 
 namespace heddle::acceptance {
 namespace {
+
+using nodes::bytes_in;
+using nodes::counted;
+using nodes::names_in;
+using nodes::number_in;
+using nodes::text_in;
 
 namespace fs = std::filesystem;
 
@@ -114,24 +120,29 @@ std::set<fs::path> bridges_above(const fs::path& pci_device) {
   return bridges;
 }
 
-std::string acs_text(const std::set<fs::path>& bridges, bool has_gpus) {
-  if (bridges.empty()) return "no bridges above NICs and GPUs";
-  size_t redirecting = 0;
+std::optional<AcsBridges> acs_bridges(const std::set<fs::path>& bridges, bool has_gpus) {
+  AcsBridges found{bridges.size(), 0, has_gpus};
   for (const fs::path& bridge : bridges) {
     const Acs acs = acs_of(bytes_in(bridge / "config"));
-    if (acs == Acs::kNotKnown) return "not known: only root reads it";
-    redirecting += acs == Acs::kRedirects ? 1 : 0;
+    if (acs == Acs::kNotKnown) return std::nullopt;
+    found.redirecting += acs == Acs::kRedirects ? 1 : 0;
   }
-  if (redirecting == 0) return fmt::format("none of {} bridges redirects", bridges.size());
+  return found;
+}
+
+std::string acs_text(const std::optional<AcsBridges>& bridges) {
+  if (!bridges) return "not known: only root reads it";
+  if (bridges->all == 0) return "no bridges above NICs and GPUs";
+  if (bridges->redirecting == 0) return fmt::format("none of {} bridges redirects", bridges->all);
   return fmt::format(
-      "{} of {} bridges redirect{}", redirecting, bridges.size(),
-      has_gpus ? ": traffic between GPUs and NICs goes through the root complex" : "");
+      "{} of {} bridges redirect{}", bridges->redirecting, bridges->all,
+      bridges->has_gpus ? ": traffic between GPUs and NICs goes through the root complex" : "");
 }
 
 std::string links_text(const std::vector<PcieLink>& links, bool of_gpus) {
   std::vector<std::string> texts;
   for (const PcieLink& link : links) {
-    if (link.is_gpu != of_gpus) continue;
+    if (link.is_gpu != of_gpus || !link.tested) continue;
     texts.push_back(of_gpus || link.speed == 0
                         ? fmt::format("x{}", link.width)
                         : fmt::format("x{} at {:g} GT/s", link.width, link.speed));

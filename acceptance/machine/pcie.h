@@ -22,6 +22,7 @@ struct PcieLink {
   double most_speed = 0;
   int slot_width = 0;  // most that the port above has
   double slot_speed = 0;
+  bool tested = true;  // false: of a NIC that the test does not use
 
   bool operator==(const PcieLink&) const = default;
 };
@@ -38,10 +39,23 @@ enum class Acs { kNotKnown, kNone, kOff, kRedirects };
 Acs acs_of(std::string_view config);
 // The bridges between the root and a PCI device.
 std::set<std::filesystem::path> bridges_above(const std::filesystem::path& pci_device);
-// "3 of 4 bridges redirect".
-std::string acs_text(const std::set<std::filesystem::path>& bridges, bool has_gpus);
 
-// "2 at x16, 16 GT/s; 1 at x8, 16 GT/s"; of GPUs only widths. "none" without links.
+// The bridges above the NICs and GPUs of a machine.
+struct AcsBridges {
+  size_t all = 0;
+  size_t redirecting = 0;
+  bool has_gpus = false;
+
+  bool operator==(const AcsBridges&) const = default;
+};
+// None: not known, since only root reads it.
+std::optional<AcsBridges> acs_bridges(const std::set<std::filesystem::path>& bridges,
+                                      bool has_gpus);
+// "3 of 4 bridges redirect".
+std::string acs_text(const std::optional<AcsBridges>& bridges);
+
+// "2 at x16, 16 GT/s; 1 at x8, 16 GT/s", of NICs those that are tested; of GPUs only widths. "none"
+// without links.
 std::string links_text(const std::vector<PcieLink>& links, bool of_gpus);
 
 }  // namespace heddle::acceptance

@@ -1,11 +1,18 @@
 // Stage inventory: facts of hosts, ports and links beside the topology and beside each other.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "acceptance/host_facts.h"
 #include "acceptance/machine_rows.h"
+#include "acceptance/machine_texts.h"
+#include "acceptance/nic_rows.h"
+#include "acceptance/params.h"
 #include "acceptance/stages/stages.h"
+#include "base/quantity.h"
 #include "topology/names.h"
 
 namespace heddle::acceptance {
@@ -24,6 +31,7 @@ class Inventory {
         seen_.insert(port.link);
         check_carrier(port);
         check_mtu(place, port);
+        check_rate(place, port);
       }
     }
     const size_t links = seen_.size();
@@ -32,6 +40,10 @@ class Inventory {
     }
     if (right_mtus_ > 0) {
       add({"MTU", fmt::format("{} of {} ports", right_mtus_, ports), mtu_text(), mtu_text()});
+    }
+    if (right_rates_ > 0) {
+      add({"port rate", fmt::format("{} of {} ports", right_rates_, known_rates_), "as planned",
+           "as planned"});
     }
   }
 
@@ -43,7 +55,9 @@ class Inventory {
       for (const MachineFacts& each : facts_.machines) add_all(shared_rows(each));
       return;
     }
+    add_all(nic_rows(facts_.machines));
     add_all(pcie_rows(facts_.machines));
+    add_all(acs_rows(facts_.machines));
     add_all(clock_rows(facts_.machines));
   }
 
@@ -103,6 +117,26 @@ class Inventory {
                      place.name, facts.device, expected)});
   }
 
+  // Without a plan the link has the rate that the port had when the test began.
+  void check_rate(const PlaceFacts& place, const PortFacts& facts) {
+    const auto planned =
+        static_cast<double>(session_.topology().links[facts.link].shape.rate.count);
+    const double rate = facts.rate_bits_per_s;
+    if (rate == 0 || planned == 0 || !session_.fabric().has_plan()) return;
+    ++known_rates_;
+    if (std::abs(rate - planned) < params::kPortRateUnit) {
+      ++right_rates_;
+      return;
+    }
+    // A plan may have less than the port can do, where a switch limits it.
+    const Grade grade = rate < planned ? Grade::kFail : Grade::kWarn;
+    add({"port rate", place.name, fmt::format("{} on {}", rate_text(rate), facts.device),
+         rate_text(planned), grade,
+         fmt::format("see by `ethtool {}` on {} what was negotiated, and compare the cable, its "
+                     "optics and the settings of both ports with the plan",
+                     facts.device, place.name)});
+  }
+
   std::string mtu_text() const { return fmt::format("{} bytes", fmt::join(mtus_, ", ")); }
 
   Session& session_;
@@ -113,26 +147,37 @@ class Inventory {
   std::set<uint32_t> down_;
   std::set<uint32_t> mtus_;  // expected
   size_t right_mtus_ = 0;
+  size_t known_rates_ = 0;
+  size_t right_rates_ = 0;
 };
+
+// The first one, as `heddle doctor` writes it.
+std::string finding_in(const std::optional<Json>& document) {
+  constexpr const char* kUnknown = "unknown";
+  if (!document) return kUnknown;
+  const auto findings = document->find("findings");
+  if (findings == document->end() || !findings->is_array() || findings->empty()) return kUnknown;
+  const Json& first = findings->front();
+  const auto what = first.is_object() ? first.find("what") : first.end();
+  if (what == first.end() || !what->is_string()) return kUnknown;
+  return machine_text(what->get<std::string>());
+}
 
 // What `heddle doctor rdma` says on each host, as one more fact. Hosts without RDMA are as good:
 // then heddle uses UDP.
 Result<void> add_doctor(Session& session, std::vector<PlaceFacts>& places) {
+  std::vector<std::pair<PlaceFacts*, Commands::Id>> asked;
   std::vector<Commands::Id> ids;
-  for (uint32_t i = 0; i < session.hosts(); ++i) {
-    const auto id =
-        session.commands().start(session.host(i), {"heddle", "doctor", "rdma", "--json"});
+  for (PlaceFacts& place : places) {
+    if (place.is_switch) continue;
+    const auto id = session.commands().start(place.name, {"heddle", "doctor", "rdma", "--json"});
     if (!id) return fail(id.error());
+    asked.emplace_back(&place, *id);
     ids.push_back(*id);
   }
   session.wait(ids, {});
-  for (uint32_t i = 0; i < session.hosts(); ++i) {
-    const std::optional<Json> found = document_of(session.commands().result_of(ids[i]));
-    std::string text = "unknown";
-    if (found && found->contains("findings") && !found->at("findings").empty()) {
-      text = found->at("findings").front().value("what", "unknown");
-    }
-    places[i].facts.emplace_back("RDMA", text);
+  for (const auto& [place, id] : asked) {
+    place->facts.emplace_back("RDMA", finding_in(document_of(session.commands().result_of(id))));
   }
   return {};
 }

@@ -11,11 +11,12 @@
 namespace heddle::acceptance {
 
 // Adds a row with NCCL's largest size, or with why it was not tried, and its table to the stage's
-// data. Errors: kSystem.
-Result<void> run_nccl_tests(Session& session, const std::vector<BenchSize>& own,
+// data: the sizes of heddle's own table. Errors: kSystem.
+// `bound`: the bus bandwidth that the fabric allows; 0: no limit.
+Result<void> run_nccl_tests(Session& session, const std::vector<BenchSize>& own, double bound,
                             StageReport& report);
 
-// The sizes of what all_reduce_perf prints, out of place. Public for tests.
+// The sizes of what all_reduce_perf prints. Public for tests.
 std::vector<BenchSize> sizes_of_nccl_tests(const std::string& output);
 
 }  // namespace heddle::acceptance

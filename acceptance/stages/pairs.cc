@@ -1,16 +1,20 @@
 // Stage pairs: rounds of disjoint pairs. Each round measures latency while the fabric is idle, then
-// the goodput of all its pairs at once, then plain sockets. Under this load every link is judged by
-// its counters.
+// the goodput of all its pairs at once, then plain sockets; then the goodput over each further NIC.
+// Under this load every link is judged by its counters.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "acceptance/params.h"
 #include "acceptance/shared_cause.h"
 #include "acceptance/stages/flows.h"
+#include "acceptance/stages/latency_rows.h"
+#include "acceptance/stages/nic_goodput.h"
 #include "acceptance/stages/plain_sockets.h"
+#include "acceptance/stages/rdma_pairs.h"
 #include "acceptance/stages/stages.h"
 #include "base/quantity.h"
 
@@ -21,6 +25,7 @@ struct Measured {
   HostPair pair;
   FlowFigures flow;
   SocketResult sockets;
+  std::optional<PairRdma> rdma;  // where both hosts have it
   LatencyFigures latency;
   double allowed =
       0;  // payload that the links can carry, with the round's other pairs; 0: no limit
@@ -28,10 +33,15 @@ struct Measured {
   double share() const { return allowed == 0 ? 1 : flow.bits_per_s / allowed; }
 };
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+Json json_of(const std::vector<PathFigures>& paths) {
+  Json document = Json::array();
+  for (const PathFigures& each : paths) {
+    document.push_back({{"path", each.path},
+                        {"goodput_bits_per_s", each.bits_per_s},
+                        {"rtt_us", each.rtt_us},
+                        {"lost_segments", each.lost_segments}});
+  }
+  return document;
 }
 
 class Pairs {
@@ -45,51 +55,41 @@ class Pairs {
     for (const std::vector<HostPair>& round : session_.rounds(true)) {
       if (session_.interrupted()) break;
       if (Result<void> ran = measure(round); !ran) return ran;
+      rounds_.push_back(round);
     }
+    const auto over_nics = measure_nics(session_, report_);
+    if (!over_nics) return fail(over_nics.error());
+    rounds_.insert(rounds_.end(), over_nics->begin(), over_nics->end());
     add_data();
     judge_goodput();
     judge_latency();
     add_socket_rows();
+    add_rdma_rows();
     return session_.interrupted() ? Result<void>() : judge_all_links();
   }
 
  private:
   Result<void> measure(const std::vector<HostPair>& round) {
-    const Nanos short_time = session_.flow_time() / 5;
-    const auto latencies = run_latencies(session_, round, short_time);
+    const auto latencies = run_latencies(session_, round, session_.latency_time());
     if (!latencies) return fail(latencies.error());
-    Result<std::vector<FlowFigures>> flows = run_flows(session_, round, session_.flow_time());
-    if (!flows) return fail(std::move(flows).error());
     const std::vector<double> allowed = session_.payload_rates(round);
-    // A pair without a figure is tried again, however little time there is.
-    for (int again = 0; (again == 0 && any_missing(*flows) && !session_.interrupted()) ||
-                        (any_below(*flows, allowed) && session_.may_repeat(again));
-         ++again) {
-      const auto repeated = run_flows(session_, round, session_.flow_time());
-      if (!repeated) return fail(repeated.error());
-      for (size_t i = 0; i < round.size(); ++i) {
-        if ((*repeated)[i].bits_per_s > (*flows)[i].bits_per_s) (*flows)[i] = (*repeated)[i];
-      }
-    }
+    const auto flows = run_flows_again(session_, round, allowed);
+    if (!flows) return fail(flows.error());
     const auto sockets = run_sockets(session_, round);
     if (!sockets) return fail(sockets.error());
+    const auto rdma = run_rdma(session_, round);
+    if (!rdma) return fail(rdma.error());
     if (session_.interrupted()) return {};  // its commands were ended
     for (size_t i = 0; i < round.size(); ++i) {
-      measured_.push_back({round[i], (*flows)[i], (*sockets)[i], (*latencies)[i], allowed[i]});
+      measured_.push_back({round[i], (*flows)[i], (*sockets)[i], {}, (*latencies)[i], allowed[i]});
+      for (PairRdma each : *rdma) {
+        if (!(each.pair == round[i])) continue;
+        each.heddle_bits_per_s = (*flows)[i].bits_per_s;
+        each.heddle_us = (*latencies)[i].us_p50;
+        measured_.back().rdma = std::move(each);
+      }
     }
     return {};
-  }
-
-  static bool any_missing(const std::vector<FlowFigures>& flows) {
-    return std::any_of(flows.begin(), flows.end(),
-                       [](const FlowFigures& flow) { return !flow.complaint.empty(); });
-  }
-
-  bool any_below(const std::vector<FlowFigures>& flows, const std::vector<double>& allowed) const {
-    for (size_t i = 0; i < flows.size(); ++i) {
-      if (flows[i].bits_per_s < allowed[i] * session_.expectations().pair_share) return true;
-    }
-    return false;
   }
 
   std::vector<HostPair> all_pairs() const {
@@ -102,6 +102,12 @@ class Pairs {
   Grade grade_of_pair(const Measured& each) const {
     if (!each.flow.complaint.empty()) return Grade::kFail;
     return session_.grade_of_speed(each.share(), session_.expectations().pair_share);
+  }
+
+  // In what it reached by heddle, or by RDMA.
+  bool has_failed(const Measured& each, bool rdma_has_figures) const {
+    return grade_of_pair(each) == Grade::kFail ||
+           (each.rdma && rdma_failed(rdma_judge(), *each.rdma, rdma_has_figures));
   }
 
   void judge_goodput() {
@@ -142,11 +148,7 @@ class Pairs {
     }
     std::sort(slow.begin(), slow.end(),
               [](const Measured* a, const Measured* b) { return a->share() < b->share(); });
-    const std::string todo =
-        session_.disturbed() ? "other programs use this machine's processors: repeat it when it "
-                               "is idle"
-                             : "see the links and hosts that this stage names; else repeat it "
-                               "with --full";
+    const std::string todo = todo_of_slow_pair(session_);
     const size_t shown = std::min(slow.size(), params::kMostPairRows);
     for (size_t i = 0; i < shown; ++i) {
       const Measured& each = *slow[i];
@@ -173,47 +175,13 @@ class Pairs {
     return fmt::format("at least {}", rate_text(allowed * session_.expectations().pair_share));
   }
 
-  // Of pairs with as many hops: a longer route takes longer.
-  double typical_latency(const Measured& like) const {
-    const size_t links = links_between(session_.topology(), like.pair).size();
-    std::vector<double> values;
-    for (const Measured& each : measured_) {
-      if (!each.latency.complaint.empty()) continue;
-      if (links_between(session_.topology(), each.pair).size() == links) {
-        values.push_back(each.latency.us_min);
-      }
-    }
-    return median(values);
-  }
-
   void judge_latency() {
-    size_t fine = 0;
-    std::vector<double> medians;
-    for (const Measured& each : measured_) {
-      if (!each.latency.complaint.empty()) {
-        report_.rows.push_back({"latency", session_.pair_name(each.pair), each.latency.complaint,
-                                "a figure", Grade::kFail, "see the stage reach for this pair"});
-        continue;
-      }
-      medians.push_back(each.latency.us_p50);
-      const double typical = typical_latency(each);
-      const double most = typical * params::kLatencyFactor + params::kLatencyExtraUs;
-      if (each.latency.us_min <= most) {
-        ++fine;
-        continue;
-      }
-      report_.rows.push_back(
-          {"latency", session_.pair_name(each.pair),
-           fmt::format("{:.0f} us at best", each.latency.us_min),
-           fmt::format("at most {:.0f} us; other pairs: {:.0f} us", most, typical), Grade::kWarn,
-           "look for a longer route, a full queue, or power saving on one of the "
-           "two hosts"});
+    std::vector<LatencyFigures> latencies;
+    for (const Measured& each : measured_) latencies.push_back(each.latency);
+    const auto name_of = [this](const HostPair& pair) { return session_.pair_name(pair); };
+    for (Row& row : latency_rows(session_.topology(), latencies, name_of)) {
+      report_.rows.push_back(std::move(row));
     }
-    if (fine == 0) return;
-    report_.rows.push_back({"latency", fmt::format("{} of {} pairs", fine, measured_.size()),
-                            duration_text(nanos(static_cast<int64_t>(median(medians) * 1e3))) +
-                                ", half a round trip of 64 B, median",
-                            "pairs alike"});
   }
 
   void add_socket_rows() {
@@ -221,7 +189,29 @@ class Pairs {
     for (const Measured& each : measured_) {
       pairs.push_back({each.pair, each.sockets, each.flow.bits_per_s, each.latency.us_p50});
     }
-    for (Row& row : socket_rows(session_, pairs)) report_.rows.push_back(std::move(row));
+    const auto name_of = [&](const HostPair& pair) { return session_.pair_name(pair); };
+    for (Row& row : socket_rows(name_of, pairs)) report_.rows.push_back(std::move(row));
+  }
+
+  std::vector<PairRdma> all_rdma() const {
+    std::vector<PairRdma> pairs;
+    for (const Measured& each : measured_) {
+      if (each.rdma) pairs.push_back(*each.rdma);
+    }
+    return pairs;
+  }
+
+  void add_rdma_rows() {
+    for (Row& row : rdma_rows(rdma_judge(), all_rdma())) report_.rows.push_back(std::move(row));
+  }
+
+  RdmaJudge rdma_judge() const {
+    return {[this](const HostPair& pair) { return session_.pair_name(pair); },
+            [this](uint32_t host) { return session_.host(host); },
+            [this](double reached, double expected) {
+              return session_.grade_of_speed(reached, expected);
+            },
+            session_.expectations().pair_share};
   }
 
   // A link below its rate is loaded again: a busy machine can keep traffic from it, a real limit
@@ -229,9 +219,9 @@ class Pairs {
   Result<void> judge_all_links() {
     Result<std::vector<CarriedLoad>> loads = session_.take_loads();
     if (!loads) return fail(std::move(loads).error());
+    const auto label_of = [this](uint32_t link) { return session_.fabric().link_label(link); };
     const auto judge = [&] {
-      return judge_links(session_.topology(), *loads, session_.expectations(),
-                         session_.rounds(true));
+      return judge_links(session_.topology(), *loads, session_.expectations(), rounds_, label_of);
     };
     LinkVerdicts verdicts = judge();
     for (int again = 0; again < params::kLinkRepeats && names_rate(verdicts); ++again) {
@@ -248,7 +238,11 @@ class Pairs {
       }
       verdicts = judge();
     }
+    if (session_.interrupted()) return {};  // counters may not have been read to the end
     for (Row& row : verdicts.rows) report_.rows.push_back(std::move(row));
+    report_.data["links"] = {{"judged_directions", verdicts.judged_directions},
+                             {"least_share", verdicts.least_share},
+                             {"errors_per_million", verdicts.errors_per_million}};
     return {};
   }
 
@@ -260,26 +254,34 @@ class Pairs {
 
   // All pairs of hosts that use one of the links, in both directions.
   std::vector<HostPair> round_over(const std::vector<uint32_t>& links) const {
+    Routes routes(session_.topology());
     std::vector<HostPair> flows;
-    for (const Measured& each : measured_) {
-      for (const auto& [use, share] : links_between(session_.topology(), each.pair)) {
-        if (std::find(links.begin(), links.end(), use.link) == links.end()) continue;
-        flows.push_back(each.pair);
-        break;
+    const auto takes_one = [&](const HostPair& pair) {
+      const auto taken = routes.links(pair);
+      return std::any_of(taken.begin(), taken.end(), [&](const auto& used) {
+        return std::find(links.begin(), links.end(), used.first.link) != links.end();
+      });
+    };
+    for (const std::vector<HostPair>& round : rounds_) {
+      for (const HostPair& pair : round) {
+        if (flows.size() >= params::kMostLoadingPairs) return flows;
+        if (takes_one(pair)) flows.push_back(pair);
       }
-      if (flows.size() >= params::kMostLoadingPairs) break;
     }
     return flows;
   }
 
   void add_data() {
     Json pairs = Json::array();
+    const bool rdma_has_figures = hardware_has_figures(all_rdma());
+    size_t paths = 0;  // of all pairs so far
     for (const Measured& each : measured_) {
+      paths += each.flow.paths.size();
       pairs.push_back({{"from", session_.host(each.pair.from)},
                        {"to", session_.host(each.pair.to)},
                        {"goodput_bits_per_s", each.flow.bits_per_s},
                        {"allowed_bits_per_s", each.allowed},
-                       {"failed", grade_of_pair(each) == Grade::kFail},
+                       {"failed", has_failed(each, rdma_has_figures)},
                        {"tcp_bits_per_s", each.sockets.tcp_bits_per_s},
                        {"tcp_lat_us", each.sockets.tcp_us},
                        {"udp_bw_sent_bits_per_s", each.sockets.udp_sent_bits_per_s},
@@ -290,6 +292,14 @@ class Pairs {
                        {"half_round_trip_us_min", each.latency.us_min},
                        {"half_round_trip_us_p50", each.latency.us_p50},
                        {"half_round_trip_us_p99", each.latency.us_p99}});
+      if (each.rdma) {
+        pairs.back()["rc_bw_bits_per_s"] = each.rdma->bits_per_s;
+        pairs.back()["rc_lat_us"] = each.rdma->us;
+        if (each.rdma->is_judged()) {
+          pairs.back()["rc_allowed_bits_per_s"] = each.rdma->allowed_bits_per_s;
+        }
+      }
+      if (paths <= params::kMostPaths) pairs.back()["paths"] = json_of(each.flow.paths);
     }
     report_.data["pairs"] = std::move(pairs);
   }
@@ -297,6 +307,7 @@ class Pairs {
   Session& session_;
   StageReport& report_;
   std::vector<Measured> measured_;
+  std::vector<std::vector<HostPair>> rounds_;  // whose loads judge the links
 };
 
 }  // namespace

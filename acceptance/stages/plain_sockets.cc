@@ -6,11 +6,15 @@
 #include <algorithm>
 #include <string>
 
+#include "acceptance/agent_numbers.h"
 #include "acceptance/params.h"
 #include "base/quantity.h"
 
 namespace heddle::acceptance {
 namespace {
+
+// What a server writes where another one has its port, as strerror(EADDRINUSE).
+constexpr const char* kInUse = "Address already in use";
 
 // Pairs that have a figure, the lowest first.
 struct Figures {
@@ -38,12 +42,10 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::string us_text(double us) { return duration_text(nanos(static_cast<int64_t>(us * 1e3))); }
-
 class SocketRows {
  public:
-  SocketRows(const Session& session, const std::vector<PairSockets>& pairs)
-      : session_(session), pairs_(pairs) {}
+  SocketRows(const PairNames& name_of, const std::vector<PairSockets>& pairs)
+      : name_of_(name_of), pairs_(pairs) {}
 
   std::vector<Row> make() {
     add_complaint();
@@ -68,11 +70,14 @@ class SocketRows {
       if (without++ == 0) first = &each;
     }
     if (first == nullptr) return;
-    rows_.push_back({"tcp_bw", session_.pair_name(first->pair), first->sockets.complaint,
-                     "a figure", Grade::kWarn,
-                     fmt::format("open TCP and UDP port 18702 between the hosts; {} of {} pairs "
-                                 "have no figures of plain sockets",
-                                 without, pairs_.size())});
+    const bool in_use = first->sockets.complaint.find(kInUse) != std::string::npos;
+    rows_.push_back({"tcp_bw", name_of_(first->pair), first->sockets.complaint, "a figure",
+                     Grade::kWarn,
+                     in_use ? "end the program that has port 18702 on the second host: `ss -tulnp` "
+                              "there shows it"
+                            : fmt::format("open TCP and UDP port 18702 between the hosts; {} of "
+                                          "{} pairs have no figures of plain sockets",
+                                          without, pairs_.size())});
   }
 
   void add_tcp_bandwidth() {
@@ -85,7 +90,7 @@ class SocketRows {
     rows_.push_back({"tcp_bw", count_text(tcp),
                      fmt::format("{} (median), least {} ({}); heddle {:.2f}x",
                                  rate_text(tcp.median()), rate_text(tcp.values.front().first),
-                                 session_.pair_name(tcp.least().pair), median(gains)),
+                                 name_of_(tcp.least().pair), median(gains)),
                      ""});
   }
 
@@ -98,17 +103,35 @@ class SocketRows {
     }
     rows_.push_back({name, count_text(found),
                      fmt::format("{} (median), most {} ({}); heddle {}", us_text(found.median()),
-                                 us_text(found.values.back().first),
-                                 session_.pair_name(found.most().pair), us_text(median(own))),
+                                 us_text(found.values.back().first), name_of_(found.most().pair),
+                                 us_text(median(own))),
                      ""});
+  }
+
+  // How much it is of what was offered, which is what the links carry of a pair beside the others.
+  static std::string sent_text(const Figures& sent) {
+    std::vector<double> shares;
+    for (const auto& [value, pair] : sent.values) {
+      if (pair->sockets.udp_offered_bits_per_s > 0) {
+        shares.push_back(value / pair->sockets.udp_offered_bits_per_s);
+      };
+    }
+    const std::string rate = rate_text(sent.median());
+    if (shares.empty()) {
+      return fmt::format("{} (median), as much as the hosts can send", rate);
+    }
+    const double least = *std::min_element(shares.begin(), shares.end());
+    if (least >= params::kOffered) {
+      return fmt::format("{} (median), as much as the links carry", rate);
+    }
+    return fmt::format("{} (median), {:.0f}% of what the links carry; least {:.0f}%", rate,
+                       median(shares) * 100, least * 100);
   }
 
   void add_datagrams() {
     const Figures sent = figures_of(pairs_, &SocketResult::udp_sent_bits_per_s);
     if (sent.empty()) return;
-    rows_.push_back(
-        {"udp_bw sent", count_text(sent),
-         fmt::format("{} (median), as much as the links carry", rate_text(sent.median())), ""});
+    rows_.push_back({"udp_bw sent", count_text(sent), sent_text(sent), ""});
     std::vector<double> shares;
     std::vector<double> rates;
     const PairSockets* least = nullptr;
@@ -123,7 +146,7 @@ class SocketRows {
     Row row{"udp_bw received", count_text(sent),
             fmt::format("{} (median), {:.0f}% of it; least {} ({})", rate_text(median(rates)),
                         share * 100, rate_text(least->sockets.udp_received_bits_per_s),
-                        session_.pair_name(least->pair)),
+                        name_of_(least->pair)),
             ""};
     if (share < params::kUdpCollapse) {
       row.todo =
@@ -133,15 +156,15 @@ class SocketRows {
     rows_.push_back(std::move(row));
   }
 
-  const Session& session_;
+  const PairNames& name_of_;
   const std::vector<PairSockets>& pairs_;
   std::vector<Row> rows_;
 };
 
 }  // namespace
 
-std::vector<Row> socket_rows(const Session& session, const std::vector<PairSockets>& pairs) {
-  return SocketRows(session, pairs).make();
+std::vector<Row> socket_rows(const PairNames& name_of, const std::vector<PairSockets>& pairs) {
+  return SocketRows(name_of, pairs).make();
 }
 
 }  // namespace heddle::acceptance

@@ -2,10 +2,12 @@
 // qperf has for these tests, beside heddle's figures. They inform: a fabric is judged by heddle's.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
+#include "acceptance/fabric_bounds.h"
 #include "acceptance/report.h"
-#include "acceptance/session.h"
 #include "acceptance/stages/flows.h"
 
 namespace heddle::acceptance {
@@ -17,6 +19,8 @@ struct PairSockets {
   double heddle_us = 0;  // one-way latency (RTT/2), median
 };
 
-std::vector<Row> socket_rows(const Session& session, const std::vector<PairSockets>& pairs);
+using PairNames = std::function<std::string(const HostPair& pair)>;
+
+std::vector<Row> socket_rows(const PairNames& name_of, const std::vector<PairSockets>& pairs);
 
 }  // namespace heddle::acceptance

@@ -1,5 +1,5 @@
-// Stage reach: checked payload from every host to every host, the MTU of the path, and the routes
-// between leaves.
+// Stage reach: checked payload from every host to every host, over each of their NICs, the MTU of
+// the path, and the routes between leaves.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "acceptance/agent_numbers.h"
 #include "acceptance/params.h"
 #include "acceptance/shared_cause.h"
+#include "acceptance/stages/nic_reach.h"
+#include "acceptance/stages/route_counts.h"
 #include "acceptance/stages/stages.h"
-#include "topology/names.h"
 
 namespace heddle::acceptance {
 namespace {
@@ -24,6 +26,9 @@ struct PairResult {
   uint32_t packet_bytes = 0;
 };
 
+// Of what a server writes where another one has its port (datapath/udp).
+constexpr const char* kInUse = "another program uses it";
+
 class Reach {
  public:
   Reach(Session& session, StageReport& report) : session_(session), report_(report) {}
@@ -31,15 +36,15 @@ class Reach {
   Result<void> run() {
     const auto silent = session_.start_servers();
     if (!silent) return fail(silent.error());
-    for (const uint32_t host : *silent) {
-      add_fail("server", session_.host(host), "does not listen", "listens",
-               fmt::format("start `heddle perf --listen` on {} and see what it reports",
-                           session_.host(host)));
-    }
+    if (session_.interrupted()) return {};
+    for (const uint32_t host : *silent) add_silent(host);
     if (!silent->empty()) return {};
     if (Result<void> ran = reach_pairs(); !ran) return ran;
     judge_pairs();
     const Grade pairs_grade = grade_of(report_);  // hosts that do not answer have no routes
+    if (pairs_grade != Grade::kFail && !session_.interrupted()) {
+      if (Result<void> ran = reach_nics(session_, report_); !ran) return ran;
+    }
     for (const HostPair& pair : leaf_pairs()) {
       if (session_.interrupted() || pairs_grade == Grade::kFail) break;
       if (Result<void> ran = find_routes(pair); !ran) return ran;
@@ -49,13 +54,26 @@ class Reach {
                               fmt::format("{} routes work", fmt::join(right_counts_, ", ")),
                               "as the topology has them"});
     }
-    return {};
+    const bool counts = !session_.fabric().has_plan() && pairs_grade != Grade::kFail;
+    return counts && !session_.interrupted() ? count_routes(session_, report_) : Result<void>();
   }
 
  private:
   void add_fail(const std::string& check, const std::string& where, const std::string& measured,
                 const std::string& expected, const std::string& todo) {
     report_.rows.push_back({check, where, measured, expected, Grade::kFail, todo});
+  }
+
+  void add_silent(uint32_t host) {
+    const std::string& name = session_.host(host);
+    const std::string complaint = session_.server_complaint(host);
+    const bool in_use = complaint.find(kInUse) != std::string::npos;
+    add_fail("server", name, complaint.empty() ? "does not listen" : complaint, "listens",
+             in_use
+                 ? fmt::format("end the program on {} that has UDP port 18700: `ss -lunp` "
+                               "there shows it",
+                               name)
+                 : fmt::format("start `heddle perf --listen` on {} and see what it reports", name));
   }
 
   // Of disjoint pairs.
@@ -79,15 +97,15 @@ class Reach {
 
   static PairResult result_of(const HostPair& pair, const CommandEnd& end) {
     PairResult result{.pair = pair};
-    const std::optional<Json> document = document_of(end);
-    if (!document || document->value("tests", Json::array()).empty()) {
+    const std::optional<Json> test = first_test(document_of(end));
+    if (!test) {
       result.complaint = complaint_of(end);
       return result;
     }
-    const Json& test = document->at("tests").front();
     result.reached = true;
-    result.wrong_messages = static_cast<uint64_t>(number_of(test, "wrong_messages"));
-    result.packet_bytes = static_cast<uint32_t>(number_of(test, "packet_bytes"));
+    result.wrong_messages = count_of(number_of(*test, "wrong_messages"));
+    result.packet_bytes =
+        static_cast<uint32_t>(count_of(number_of(*test, "packet_bytes"), UINT32_MAX));
     return result;
   }
 
@@ -98,10 +116,10 @@ class Reach {
       if (!results) return fail(std::move(results).error());
       if (session_.interrupted()) return {};  // its commands were ended
       for (PairResult& result : *results) {
-        const bool stopped = session_.server_is_stopped(result.pair.to);
-        if (!result.reached && !stopped && !session_.interrupted()) {
+        if (!result.reached && !session_.server_is_stopped(result.pair.to)) {
           Result<std::vector<PairResult>> again = reach_round({result.pair});  // alone
           if (!again) return fail(std::move(again).error());
+          if (session_.interrupted()) return {};
           result = again->front();
         }
         results_.push_back(std::move(result));
@@ -129,7 +147,7 @@ class Reach {
       if (result.wrong_messages == 0) continue;
       add_fail("payload", session_.pair_name(result.pair),
                fmt::format("{} messages arrived changed", result.wrong_messages), "unchanged",
-               "something on the way changes packets and their checksums: replace it, or use keys "
+               "something in between changes packets and their checksums: replace it, or use keys "
                "(HEDDLE_KEY_FILE)");
     }
     if (lost.size() < all.size() && wrong == 0) {
@@ -157,6 +175,12 @@ class Reach {
                            session_.host(*host)));
       return;
     }
+    if (const std::optional<uint32_t> host = host_not_reached(lost, all)) {
+      add_fail("reach", session_.host(*host), "no other host reaches it", "every host",
+               fmt::format("check {}'s port, address, routes and firewall (UDP port 18700)",
+                           session_.host(*host)));
+      return;
+    }
     for (const PairResult& result : results_) {
       if (result.reached) continue;
       add_fail("reach", session_.pair_name(result.pair), result.complaint, "an answer",
@@ -164,8 +188,8 @@ class Reach {
     }
   }
 
-  uint32_t expected_mtu(const HostPair& pair) const {
-    const uint32_t planned = routes_between(session_.topology(), pair).mtu_bytes;
+  uint32_t expected_mtu(const HostPair& pair) {
+    const uint32_t planned = routes_.facts(pair).mtu_bytes;
     return session_.expectations().mtu_bytes.value_or(planned);
   }
 
@@ -175,7 +199,7 @@ class Reach {
     };
     const std::vector<HostPair> small = pairs_where(is_small);
     const std::string todo =
-        "find the port with the smaller MTU on the way: `heddle verify --stage inventory` lists "
+        "find the port with the smaller MTU in between: `heddle verify --stage inventory` lists "
         "them";
     if (const std::optional<uint32_t> host = host_behind(small, all)) {
       add_fail("MTU end to end", session_.host(*host), "packets to and from it are smaller",
@@ -198,7 +222,7 @@ class Reach {
     if (right == 0) return;
     report_.rows.push_back({"MTU end to end", fmt::format("{} of {} pairs", right, all.size()),
                             fmt::format("{} bytes", fmt::join(sizes, ", ")),
-                            "as the ports on the way"});
+                            "as the ports in between"});
   }
 
   void add_data() {
@@ -214,15 +238,36 @@ class Reach {
     report_.data["routes"] = Json::array();
   }
 
-  // The first host of each leaf to those of the others; quick: to the next leaf and back.
+  // Of the first NICs, then of the further ones that the topology has.
   std::vector<HostPair> leaf_pairs() const {
+    std::vector<HostPair> pairs;
+    for (uint32_t number = 0;; ++number) {
+      const std::vector<uint32_t> hosts = first_of_leaves(number);
+      if (hosts.empty()) return pairs;
+      for (HostPair pair : pairs_of_leaves(hosts)) {
+        pair.nics = {number, number};
+        pairs.push_back(pair);
+      }
+    }
+  }
+
+  // The first host of each leaf that NICs with this number are on.
+  std::vector<uint32_t> first_of_leaves(uint32_t number) const {
     std::map<uint32_t, uint32_t> first;  // by leaf
-    for (uint32_t i = 0; i < session_.hosts(); ++i)
-      first.try_emplace(leaf_of(session_.topology(), i), i);
+    for (uint32_t i = 0; i < session_.hosts(); ++i) {
+      const std::vector<HostNic> nics = session_.fabric().nics(i);
+      const bool is_there = number == 0 || (number < nics.size() && nics[number].planned);
+      if (is_there) first.try_emplace(leaf_of(session_.topology(), i, number), i);
+    }
     std::vector<uint32_t> hosts;
     for (const auto& [leaf, host] : first) {
       if (leaf != UINT32_MAX) hosts.push_back(host);
     }
+    return hosts;
+  }
+
+  // Each to the others; quick: to the next leaf and back.
+  std::vector<HostPair> pairs_of_leaves(const std::vector<uint32_t>& hosts) const {
     std::vector<HostPair> pairs;
     const bool quick = session_.options().depth == Depth::kQuick;
     for (size_t i = 0; i < hosts.size(); ++i) {
@@ -242,15 +287,15 @@ class Reach {
   }
 
   Result<std::optional<Json>> trace(const HostPair& pair) {
-    const auto id = session_.commands().start(
-        session_.host(pair.from), {"heddle", "paths", session_.fabric().target(pair.to), "--json"});
+    const auto id =
+        session_.commands().start(session_.host(pair.from), paths_words(session_, pair));
     if (!id) return fail(id.error());
     session_.wait({*id}, seconds(5));
     return document_of(session_.commands().result_of(*id));
   }
 
   Result<void> find_routes(const HostPair& pair) {
-    const uint64_t planned = routes_between(session_.topology(), pair).routes;
+    const uint64_t planned = routes_.facts(pair).routes;
     const uint64_t expected = session_.expectations().routes.value_or(planned);
     std::vector<SeenRoute> routes;
     size_t working = 0;
@@ -261,8 +306,11 @@ class Reach {
       working = 0;
       if (!*document) continue;
       for (const Json& seen : (*document)->value("seen", Json::array())) {
-        SeenRoute route{.works = seen.value("works", false)};
-        for (const Json& router : seen.at("routers")) route.switches.push_back(switch_of(router));
+        if (!seen.is_object()) continue;
+        SeenRoute route{.works = seen.value("works", Json()) == true};
+        for (const Json& router : seen.value("routers", Json::array())) {
+          route.switches.push_back(switch_of(router));
+        }
         working += route.works ? 1 : 0;
         routes.push_back(std::move(route));
       }
@@ -280,7 +328,12 @@ class Reach {
                                       {"to", session_.host(pair.to)},
                                       {"routes", found},
                                       {"expected", expected}});
-    const std::string measured = fmt::format("{} routes work", found);
+    std::string measured = fmt::format("{} routes work", found);
+    if (!pair.over_first_nics()) {
+      const std::string device = session_.fabric().nics(pair.from)[pair.nics.from].device;
+      report_.data["routes"].back()["device"] = device;
+      measured = device + ": " + measured;
+    }
     if (found >= expected) {
       ++right_routes_;
       right_counts_.insert(found);
@@ -288,7 +341,7 @@ class Reach {
     }
     const std::vector<LinkUse> lost = links_behind(session_.topology(), pair, routes);
     for (const LinkUse& use : lost) {
-      const std::string label = topology::link_label(session_.topology(), use.link);
+      const std::string label = session_.fabric().link_label(use.link);
       if (!lost_links_.insert(label).second) continue;
       add_fail(
           "lost route", label, "packets vanish on it without notice", "they arrive",
@@ -304,6 +357,7 @@ class Reach {
 
   Session& session_;
   StageReport& report_;
+  Routes routes_{session_.topology()};
   std::vector<PairResult> results_;
   std::set<std::string> lost_links_;
   size_t right_routes_ = 0;

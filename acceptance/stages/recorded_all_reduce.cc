@@ -4,22 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "acceptance/agent_numbers.h"
+#include "acceptance/machine_texts.h"
 #include "acceptance/params.h"
 #include "acceptance/stages/recorded_run.h"
 
 namespace heddle::acceptance {
 namespace {
 
-constexpr uint64_t kFactor = 8;  // from one size to the next
-
 // The largest size: one call of it takes at most about kCallTime at the bound.
 uint64_t largest_size(double bound) {
   if (bound == 0) return params::kLargestUnbounded.count;
   const double bytes = bound / 8 * to_seconds(params::kCallTime);
-  uint64_t size = params::kSmallest.count;
-  while (size < params::kMostLargest.count && static_cast<double>(size * kFactor) <= bytes) {
-    size *= kFactor;
+  uint64_t size = params::kSmallestCall.count;
+  while (size < params::kMostLargest.count &&
+         static_cast<double>(size * params::kCallFactor) <= bytes) {
+    size *= params::kCallFactor;
   }
   return size;
 }
@@ -44,23 +46,62 @@ HostRates rates_of_hosts(const topology::Topology& topology,
   return rates;
 }
 
+// Nothing of a side that was not measured, whose numbers are texts.
+std::optional<BenchTimes> times_of(const Json& side) {
+  if (!side.at("time").is_number()) return std::nullopt;
+  BenchTimes times{.time_us = number_of(side, "time"),
+                   .algorithm_bits_per_s = number_of(side, "alg_bw") * 8e9,
+                   .bus_bits_per_s = number_of(side, "bus_bw") * 8e9,
+                   .wrong = {}};
+  if (side.at("nwrong").is_number()) times.wrong = count_of(number_of(side, "nwrong"));
+  return times;
+}
+
+Json counted(const std::optional<uint64_t>& wrong) { return wrong ? Json(*wrong) : Json(); }
+
 }  // namespace
+
+Json json_of(const BenchSize& size) {
+  Json in_place;
+  if (size.in_place) {
+    in_place = {{"time_us", size.in_place->time_us},
+                {"algorithm_bits_per_s", size.in_place->algorithm_bits_per_s},
+                {"bus_bits_per_s", size.in_place->bus_bits_per_s},
+                {"wrong", counted(size.in_place->wrong)}};
+  }
+  return {{"bytes", size.bytes},
+          {"count", size.count},
+          {"type", size.type},
+          {"redop", size.operation},
+          {"root", size.root},
+          {"time_us", size.time_us},
+          {"algorithm_bits_per_s", size.algorithm_bits_per_s},
+          {"bus_bits_per_s", size.bus_bits_per_s},
+          {"wrong_out_of_place", counted(size.wrong_out_of_place)},
+          {"in_place", std::move(in_place)},
+          {"wrong", size.wrong}};
+}
 
 std::vector<BenchSize> sizes_of(const Json& document) {
   std::vector<BenchSize> sizes;
   const Json own = document.value("heddle", Json::object()).value("results", Json::array());
   for (const Json& row : document.value("results", Json::array())) {
-    const Json& side = row.at("out_of_place");
+    const BenchTimes outside = times_of(row.at("out_of_place")).value_or(BenchTimes());
     BenchSize size{.bytes = row.value("size", uint64_t{0}),
                    .count = row.value("count", uint64_t{0}),
-                   .type = row.value("type", ""),
-                   .time_us = number_of(side, "time"),
-                   .algorithm_bits_per_s = number_of(side, "alg_bw") * 8e9,
-                   .bus_bits_per_s = number_of(side, "bus_bw") * 8e9};
-    for (const char* const each : {"out_of_place", "in_place"}) {
-      size.wrong += static_cast<uint64_t>(number_of(row.at(each), "nwrong"));
+                   .type = machine_text(row.value("type", "")),
+                   .operation = machine_text(row.value("redop", "")),
+                   .root = machine_text(row.value("root", "")),
+                   .time_us = outside.time_us,
+                   .algorithm_bits_per_s = outside.algorithm_bits_per_s,
+                   .bus_bits_per_s = outside.bus_bits_per_s,
+                   .wrong_out_of_place = outside.wrong,
+                   .in_place = times_of(row.at("in_place"))};
+    size.wrong = outside.wrong.value_or(0);
+    if (size.in_place) size.wrong += size.in_place->wrong.value_or(0);
+    if (sizes.size() < own.size()) {
+      size.algorithm = machine_text(own[sizes.size()].value("algorithm", ""));
     }
-    if (sizes.size() < own.size()) size.algorithm = own[sizes.size()].value("algorithm", "");
     sizes.push_back(size);
   }
   return sizes;
@@ -78,6 +119,11 @@ double bus_bound(const Session& session, const std::vector<uint32_t>& hosts) {
   return bound;
 }
 
+uint64_t call_factor(const Session& session) {
+  const bool full = session.options().depth == Depth::kFull;
+  return full ? params::kFullCallFactor : params::kCallFactor;
+}
+
 Result<BenchResult> run_recorded_all_reduce(Session& session) {
   BenchResult result;
   const uint64_t largest = largest_size(bus_bound(session, session.all_hosts()));
@@ -86,8 +132,8 @@ Result<BenchResult> run_recorded_all_reduce(Session& session) {
   const auto ranks = session.fabric().options_for_ranks(session.all_hosts());
   words.insert(words.end(), ranks.begin(), ranks.end());
   words.insert(words.end(),
-               {"-b", std::to_string(params::kSmallest.count), "-e", std::to_string(largest), "-f",
-                full ? "2" : std::to_string(kFactor), "-n", full ? "20" : "5", "--json"});
+               {"-b", std::to_string(params::kSmallestCall.count), "-e", std::to_string(largest),
+                "-f", std::to_string(call_factor(session)), "-n", full ? "20" : "5", "--json"});
   if (const auto before = session.take_loads(); !before) return fail(before.error());
   Result<RecordedRun> run = run_recorded(
       session, "recording", {words, session.all_hosts(), params::kBenchTime * (full ? 20 : 1)});

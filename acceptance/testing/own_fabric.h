@@ -34,6 +34,7 @@ class OwnFabric final : public Fabric {
   std::string address(uint32_t /*host*/) const override { return "127.0.0.1"; }
   std::string target(uint32_t /*host*/) const override { return "127.0.0.1"; }
   std::string device(uint32_t /*host*/) const override { return "lo"; }
+  std::optional<HostRdma> rdma(uint32_t /*host*/) const override { return {}; }
   std::optional<uint32_t> switch_at(const std::string& /*address*/) const override { return {}; }
   std::string folder_for_ranks(const std::string& folder) const override { return folder; }
   Result<void> collect(Commands& /*commands*/, const std::string& /*folder*/,
@@ -46,14 +47,13 @@ class OwnFabric final : public Fabric {
     return path;
   }
   void clean_up(Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {}
-  Result<FabricFacts> read_facts(Commands& /*commands*/) const override {
-    return FabricFacts{};
-  }
+  Result<FabricFacts> read_facts(Commands& /*commands*/) const override { return FabricFacts{}; }
   Result<std::vector<PlaceCounts>> read_counts(Commands& /*commands*/) const override {
     return std::vector<PlaceCounts>{};
   }
-  Result<std::unique_ptr<LinkWatch>> watch_links(
-      Commands& /*commands*/, const std::vector<uint32_t>& /*hosts*/) const override {
+  Result<std::unique_ptr<LinkWatch>> watch_links(Commands& /*commands*/,
+                                                 const std::vector<uint32_t>& /*hosts*/,
+                                                 bool /*with_nics*/) const override {
     return fail(ErrorCode::kUnavailable, "no links");
   }
 

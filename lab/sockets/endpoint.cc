@@ -2,18 +2,22 @@
 #include "lab/sockets/endpoint.h"
 
 #include <arpa/inet.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "base/clocks.h"
+#include "lab/params.h"
 
 namespace heddle::lab {
 namespace {
 
-constexpr size_t kMostLine = 128;
+constexpr std::string_view kCubic = "cubic";
 
 Result<SocketAddress> name_of(const Descriptor& socket,
                               int (*name)(int, sockaddr* __restrict, socklen_t* __restrict)) {
@@ -52,6 +56,19 @@ Descriptor new_socket(const SocketAddress& address, int type) {
   return Descriptor(socket(address.any.sa_family, type | SOCK_CLOEXEC, 0));
 }
 
+Result<Descriptor> connect_stream(const SocketAddress& to, const std::string& what,
+                                  Nanos last_try) {
+  for (;;) {
+    Descriptor socket = new_socket(to, SOCK_STREAM);
+    if (!socket.valid()) return socket_failure(what);
+    static_cast<void>(
+        setsockopt(socket.number(), IPPROTO_TCP, TCP_CONGESTION, kCubic.data(), kCubic.size()));
+    if (connect(socket.number(), &to.any, to.bytes) == 0) return socket;
+    if (steady_now() > last_try) return socket_failure(what);
+    usleep(20'000);
+  }
+}
+
 Result<SocketAddress> own_address(const Descriptor& socket) { return name_of(socket, getsockname); }
 
 Result<SocketAddress> peer_address(const Descriptor& socket) {
@@ -87,7 +104,7 @@ bool send_text(const Descriptor& socket, const std::string& text, Nanos end) {
 
 bool read_line(const Descriptor& socket, std::string& line, Nanos end) {
   line.clear();
-  while (line.size() < kMostLine) {
+  while (line.size() < params::kMostLine) {
     if (!wait_for(socket, POLLIN, end)) return false;
     char each = 0;
     const ssize_t got = recv(socket.number(), &each, 1, MSG_DONTWAIT);

@@ -29,6 +29,9 @@ struct SocketAddress {
 Result<SocketAddress> address_of(const std::string& text, uint16_t port);
 // SOCK_STREAM or SOCK_DGRAM; invalid with errno.
 Descriptor new_socket(const SocketAddress& address, int type);
+// Connects until the other end listens, or `last_try`; with cubic as its congestion control where
+// this kernel has it, else with the kernel's default. Errors: as socket_failure(what).
+Result<Descriptor> connect_stream(const SocketAddress& to, const std::string& what, Nanos last_try);
 // Of this end of a socket that is connected or bound.
 Result<SocketAddress> own_address(const Descriptor& socket);
 Result<SocketAddress> peer_address(const Descriptor& socket);

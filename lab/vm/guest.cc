@@ -116,6 +116,22 @@ make_rdma() {
   rdma link add rxe0 type rxe netdev h0 && rdma link add rxe1 type rxe netdev h1
 }
 
+# Two virtio NICs on one wire, for what needs a NIC's driver; v1 is in a namespace of its own.
+make_nics() {
+  modprobe virtio_net || return
+  for each in /sys/class/net/*; do
+    read -r address <"$each/address"
+    case $address in
+      $nics*) ip link set "${each##*/}" name "v${address##*:0}" || return ;;
+    esac
+  done
+  ip netns add far && ip link set v1 netns far && ip -n far link set lo up || return
+  ip address add 10.10.0.1/24 dev v0 && ip address add fd10::1/64 dev v0 nodad || return
+  ip -n far address add 10.10.0.2/24 dev v1 || return
+  ip -n far address add fd10::2/64 dev v1 nodad || return
+  ip link set v0 up && ip -n far link set v1 up
+}
+
 share_out() {
   [ -z "$out" ] || mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=mmap out "$out"
 }
@@ -144,7 +160,7 @@ run_shell() {
 }
 
 exec 9>"$(wait_for_port heddle.control)"
-for step in make_devices load_modules make_link make_rdma share_out; do
+for step in make_devices load_modules make_link make_rdma make_nics share_out; do
   $step >$own/log 2>&1 || {
     report "failed $step: $(tail -n 2 $own/log | tr '\n' ' ')"
     wait_for_the_end
@@ -201,11 +217,11 @@ std::string netem_text(const VmLink& link) {
 std::string settings_text(const VmOptions& options, const Kernel& kernel, const Caller& caller) {
   const auto mask = (uint64_t{1} << std::min(options.cpus, 32u)) - 1;
   return fmt::format(
-      "version={}\nmodules={}\nmtu={}\nnetem={}\ncpu_mask={:x}\nout={}\nshell={}\nrows={}\n"
-      "columns={}\n",
+      "version={}\nmodules={}\nmtu={}\nnetem={}\ncpu_mask={:x}\nnics={}\nout={}\nshell={}\n"
+      "rows={}\ncolumns={}\n",
       quoted(kernel.version), quoted(kernel.modules), options.link.mtu_bytes,
-      quoted(netem_text(options.link)), mask, quoted(options.out), options.shell ? "yes" : "",
-      caller.rows, caller.columns);
+      quoted(netem_text(options.link)), mask, kNicAddress, quoted(options.out),
+      options.shell ? "yes" : "", caller.rows, caller.columns);
 }
 
 std::string command_text(const VmOptions& options, const Caller& caller) {

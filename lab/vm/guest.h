@@ -14,6 +14,8 @@ namespace heddle::lab::vm {
 inline constexpr const char* kControlPort = "heddle.control";
 inline constexpr const char* kOutputPort = "heddle.output";
 inline constexpr const char* kErrorPort = "heddle.error";
+// Its two NICs: the first five bytes of their addresses, in which they are counted from 0.
+inline constexpr const char* kNicAddress = "52:54:00:68:76:";
 // Tags of the folders shared with the machine.
 inline constexpr const char* kHostTag = "host";
 inline constexpr const char* kOutTag = "out";

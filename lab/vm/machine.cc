@@ -27,8 +27,6 @@
 namespace heddle::lab::vm {
 namespace {
 
-constexpr int kLookMs = 200;  // at signals that came between two waits
-
 Nanos monotonic_now() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -189,8 +187,9 @@ void Machine::forward_all() {
   for (std::string text = read_some(console_.ours); !text.empty();
        text = read_some(console_.ours)) {
     console_text_ += text;
-    constexpr size_t kMost = 65536;
-    if (console_text_.size() > 2 * kMost) console_text_.erase(0, console_text_.size() - kMost);
+    if (console_text_.size() > 2 * kConsoleBytes) {
+      console_text_.erase(0, console_text_.size() - kConsoleBytes);
+    }
   }
 }
 

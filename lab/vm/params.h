@@ -15,6 +15,17 @@ inline constexpr Nanos kBootLimit = seconds(180);
 // packets of 1,250 bytes. Range: above the delay times the rate.
 inline constexpr int kNetemPackets = 100'000;
 
+// NICs of the machine. Chosen: the least with which several can be tried. Range: 2 to 8.
+inline constexpr int kNics = 2;
+
+// Between two looks at signals, in milliseconds. Chosen: a user does not notice it. Range: 20 to
+// 500.
+inline constexpr int kLookMs = 200;
+
+// The end of the console's output that is kept, in bytes. Chosen: above the lines that an
+// error shows. Range: 16 KiB to 1 MiB.
+inline constexpr size_t kConsoleBytes = 65'536;
+
 // The end of the console's output that an error shows, in lines. Range: what a terminal shows.
 inline constexpr size_t kConsoleLines = 8;
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "lab/vm/guest.h"
+#include "lab/vm/params.h"
 
 namespace heddle::lab::vm {
 namespace {
@@ -32,6 +33,17 @@ void add_folder(std::vector<std::string>& words, const std::string& path, const 
                                      value(path), tag, read_only ? ",readonly=on" : "")});
 }
 
+// A NIC on the one wire that joins all of them. No program of the NIC's: it boots nothing.
+void add_nic(std::vector<std::string>& words, int number) {
+  add(words,
+      {"-netdev", fmt::format("hubport,id=wire{},hubid=0", number), "-device",
+       fmt::format("virtio-net-pci,netdev=wire{0},mac={1}{0:02x},romfile=", number, kNicAddress)});
+}
+
+// On a busy host the emulated timer's interrupts may come too late for the kernel's check of them
+// at boot, which panics.
+constexpr const char* kKernelWords = "console=ttyS0 quiet panic=-1 no_timer_check";
+
 }  // namespace
 
 std::vector<std::string> qemu_words(const VmOptions& options, const std::string& image,
@@ -55,13 +67,14 @@ std::vector<std::string> qemu_words(const VmOptions& options, const std::string&
                                     "-initrd",
                                     fmt::format("/proc/self/fd/{}", descriptors.ram_disk),
                                     "-append",
-                                    "console=ttyS0 quiet panic=-1",
+                                    kKernelWords,
                                     "-chardev",
                                     "stdio,id=console,signal=off",
                                     "-serial",
                                     "chardev:console",
                                     "-device",
                                     "virtio-serial-pci"};
+  for (int number = 0; number < kNics; ++number) add_nic(words, number);
   add_folder(words, "/", kHostTag, true);
   if (!options.out.empty()) add_folder(words, options.out, kOutTag, false);
   add_port(words, kControlPort, descriptors.control);

@@ -1,5 +1,5 @@
 // See tree_files.h.
-#include "acceptance/machine/tree_files.h"
+#include "nodes/tree_files.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-namespace heddle::acceptance {
+namespace heddle::nodes {
 
 std::string bytes_in(const std::filesystem::path& file) {
   std::ifstream stream(file, std::ios::binary);
@@ -68,4 +68,4 @@ std::string counted(const std::vector<std::string>& texts) {
   return made.empty() ? "none" : made;
 }
 
-}  // namespace heddle::acceptance
+}  // namespace heddle::nodes

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace heddle::acceptance {
+namespace heddle::nodes {
 
 struct RdmaPort {
   std::string device;  // "mlx5_0"
@@ -29,4 +29,4 @@ std::map<std::string, uint64_t> rdma_counters(const RdmaPort& port);
 // Whether a healthy fabric leaves the counter at zero: errors, retransmissions and timeouts.
 bool is_error_counter(const std::string& name);
 
-}  // namespace heddle::acceptance
+}  // namespace heddle::nodes

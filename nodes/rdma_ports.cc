@@ -1,5 +1,5 @@
-// See rdma.h.
-#include "acceptance/machine/rdma.h"
+// See rdma_ports.h.
+#include "nodes/rdma_ports.h"
 
 #include <fmt/format.h>
 
@@ -7,13 +7,13 @@
 #include <array>
 #include <string_view>
 
-#include "acceptance/machine/tree_files.h"
+#include "nodes/params.h"
+#include "nodes/tree_files.h"
 
-namespace heddle::acceptance {
+namespace heddle::nodes {
 namespace {
 
 constexpr size_t kMostGids = 256;
-constexpr size_t kMostUnused = 8;  // in a row, behind which there are no others
 constexpr std::string_view kUnused = "0000:0000:0000:0000:0000:0000:0000:0000";
 constexpr std::string_view kOfIpv4 = "0000:0000:0000:0000:0000:ffff:";
 
@@ -21,7 +21,7 @@ std::string gid_of(const RdmaPort& port) {
   const std::string layer = text_in(port.folder / "link_layer");
   if (!layer.empty() && layer != "Ethernet") return layer;
   size_t unused = 0;
-  for (size_t i = 0; i < kMostGids && unused < kMostUnused; ++i) {
+  for (size_t i = 0; i < kMostGids && unused < params::kMostUnused; ++i) {
     const std::string gid = text_in(port.folder / "gids" / std::to_string(i));
     if (gid.empty() || gid == kUnused) {
       ++unused;
@@ -77,4 +77,4 @@ bool is_error_counter(const std::string& name) {
                      [&](std::string_view part) { return name.find(part) != std::string::npos; });
 }
 
-}  // namespace heddle::acceptance
+}  // namespace heddle::nodes

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace heddle::acceptance {
+namespace heddle::nodes {
 
 // A whole file; empty where it cannot be read.
 std::string bytes_in(const std::filesystem::path& file);
@@ -22,4 +22,4 @@ std::vector<std::string> names_in(const std::filesystem::path& folder);
 // "2 x a, b": texts with how often each is there, in the order of their first; "none" of none.
 std::string counted(const std::vector<std::string>& texts);
 
-}  // namespace heddle::acceptance
+}  // namespace heddle::nodes
