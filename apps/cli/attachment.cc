@@ -46,9 +46,10 @@ Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config, ui
   return attach(config, port, true);
 }
 
-Result<std::unique_ptr<engine::Endpoint>> attach_rank(const Config& config) {
+Result<std::unique_ptr<engine::Endpoint>> attach_rank(const Config& config, events::Sink* sink) {
   Result<engine::Options> options = collectives::configured_rank_options(config);
   if (!options) return fail(options.error());
+  options->sink = sink;
   return engine::Endpoint::open(engine::configured_network(config), *options);
 }
 

@@ -21,7 +21,9 @@ Result<std::unique_ptr<engine::Endpoint>> attach_client(
 Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config);
 // The same at another port; 0: any free one.
 Result<std::unique_ptr<engine::Endpoint>> attach_server(const Config& config, uint16_t port);
-// For a rank: any free port, at which it accepts the others. Errors likewise.
-Result<std::unique_ptr<engine::Endpoint>> attach_rank(const Config& config);
+// For a rank: any free port, at which it accepts the others; `sink` may be null, or outlives the
+// endpoint. Errors likewise.
+Result<std::unique_ptr<engine::Endpoint>> attach_rank(const Config& config,
+                                                      events::Sink* sink = nullptr);
 
 }  // namespace heddle::cli

@@ -23,17 +23,20 @@
 #include "apps/cli/bench/bench_json.h"
 #include "apps/cli/bench/bench_plan.h"
 #include "apps/cli/bench/bench_report.h"
+#include "apps/cli/bench/bench_traffic.h"
 #include "apps/cli/bench/result_file.h"
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/output.h"
+#include "apps/cli/params.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
 #include "collectives/bus_bandwidth.h"
 #include "collectives/configured.h"
+#include "collectives/launch.h"
 #include "collectives/rendezvous.h"
 #include "engine/process_recording.h"
 #include "launch/own_command.h"
@@ -52,11 +55,10 @@ constexpr const char* kExample = R"(Example:
   mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle bench alltoall -b 1M -e 16M -f 4
   HEDDLE_ALGORITHM=allreduce:tree heddle bench allreduce --ranks 4 -d half -o avg
 
-Without --ranks, --hosts and --lab a launcher starts the ranks: heddle run, srun or mpirun. Rank 0
-prints, and writes the files. GB is 1e9 bytes; bus bandwidth can be compared with a link's rate,
-whatever the number of ranks.)";
-
-constexpr Nanos kPatience = seconds(120);
+Without --ranks, --hosts and --lab a launcher starts the ranks: heddle run, srun or mpirun. Letters
+are those of nccl-tests, so -n is the number of calls, and --ranks that of ranks. Rank 0 prints, and
+writes the files. GB is 1e9 bytes; bus bandwidth can be compared with a link's rate, whatever the
+number of ranks.)";
 
 // Each rank's numbers, of which all have as many.
 Result<std::vector<std::vector<double>>> gather(collectives::Communicator& communicator,
@@ -67,7 +69,8 @@ Result<std::vector<std::vector<double>>> gather(collectives::Communicator& commu
                                                 .count = own.size(),
                                                 .type = collectives::DataType::kFloat64});
   if (!request) return fail(request.error());
-  if (Result<void> done = communicator.wait(*request, kPatience); !done) return fail(done.error());
+  if (Result<void> done = communicator.wait(*request, params::bench::kPatience); !done)
+    return fail(done.error());
   std::vector<std::vector<double>> rows;
   for (auto at = all.cbegin(); at != all.cend(); at += static_cast<ptrdiff_t>(own.size())) {
     rows.emplace_back(at, at + static_cast<ptrdiff_t>(own.size()));
@@ -157,7 +160,7 @@ class Bench {
     std::array<double, 2> sums = {0, 0};
     if (options_.check > 0) {
       call.fill();
-      if (Result<void> ran = call.run(kPatience); !ran) return fail(ran.error());
+      if (Result<void> ran = call.run(params::bench::kPatience); !ran) return fail(ran.error());
       sums[0] = static_cast<double>(call.wrong());
     }
     if (Result<void> summed = sum(sums); !summed) return fail(summed.error());
@@ -183,7 +186,7 @@ class Bench {
     for (uint32_t i = 0; i < times; ++i) {
       if (interrupted() != 0) return stopped();
       const Nanos began = each_us != nullptr ? endpoint_.now() : Nanos();
-      if (Result<void> ran = call.run(kPatience); !ran) return ran;
+      if (Result<void> ran = call.run(params::bench::kPatience); !ran) return ran;
       if (each_us != nullptr) each_us->push_back(to_micros(endpoint_.now() - began));
     }
     return {};
@@ -220,7 +223,7 @@ class Bench {
                                                    .count = values.size(),
                                                    .type = collectives::DataType::kFloat64},
                                                   op);
-    return request ? communicator_.wait(*request, kPatience) : fail(request.error());
+    return request ? communicator_.wait(*request, params::bench::kPatience) : fail(request.error());
   }
 
   collectives::Communicator& communicator_;
@@ -265,6 +268,23 @@ Result<BenchRun> describe_run(collectives::Communicator& communicator,
   return run;
 }
 
+// Of all ranks. Every rank calls it.
+Result<BenchTraffic> gather_traffic(collectives::Communicator& communicator,
+                                    const BenchTraffic& own) {
+  std::vector<double> counts = {static_cast<double>(own.segments_sent),
+                                static_cast<double>(own.segments_retransmitted),
+                                static_cast<double>(own.segments_marked)};
+  const auto all = gather(communicator, counts);
+  if (!all) return fail(all.error());
+  BenchTraffic sum;
+  for (const std::vector<double>& rank : *all) {
+    sum.segments_sent += static_cast<uint64_t>(rank[0]);
+    sum.segments_retransmitted += static_cast<uint64_t>(rank[1]);
+    sum.segments_marked += static_cast<uint64_t>(rank[2]);
+  }
+  return sum;
+}
+
 // What rank 0 leaves behind.
 struct BenchFiles {
   ResultFile json;
@@ -290,9 +310,18 @@ Result<void> write_files(BenchFiles& files, const std::vector<BenchRow>& rows, u
   return files.plot.empty() ? Result<void>() : write_output(files.plot, bench_chart(rows, ranks));
 }
 
+// -n is nccl-tests' number of calls; users of other launchers mean ranks by it.
+Unexpected no_ranks() {
+  return fail(ErrorCode::kInvalid, "cannot measure between ranks",
+              "no launcher that heddle knows has started this process, and --ranks is not given",
+              "add --ranks N to start N ranks here (-n is the number of calls), or start it with "
+              "`heddle run -n N -- heddle bench`, torchrun, mpirun or srun");
+}
+
 Result<int> run_bench(const Config& config, const BenchOptions& options) {
   catch_interrupts();
   const std::vector<std::string> environment = ConfigSources::of_process().environment;
+  if (!collectives::is_launched(environment)) return no_ranks();
   Result<collectives::MeetOptions> meeting = collectives::meet_options(config, environment);
   if (!meeting) return fail(meeting.error());
   meeting->stopped = [] { return interrupted() != 0; };
@@ -303,7 +332,8 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   Result<BenchFiles> files =
       meeting->launch.rank == 0 ? take_files(options) : Result<BenchFiles>(BenchFiles());
   if (!files) return fail(files.error());
-  Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_rank(config);
+  BenchConnections connections;
+  Result<std::unique_ptr<engine::Endpoint>> endpoint = attach_rank(config, &connections);
   if (!endpoint) return fail(endpoint.error());
   const Result<collectives::Group> group = collectives::meet(**endpoint, *meeting);
   if (!group)
@@ -322,6 +352,11 @@ Result<int> run_bench(const Config& config, const BenchOptions& options) {
   if (!ran && interrupted() != 0) return interrupted_exit_status();
   if (!ran) return fail(ran.error());
   described->ended = std::time(nullptr);
+  if (documented) {
+    const auto traffic = gather_traffic(**world, connections.traffic(**endpoint));
+    if (!traffic) return fail(traffic.error());
+    described->traffic = *traffic;
+  }
   const nlohmann::ordered_json document =
       documented ? bench_document(*described, options, *plan, bench.rows())
                  : nlohmann::ordered_json();
@@ -434,6 +469,7 @@ void add_bench_command(CLI::App& root, Invocation& invocation) {
   auto* const lab = add_lab_option(*bench, places.lab);
   add_via_option(*bench, places.via)->needs(hosts)->excludes(lab);
   settings->offer("--bind", "bind", kAddressListType);
+  settings->offer("--engines", "engines", "N");
   settings->offer("--store", "store", "URL");
   settings->offer("--algorithm", "algorithm", "COLLECTIVE:ALGORITHM[,...]");
   bench->callback([=, &invocation] {

@@ -17,6 +17,7 @@
 #include "apps/cli/copy/sending_link.h"
 #include "apps/cli/copy/started_receiver.h"
 #include "apps/cli/json.h"
+#include "apps/cli/params.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
@@ -37,8 +38,6 @@ constexpr const char* kExample = R"(Example:
 Of "images/" the content is copied, of "images" the folder. Without --via, 'heddle copy --listen'
 runs on the host, and the folder behind the colon is relative to its folder. A copy that was
 interrupted goes on when it is run again. Files of the same size and time are left as they are.)";
-
-constexpr size_t kMostErrors = 100;  // that are kept for the summary
 
 struct CopyOptions {
   std::vector<std::string> words;  // sources, and the destination last
@@ -76,7 +75,7 @@ class FailedEntries {
  public:
   void add(const Error& error) {
     const std::lock_guard lock(mutex_);
-    if (errors_.size() < kMostErrors) errors_.push_back(error);
+    if (errors_.size() < params::copy::kMostErrors) errors_.push_back(error);
   }
   std::vector<Error> all() const {
     const std::lock_guard lock(mutex_);

@@ -93,7 +93,7 @@ struct Command {
     app->add_option("--lab", options->name, "name of the new lab")
         ->type_name("LAB")
         ->default_str("after the file");
-    app->add_flag("--reorder", options->reorder, "let busy links reorder packets");
+    app->add_flag("--allow-reorder", options->reorder, "let busy links reorder packets");
   }
   void takes_lab() { add_lab_option(*app, options->name); }
   void takes_program() { add_program(*app, options->words)->required(); }

@@ -6,6 +6,7 @@
 #include "apps/cli/attachment.h"
 #include "apps/cli/drops.h"
 #include "apps/cli/json.h"
+#include "apps/cli/params.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -18,9 +19,6 @@
 
 namespace heddle::cli {
 namespace {
-
-// Of a server that runs for weeks only the latest records are kept.
-constexpr size_t kMostRecords = 1000;
 
 // The key file has changed. Where it cannot be used, the keys stay as they are.
 void reload_keys(const Config& config, engine::Endpoint& endpoint) {
@@ -58,7 +56,7 @@ int listen(const Config& config, const ListenOptions& options) {
       print(fmt::format("{:<22} {}\n", peer, text));
       return;
     }
-    if (records.size() == kMostRecords) records.pop_front();
+    if (records.size() == params::kMostRecords) records.pop_front();
     records.push_back({{"peer", peer}});
     records.back().update(record);
   };

@@ -133,7 +133,8 @@ std::string shown(const MatrixView& view, const MatrixOptions& options) {
     return matrix_json(view).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
   if (options.format == "csv") return matrix_csv(view);
-  if (options.format == "html") return matrix_page(view, "Who sent how much to whom: " + title);
+  if (options.format == "html")
+    return matrix_page(view, "Bytes from each sender to each receiver: " + title);
   if (options.format == "svg") return matrix_svg(view, title);
   return matrix_text(view, options.output.empty() && shows_colours());
 }
@@ -155,14 +156,14 @@ bool asks_for(const MatrixOptions& options, const std::string& what) {
 std::optional<Error> cannot_show(const insight::Traffic& traffic, const MatrixOptions& options) {
   const insight::Cell total = insight::make_matrix(traffic, insight::MatrixRows::kHost).total();
   if (asks_for(options, "path") && total.packets + total.memory_messages == 0) {
-    return Error{ErrorCode::kUnavailable, "cannot tell what went on which path",
+    return Error{ErrorCode::kUnavailable, "cannot say what went on which path",
                  "it was recorded by a heddle that did not count it", "record again with this one"};
   }
   if (traffic.has_messages || total.packets == 0) return std::nullopt;
   // Which calls there were is known above the level counters, and with it what was on the wire.
   const bool by_call = asks_for(options, "op") || asks_for(options, "algorithm");
   if ((!by_call || traffic.calls > 0) && options.unit != "time") return std::nullopt;
-  return Error{ErrorCode::kUnavailable, "cannot tell what messages were for",
+  return Error{ErrorCode::kUnavailable, "cannot say what messages were for",
                "messages were not recorded", "record again with `--level messages`"};
 }
 
@@ -189,7 +190,7 @@ int run(const MatrixOptions& options) {
   note_unused_graphs(*graphs, traffic);
   if (traffic.unplaced.messages > 0) {
     print_warning(
-        fmt::format("{} messages stand in no cell: the beginning of their connections "
+        fmt::format("{} messages are in no cell: the beginning of their connections "
                     "was dropped; give `heddle record` a larger --max-size",
                     traffic.unplaced.messages));
     whole = false;

@@ -34,6 +34,7 @@
 #include "metrics/server.h"
 #include "monitor/hook.h"
 #include "monitor/watch.h"
+#include "monitor/webhook.h"
 #include "steering/counts.h"
 #include "steering/driver.h"
 #include "steering/never_met.h"
@@ -46,11 +47,12 @@ constexpr const char* kExample = R"(Example:
   heddle monitor job                                      in another terminal
   heddle monitor job --hosts node1,node2 --serve 18705 -o copy
   heddle monitor job --hosts node1,node2 --plan plan.json
-  heddle monitor job --on-change 'curl -sS --json @- https://chat.example/hook'
+  heddle monitor job --webhook https://chat.example/hook
+  heddle monitor job --on-change ./open_ticket.sh
   heddle monitor job --json | jq -r 'select(.event == "raised") | .summary'
   heddle monitor job --publish nats://nats.example/site   and so for each job of a site
-  heddle monitor --all nats://nats.example/site           the faults of all of them
-  heddle monitor job --store clickhouse://ch.example/heddle
+  heddle monitor --site nats://nats.example/site          the faults of all of them
+  heddle monitor job --clickhouse clickhouse://ch.example/heddle
   heddle monitor job --policy steer.toml                  prints what it would do
   heddle monitor job --policy steer.toml --act --audit /var/log/heddle/steering.jsonl
   heddle monitor --gpus --serve 18707                     GPUs of this machine, for Prometheus
@@ -63,13 +65,17 @@ metrics for Prometheus at /metrics.
 there, and whenever FILE is replaced the new one: a job whose HEDDLE_PLAN names that file follows
 it. One that is broken is refused, and the one before stays, as it does without its monitor.
 --on-change runs a command of the shell for each fault that begins or ends, with it as JSON on
-standard input. The watch ends with the job.
+standard input; --webhook sends the same to an address of HTTP, and again up to four times, within
+15 s, where it is not taken. An address that is a secret is the first line of a file: --webhook
+@FILE. The watch ends with the job.
 --publish sends each change, the job's state and series of its ranks to a server of NATS, under
-SUBJECT.JOB.ID; --all shows what monitors have published there, and marks a job stale whose monitor
+SUBJECT.JOB.ID; --site shows what monitors have published there, and marks a job stale whose monitor
 is silent. User and password, or a token, are read from --nats-access FILE, or from
 HEDDLE_NATS_USER and HEDDLE_NATS_PASSWORD, or HEDDLE_NATS_TOKEN. Without its server the watch goes
-on; what waits too long is dropped, and how much is said. --store keeps the same in tables of a
+on; what waits too long is dropped, and how much is said. --clickhouse keeps the same in tables of a
 ClickHouse database; user and password are those of `heddle record export`.
+--node-records names the folder of `heddle agent serve` on the job's machines: what they reported
+before the job and beside it is evidence of its faults.
 --policy decides by a file what is done about which fault: drain a node of Slurm, set a condition or
 a taint of a Kubernetes node, run a command. Without --act that is printed and nothing is done. With
 it an active test confirms the fault first, limits hold, and each decision is a line of the audit
@@ -99,12 +105,13 @@ class Monitor {
     if (!options_.on_change.empty()) {
       hook_.emplace(options_.on_change, [this](const std::string& text) { warn(text); });
     }
+    if (auto webhook = open_webhook(); !webhook) return fail(std::move(webhook).error());
     if (auto made = publish(); !made) return fail(std::move(made).error());
     if (auto steering = steer(); !steering) return fail(std::move(steering).error());
     const Result<monitor::WatchState> state = monitor::watch(*watch);
     line_.clear();
     if (!state) return fail(state.error());
-    finish_hook();
+    finish_hooks();
     if (driver_) driver_->finish(steady_now, [] { return lab::noted_signal() != 0; });
     driver_.reset();
     if (site_) site_->finish([] { return lab::noted_signal() != 0; });
@@ -136,13 +143,14 @@ class Monitor {
   Result<monitor::WatchOptions> watch_options() {
     monitor::WatchOptions made{
         .folder = options_.folder, .hosts = {}, .shell = {}, .copies = {}, .interrupted = [this] {
-          if (hook_) hook_->poll(steady_now());
+          poll_hooks();
           if (driver_) driver_->poll(steady_now());
           if (site_) site_->poll(steady_now());
           if (gpus_) gpus_->poll(steady_now());
           if (plan_) poll_plan();
           return lab::noted_signal() != 0 || !check_output();
         }};
+    made.node_records = options_.node_records;
     made.every = *parse_duration(options_.every);
     made.series_every = *parse_duration(options_.series_every);
     made.sampled = [this](const monitor::WatchDocument& document,
@@ -216,6 +224,7 @@ class Monitor {
   Result<void> serve() {
     Result<std::unique_ptr<metrics::Server>> server =
         cli::serve({.address = options_.serve,
+                    .token_file = options_.token_file,
                     .page = kMonitorPage,
                     .title = job_name(),
                     .families = [this] { return shown_.families(); },
@@ -275,6 +284,7 @@ class Monitor {
     const std::string json = dumped(monitor::json_of(change, state)) + "\n";
     print(options_.json ? json : monitor::text_of(change));
     if (hook_) hook_->add(json);
+    if (webhook_) webhook_->add(json);
     if (site_) site_->change(change, state);
   }
 
@@ -304,9 +314,24 @@ class Monitor {
     print_progress(text);
   }
 
-  void finish_hook() {
-    while (hook_ && hook_->busy() && lab::noted_signal() == 0) {
-      hook_->poll(steady_now());
+  Result<void> open_webhook() {
+    if (options_.webhook.empty()) return {};
+    Result<recordings::HttpPost> post = monitor::parse_webhook(options_.webhook);
+    if (!post) return fail(std::move(post).error());
+    webhook_.emplace(*post, [this](const std::string& text) { warn(text); });
+    return {};
+  }
+
+  void poll_hooks() {
+    if (hook_) hook_->poll(steady_now());
+    if (webhook_) webhook_->poll(steady_now());
+  }
+
+  bool hooks_busy() const { return (hook_ && hook_->busy()) || (webhook_ && webhook_->busy()); }
+
+  void finish_hooks() {
+    while (hooks_busy() && lab::noted_signal() == 0) {
+      poll_hooks();
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
@@ -326,6 +351,7 @@ class Monitor {
   bool waiting_ = false;  // it was said
   ShownState shown_;
   std::optional<monitor::Hook> hook_;
+  std::optional<monitor::Webhook> webhook_;
   std::optional<steering::Counts> counts_;
   std::unique_ptr<steering::Driver> driver_;
   std::unique_ptr<SiteOutput> site_;
@@ -350,6 +376,7 @@ int run_monitor(MonitorOptions options) {
   if (!options.overview.address.empty()) {
     options.overview.access = options.site.access;
     options.overview.serve = options.serve;
+    options.overview.token_file = options.token_file;
     options.overview.json = options.json;
     return run_overview(options.overview);
   }
@@ -359,7 +386,7 @@ int run_monitor(MonitorOptions options) {
   if (options.folder.empty() || std::filesystem::is_regular_file(options.folder, none)) {
     print_error({ErrorCode::kInvalid, fmt::format("cannot watch '{}'", options.folder),
                  "it is no folder",
-                 "give the folder that is named to `heddle record -o`, or --all and an address"});
+                 "give the folder that is named to `heddle record -o`, or --site and an address"});
     return kCouldNotRun;
   }
   const Result<int> status = Monitor(options).run();

@@ -7,6 +7,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_types.h"
+#include "apps/cli/params.h"
 #include "apps/cli/paths/report.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
@@ -25,9 +26,6 @@ constexpr const char* kHelp = R"(Example:
 A route is a sequence of routers; switches choose it by a packet's source port (ECMP). "*" is a
 router that does not answer, "LOST" a route on which no message arrives.)";
 
-// Enough for 8 routes.
-constexpr uint16_t kUsualPaths = 64;
-
 struct PathsOptions {
   std::string host;
   bool json = false;
@@ -39,7 +37,7 @@ uint16_t paths_to_ask(const Config& config) {
     if (entry.key->name != "paths" || entry.origin == "default") continue;
     return static_cast<uint16_t>(config.integer("paths"));
   }
-  return kUsualPaths;
+  return params::kUsualPaths;
 }
 
 Result<int> show_paths(const Config& config, const PathsOptions& options) {

@@ -14,6 +14,7 @@
 #include "apps/cli/json.h"
 #include "apps/cli/listen.h"
 #include "apps/cli/output.h"
+#include "apps/cli/params.h"
 #include "apps/cli/perf/report.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
@@ -21,6 +22,7 @@
 #include "base/quantity.h"
 #include "measure/measurement.h"
 #include "measure/network_figures.h"
+#include "measure/params.h"
 
 namespace heddle::cli {
 namespace {
@@ -31,11 +33,6 @@ constexpr const char* kExample = R"(Example:
   heddle perf node2 bw -s all --paths 16 --json
   heddle perf node2 --relay relay-a,relay-b   the host there listens with --relayed
   heddle perf node2 --save network.toml)";
-
-constexpr uint64_t kBandwidthBytes = 1 << 20;
-constexpr uint64_t kLatencyBytes = 64;
-constexpr Nanos kShortestTest = millis(10);
-constexpr uint64_t kSweepLast = 64 << 20;
 
 struct PerfOptions {
   std::string host;
@@ -59,9 +56,9 @@ Result<std::vector<measure::TestOptions>> plan_tests(const PerfOptions& options)
   const Result<Nanos> span =
       parse_duration(!options.time.empty() ? options.time : std::string(sweep ? "1" : "2"));
   if (!span) return fail(span.error());
-  if (*span < kShortestTest) {
+  if (*span < params::perf::kShortestTest) {
     return fail(ErrorCode::kInvalid, fmt::format("cannot measure for '{}'", options.time),
-                "that is too short to tell anything", "give at least 10ms with -t");
+                "that is too short for a result", "give at least 10ms with -t");
   }
   std::vector<std::string> names = options.tests;
   if (names.empty()) names = {"bw", "lat"};
@@ -73,9 +70,10 @@ Result<std::vector<measure::TestOptions>> plan_tests(const PerfOptions& options)
     }
     std::vector<uint64_t> sizes;
     if (sweep) {
-      for (uint64_t bytes = 1; bytes <= kSweepLast; bytes *= 4) sizes.push_back(bytes);
+      for (uint64_t bytes = 1; bytes <= params::perf::kSweepLast; bytes *= 4)
+        sizes.push_back(bytes);
     } else if (options.size.empty()) {
-      sizes.push_back(name == "bw" ? kBandwidthBytes : kLatencyBytes);
+      sizes.push_back(name == "bw" ? params::perf::kBandwidthBytes : params::perf::kLatencyBytes);
     } else {
       const Result<Bytes> size = parse_message_size(options.size);
       if (!size) return fail(size.error());
@@ -236,7 +234,7 @@ void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
       ->default_str("bw 1M, lat 64");
   perf.add_option("--window", options.window, "bw: messages in flight at a time, 1 to 1024")
       ->type_name("N")
-      ->check(whole_number(1, measure::kMostWindow))
+      ->check(whole_number(1, measure::params::kMostWindow))
       ->default_str("8M of them, 2 to 128");
   perf.add_flag("--bidirectional", options.bidirectional, "bw: send in both directions at once");
   perf.add_flag("--check", options.check, "bw: verify every byte received");
@@ -248,6 +246,7 @@ void add_options(CLI::App& perf, PerfOptions& options, Settings& settings) {
   settings.offer("--bind", "bind", kAddressListType);
   settings.offer("--paths", "paths", "N");
   settings.offer("--cc", "congestion", "NAME");
+  settings.offer("--engines", "engines", "N");
 }
 
 }  // namespace

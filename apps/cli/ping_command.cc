@@ -13,6 +13,7 @@
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/json.h"
 #include "apps/cli/listen.h"
+#include "apps/cli/params.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
@@ -28,9 +29,6 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle ping --listen              on node2
   heddle ping node2 -C 20 -v        on node1)";
-
-constexpr Nanos kShowEvery = millis(200);
-constexpr Nanos kSleepSlice = millis(100);
 
 struct PingOptions {
   std::string host;
@@ -63,8 +61,7 @@ void fill_ping(std::span<std::byte> message, uint64_t round) {
 }
 
 std::string ping_line(std::span<const std::byte> echo, Nanos round_trip) {
-  constexpr size_t kMostShown = 64;
-  const size_t shown = std::min(echo.size() - 1, kMostShown);
+  const size_t shown = std::min(echo.size() - 1, params::ping::kMostBytesShown);
   std::string text(reinterpret_cast<const char*>(echo.data()), shown);
   for (char& letter : text) {
     if (letter < ' ' || letter > '~') letter = '?';
@@ -101,7 +98,7 @@ Result<void> run_rounds(measure::Client& client, const PingOptions& options, Nan
     if (options.verbose && !options.json) print(ping_line(echo.echo(), *round_trip));
     if (!same) print_error({ErrorCode::kSystem, fmt::format("round {} came back changed", round)});
     const Nanos now = client.endpoint().now();
-    if (!options.verbose && now - shown_at >= kShowEvery) {
+    if (!options.verbose && now - shown_at >= params::ping::kShowEvery) {
       shown_at = now;
       progress.show(fmt::format("{}, {} the latest", counted_text(round + 1, "round"),
                                 duration_text(*round_trip)));
@@ -109,7 +106,7 @@ Result<void> run_rounds(measure::Client& client, const PingOptions& options, Nan
     // The helper drives while this thread sleeps; a signal is seen after a slice.
     const Nanos next = now + interval - *round_trip;
     for (Nanos left = next - now; left.count > 0 && interrupted() == 0;) {
-      client.endpoint().progress(std::min(left, kSleepSlice));
+      client.endpoint().progress(std::min(left, params::ping::kSleepSlice));
       left = next - client.endpoint().now();
     }
   }

@@ -43,7 +43,7 @@ constexpr const char* kExample = R"(Example:
   heddle plan --topology fabric.toml --workload ring.toml --after plan.json --failed leaf0:spine1
   heddle plan --topology fabric.toml --recording job --beside other.json -o plan.json
   heddle plan advise job --topology fabric.toml
-  heddle plan lease --store leases --job a --topology fabric.toml --workload ring.toml -- train.sh
+  heddle plan lease --leases leases --job a --topology fabric.toml --workload ring.toml -- train.sh
 
 A plan gives each connection the paths whose packets the switches' hash sends over the right
 links, and each path's share of the bytes. All flows count as concurrent. Of a workload's jobs each

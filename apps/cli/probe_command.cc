@@ -21,6 +21,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/params.h"
 #include "apps/cli/probe/report.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
@@ -48,27 +49,18 @@ Probes with small hop limits find the switches on the route of each source port,
 find links that lose them, and short trains of packets measure rates. A lab is compared with its own
 topology. NAME=ADDRESS+ADDRESS has the addresses of several NICs.)";
 
-constexpr uint32_t kUsualEntropies = 32;
-// Pairs grow with the square of the NICs.
-constexpr size_t kMostAllPairs = 64;
-constexpr uint32_t kUsualPeers = 16;
-constexpr uint32_t kUsualDeliveries = 20;
-constexpr uint32_t kUsualPacketsPerSecond = 2'000;
-constexpr uint16_t kUsualPort = 18706;
-constexpr uint16_t kUsualFirstPort = 24000;
-
 struct ProbeOptions {
   std::string lab;
   std::string hosts;
   std::string via = "ssh";
   std::string compare;
   std::string output;
-  uint32_t entropies = kUsualEntropies;
+  uint32_t entropies = params::probe::kUsualEntropies;
   std::optional<uint32_t> peers;
-  uint32_t deliveries = kUsualDeliveries;
-  uint32_t packets_per_s = kUsualPacketsPerSecond;
-  uint16_t port = kUsualPort;
-  uint16_t first_port = kUsualFirstPort;
+  uint32_t deliveries = params::probe::kUsualDeliveries;
+  uint32_t packets_per_s = params::probe::kUsualPacketsPerSecond;
+  uint16_t port = params::probe::kUsualPort;
+  uint16_t first_port = params::probe::kUsualFirstPort;
   bool no_rates = false;
   bool json = false;
 };
@@ -164,6 +156,10 @@ Result<std::unique_ptr<Subject>> machines_subject(const ProbeOptions& options) {
   if (!fabric) return fail(std::move(fabric).error());
   subject->fabric = std::move(*fabric);
   const std::vector<topology::Host>& machines = subject->fabric->topology().hosts;
+  for (const acceptance::SilentHost& each : subject->fabric->silent()) {
+    return fail(ErrorCode::kUnavailable, "cannot probe from " + machines[each.host].name,
+                each.complaint, "all hosts have to answer; leave this one out");
+  }
   for (uint32_t i = 0; i < machines.size(); ++i) {
     subject->nics.push_back({machines[i].name, 0, subject->fabric->address(i)});
     const auto others = list.others.find(names[i]);
@@ -230,11 +226,12 @@ Result<void> expect_distinct(const std::vector<probing::ProbedNic>& nics) {
 
 acceptance::ProbeFabricOptions probe_options(const ProbeOptions& options, const Subject& subject) {
   acceptance::ProbeFabricOptions made;
-  made.first = {
-      .first_port = options.first_port,
-      .entropies = static_cast<uint16_t>(options.entropies),
-      .deliveries = options.deliveries,
-      .peers = options.peers.value_or(subject.nics.size() > kMostAllPairs ? kUsualPeers : 0)};
+  made.first = {.first_port = options.first_port,
+                .entropies = static_cast<uint16_t>(options.entropies),
+                .deliveries = options.deliveries,
+                .peers = options.peers.value_or(subject.nics.size() > params::probe::kMostAllPairs
+                                                    ? params::probe::kUsualPeers
+                                                    : 0)};
   made.measures_rates = !options.no_rates;
   made.hosts = {.run = engine::system_seed(),
                 .port = options.port,

@@ -82,12 +82,11 @@ const std::vector<CommandGroup>& command_groups() {
         add_nccl_command, add_copy_command, add_relay_command}},
       {"Observe",
        {add_record_command, add_summary_command, add_matrix_command, add_timeline_command,
-        add_diagnose_command, add_stragglers_command, add_monitor_command}},
+        add_diagnose_command, add_stragglers_command, add_monitor_command, add_agent_command}},
       {"Simulate", {add_sim_command, add_plan_command, add_size_command, add_lab_command}},
       {"Manage",
        {add_config_command, add_doctor_command, add_key_command, add_completion_command,
-        add_help_command}},
-      {"", {add_agent_command}}};  // on no page: for heddle on other machines
+        add_help_command}}};
   return kGroups;
 }
 

@@ -13,6 +13,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/json.h"
+#include "apps/cli/params.h"
 #include "apps/cli/ranks/roll_call.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
@@ -30,9 +31,6 @@ constexpr const char* kExample = R"(Example:
   mpirun -x HEDDLE_STORE=udp://node1:18701 -n 4 heddle ranks
 
 Rank 0 prints where each rank runs, and which ranks cannot reach each other.)";
-
-// For greetings, and again for reports.
-constexpr Nanos kPatience = seconds(15);
 
 struct RanksOptions {
   bool json = false;
@@ -90,7 +88,8 @@ Result<int> meet_and_print(const Config& config, const RanksOptions& options) {
   const Result<collectives::Group> group = collectives::meet(**endpoint, *meeting);
   if (!group && interrupted() != 0) return interrupted_exit_status();
   if (!group) return fail(group.error());
-  const Unreached unreached = RollCall(**endpoint, *group, meeting->stopped).run(kPatience);
+  const Unreached unreached =
+      RollCall(**endpoint, *group, meeting->stopped).run(params::ranks::kPatience);
   if (interrupted() != 0) return interrupted_exit_status();
   const bool all_well = std::all_of(unreached.begin(), unreached.end(),
                                     [](const auto& each) { return each.empty(); });

@@ -14,12 +14,15 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/params.h"
 #include "apps/cli/record/contents_report.h"
 #include "apps/cli/record/export_command.h"
 #include "apps/cli/record/gather_command.h"
 #include "apps/cli/record/import_command.h"
 #include "apps/cli/terminal.h"
+#include "base/config.h"
 #include "base/quantity.h"
+#include "engine/node_recording.h"
 #include "launch/child.h"
 #include "recordings/folder_claim.h"
 #include "recordings/job_contents.h"
@@ -33,7 +36,9 @@ constexpr const char* kExample = R"(Example:
   heddle record dump job
 
 Every process of the command that uses heddle keeps its newest events in a file of the folder, and
-the file survives a killed process. HEDDLE_RECORD=FOLDER does the same without this command.)";
+the file survives a killed process. HEDDLE_RECORD=FOLDER does the same without this command.
+In the folder's subfolder nodes each machine has a file with what its interfaces, RDMA ports and
+kernel report meanwhile, which `heddle diagnose` and `heddle timeline` use.)";
 
 constexpr const char* kInfoExample = R"(Example:
   heddle record info job
@@ -48,14 +53,12 @@ describes the events.)";
 constexpr const char* kSomeDamaged = "some of it is damaged";
 constexpr const char* kNoneRead = "none of it could be read";
 
-// Bytes of events; each print is a system call.
-constexpr size_t kPrintedAtOnce = 64 << 10;
-
 struct RecordOptions {
   std::string folder;
   std::string level = "messages";
-  std::string max_size = "64MiB";
+  std::string max_size = "64M";
   std::string durable = "0";
+  bool no_node = false;
   std::vector<std::string> words;
 };
 
@@ -86,10 +89,22 @@ Result<std::vector<std::string>> recording_settings(const RecordOptions& options
     return fail(ErrorCode::kInvalid, "cannot write to the disk every " + options.durable,
                 "it can be done every whole second", "give a duration like 1s");
   }
-  return std::vector<std::string>{
+  std::vector<std::string> made = {
       "HEDDLE_RECORD=" + folder, "HEDDLE_RECORD_LEVEL=" + options.level,
       fmt::format("HEDDLE_RECORD_MEBIBYTES={}", size->count / kMebibyte),
       fmt::format("HEDDLE_RECORD_DURABLE_SECONDS={}", durable->count / seconds(1).count)};
+  if (options.no_node) made.emplace_back("HEDDLE_RECORD_NODE=false");
+  return made;
+}
+
+// Of this machine, until it is destroyed: also when a rank is killed, and says nothing itself.
+// Null: it is not wanted.
+Result<std::unique_ptr<nodes::NodeRecorder>> record_node(const RecordOptions& options,
+                                                         const std::string& folder) {
+  const Result<Config> config = Config::load(config_keys(), ConfigSources::of_process());
+  if (!config) return fail(config.error());
+  const bool wanted = !options.no_node && config->boolean("record_node");
+  return engine::record_node({.directory = folder, .node = wanted});
 }
 
 int run(const RecordOptions& options) {
@@ -101,15 +116,16 @@ int run(const RecordOptions& options) {
   if (!claim) return own_failure(claim.error());
   if (!known_files(folder).empty()) {
     return own_failure({ErrorCode::kInUse, "cannot record in " + options.folder,
-                        "it holds a recording already, and two of them cannot be told apart",
+                        "it holds a recording already, and two of them cannot be separated",
                         "choose another folder, or remove that one"});
   }
+  const auto node = record_node(options, folder);
+  if (!node) return own_failure(node.error());
   const launch::ChildEnd ended = launch::run_child(options.words, *settings);
-  if (ended.failure) {
-    print_error(*ended.failure);
-    return ended.exit_status;
-  }
+  if (ended.failure) print_error(*ended.failure);
   if (!known_files(folder).empty()) return ended.exit_status;
+  if (*node) (*node)->discard();
+  if (ended.failure) return ended.exit_status;
   const int failed =
       own_failure({ErrorCode::kUnavailable, "nothing was recorded",
                    "no process of the command could record there, or none uses heddle",
@@ -157,7 +173,7 @@ int dump(const ReadOptions& options) {
     events::RecordedEvent recorded;
     std::string text;
     while (reader->next(recorded)) {
-      if (text.size() >= kPrintedAtOnce) print(std::exchange(text, {}));
+      if (text.size() >= params::record::kPrintedAtOnce) print(std::exchange(text, {}));
       std::visit(
           [&](const auto& event) {
             if (!options.kind.empty() && options.kind != events::name_of(event.kKind)) return;
@@ -229,6 +245,8 @@ void add_record_command(CLI::App& root, Invocation& invocation) {
       ->check(duration_value(Nanos{}))
       ->type_name("DURATION")
       ->capture_default_str();
+  command->add_flag("--no-node", options->no_node,
+                    "record the processes alone, not what their machines report meanwhile");
   add_program(*command, options->words);
   command->callback([options, folder, command, &invocation] {
     if (!command->get_subcommands().empty()) return;

@@ -15,6 +15,7 @@
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/command_line/value_types.h"
 #include "apps/cli/json.h"
+#include "apps/cli/params.h"
 #include "apps/cli/relay/relay_metrics.h"
 #include "apps/cli/settings.h"
 #include "apps/cli/terminal.h"
@@ -40,13 +41,6 @@ constexpr const char* kExample = R"(Example:
 
 A relay that was stopped or killed may be started again: sessions go on, and their programs see
 every message once and in order.)";
-
-constexpr uint32_t kMostSessions = 1024;
-constexpr uint64_t kLeastMemory = 4 << 20;
-// A sixteenth of the memory is for messages that travel before the relay has posted a receive.
-constexpr uint64_t kEagerPart = 16;
-constexpr size_t kMostRecords = 1000;  // of ended sessions, the latest
-constexpr Nanos kSlice = millis(100);  // how soon a signal is seen
 
 struct CommandOptions {
   std::vector<std::string> to;
@@ -74,7 +68,7 @@ Result<std::unique_ptr<engine::Endpoint>> attach_relay(const Config& config,
   Result<engine::Options> made = engine::configured_options(config);
   if (!made) return fail(made.error());
   made->transport.accept = accept;
-  made->eager_bytes = {memory_bytes / kEagerPart / 2};
+  made->eager_bytes = {memory_bytes / params::relay::kEagerPart / 2};
   if (const auto window = parse_size(options.first_window)) {
     made->transport.initial_window = *window;
   }
@@ -144,7 +138,7 @@ class FarDriver {
     if (&near_ == &far_) return {};
     Result<Thread> thread = start_thread("heddle-far", [this] {
       while (!stopped_) {
-        if (far_.progress(kSlice)) near_.interrupt();
+        if (far_.progress(params::relay::kSlice)) near_.interrupt();
       }
     });
     if (!thread) return fail(thread.error());
@@ -169,7 +163,7 @@ class RelayCommand {
     const Result<Bytes> memory = parse_size(options_.memory);
     if (!memory) return fail(memory.error());
     const relaying::RelayOptions limits = {
-        .memory_bytes = memory->count - memory->count / kEagerPart,
+        .memory_bytes = memory->count - memory->count / params::relay::kEagerPart,
         .most_sessions = options_.sessions};
     if (auto checked = relaying::Relay::check(limits); !checked) return fail(checked.error());
     auto destinations = relaying::Destinations::make(options_.to);
@@ -205,9 +199,9 @@ class RelayCommand {
     const Nanos began = near.now();
     Nanos shown = began;
     while (interrupted() == 0) {
-      near.progress(kSlice);
+      near.progress(params::relay::kSlice);
       relay.step();
-      if (const Nanos now = near.now(); now - shown >= kSlice) {
+      if (const Nanos now = near.now(); now - shown >= params::relay::kSlice) {
         shown = now;
         metrics_.set(relay.counts(), fec_counts(near, far), relay.sessions());
       }
@@ -225,7 +219,7 @@ class RelayCommand {
 
   void note(const relaying::SessionReport& report) {
     if (!options_.json) return print(session_text(report));
-    if (records_.size() == kMostRecords) records_.pop_front();
+    if (records_.size() == params::kMostRecords) records_.pop_front();
     records_.push_back(session_record(report));
   }
 
@@ -298,11 +292,11 @@ void add_relay_command(CLI::App& root, Invocation& invocation) {
       ->add_option("--memory", options->memory,
                    "most memory for messages, all sessions together; senders wait beyond it")
       ->type_name("SIZE")
-      ->check(size_value(kLeastMemory))
+      ->check(size_value(params::relay::kLeastMemory))
       ->capture_default_str();
   relay->add_option("--sessions", options->sessions, "most sessions at a time; they share memory")
       ->type_name("N")
-      ->check(whole_number(1, kMostSessions))
+      ->check(whole_number(1, params::relay::kMostSessions))
       ->capture_default_str();
   relay
       ->add_option("--first-window", options->first_window,

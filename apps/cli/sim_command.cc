@@ -18,6 +18,7 @@
 #include "apps/cli/sim/fabric_options.h"
 #include "apps/cli/sim/followed_plans.h"
 #include "apps/cli/sim/page.h"
+#include "apps/cli/sim/params.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/sim/sweep_command.h"
 #include "apps/cli/sim/trace.h"
@@ -45,9 +46,6 @@ constexpr const char* kExample = R"(Example:
 
 The simulated hosts run the same transport as real ones. Files whose names end in .topo and .cm
 are htsim's. Flows start when all connections are open.)";
-
-constexpr uint64_t kEventsAtOnce = 200'000;
-constexpr Nanos kShortestBin = nanos(100);
 
 struct SimOptions {
   std::string topology;
@@ -119,8 +117,8 @@ Result<void> check_combination(const SimOptions& options) {
                 "name the first one with --plan FILE");
   }
   if (options.matrix && !options.json) {
-    return fail(ErrorCode::kInvalid, "cannot show the matrix", "--matrix is part of the JSON",
-                "add --json");
+    return fail(ErrorCode::kInvalid, "cannot show what was delivered",
+                "--delivered is part of the JSON", "add --json");
   }
   if (!options.run.roce) return {};
   const auto refused = [](const std::string& why, const std::string& todo) {
@@ -130,7 +128,7 @@ Result<void> check_combination(const SimOptions& options) {
     return refused("--trace records what heddle's transport observes", "leave it out");
   }
   if (options.matrix) {
-    return refused("--matrix counts what heddle's transport delivers", "leave it out");
+    return refused("--delivered counts what heddle's transport delivers", "leave it out");
   }
   return {};
 }
@@ -158,7 +156,7 @@ std::string progress_text(const FlowRun& run, const jobs::SimulatedJobs& jobs, d
 
 // Runs on by some events. False: it has ended.
 bool go_on(FlowRun& run, simulator::Series& series, Nanos until) {
-  const bool more = run.advance(std::min(until, series.due()), kEventsAtOnce);
+  const bool more = run.advance(std::min(until, series.due()), params::sim::kEventsAtOnce);
   if (run.opening()) return more;
   if (run.now() >= series.due()) {
     series.sample(run.now(), run.totals());
@@ -290,7 +288,7 @@ void add_result_options(CLI::App& sim, SimOptions& options) {
   sim.add_option("--series", options.series,
                  "record links and queues over time, in bins of this duration, at least 100ns")
       ->type_name("DURATION|auto")
-      ->check(duration_value(kShortestBin, "auto"))
+      ->check(duration_value(params::sim::kShortestBin, "auto"))
       ->group("Results");
   sim.add_option("--trace", options.trace,
                  "record what hosts and ranks observe, for heddle matrix, timeline and summary")
@@ -301,7 +299,7 @@ void add_result_options(CLI::App& sim, SimOptions& options) {
       ->type_name("FILE")
       ->group("Results");
   add_json_option(sim, options.json)->group("Results");
-  sim.add_flag("--matrix", options.matrix,
+  sim.add_flag("--delivered", options.matrix,
                "with --json: also the bytes delivered between each two ranks of a job")
       ->group("Results");
 }

@@ -13,6 +13,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/params.h"
 #include "apps/cli/stragglers/report.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
@@ -35,18 +36,13 @@ gradients. Steps are replayed with durations that are even, which is the mean of
 (computation) or the median (communication). The tables show how much longer a step takes if only
 one stage, operation, rank or worker is as measured. See docs/how-to/find_stragglers.md.)";
 
-constexpr uint64_t kMostRows = 10'000;
-constexpr uint64_t kMostStep = 100'000'000;
-
 struct StragglersOptions {
   std::string file;
   uint32_t first_step = 0;
-  uint32_t last_step = kMostStep;
+  uint32_t last_step = params::stragglers::kMostStep;
   size_t rows = 5;
   bool json = false;
 };
-
-constexpr size_t kNamed = 3;
 
 void warn_of_left_out(const recordings::PipelineTimeline& timeline) {
   if (timeline.left_out.empty()) return;
@@ -55,9 +51,10 @@ void warn_of_left_out(const recordings::PipelineTimeline& timeline) {
   size_t named = 0;
   for (const auto& [name, count] : timeline.left_out) {
     operations += count;
-    if (++named <= kNamed) names += (names.empty() ? "'" : ", '") + printable(name) + "'";
+    if (++named <= params::stragglers::kNamed)
+      names += (names.empty() ? "'" : ", '") + printable(name) + "'";
   }
-  if (named > kNamed) names += ", ...";
+  if (named > params::stragglers::kNamed) names += ", ...";
   print_warning(counted_text(operations, "operation") +
                 " left out, whose place in a step is not known: " + names);
 }
@@ -120,15 +117,15 @@ void add_stragglers_command(CLI::App& root, Invocation& invocation) {
       ->type_name("FILE");
   command->add_option("--first-step", options->first_step, "leave out steps before this one")
       ->type_name("STEP")
-      ->check(whole_number(0, kMostStep));
+      ->check(whole_number(0, params::stragglers::kMostStep));
   command->add_option("--last-step", options->last_step, "leave out steps after this one")
       ->type_name("STEP")
-      ->check(whole_number(0, kMostStep));
+      ->check(whole_number(0, params::stragglers::kMostStep));
   command
       ->add_option("--rows", options->rows,
                    "stages, ranks and workers to show at most, the slowest first (default: 5)")
       ->type_name("N")
-      ->check(whole_number(1, kMostRows));
+      ->check(whole_number(1, params::stragglers::kMostRows));
   add_json_option(*command, options->json);
   command->callback(
       [options, &invocation] { invocation.run = [options] { return run(*options); }; });

@@ -58,14 +58,16 @@ void print_warning(std::string_view text) {
   write_error(fmt::format("heddle: warning: {}\n", printable(std::string(text))));
 }
 
-void print_progress(std::string_view text) { write_error(fmt::format("heddle: {}\n", text)); }
+void print_progress(std::string_view text) {
+  write_error(fmt::format("heddle: {}\n", printable(std::string(text))));
+}
 
 ProgressLine::ProgressLine() : visible_(isatty(STDERR_FILENO) == 1) {}
 
 void ProgressLine::show(std::string_view text) {
   if (!visible_) return;
   const size_t padding = shown_ > text.size() ? shown_ - text.size() : 0;
-  write_error(fmt::format("\r{}{:{}}", text, "", padding));
+  write_error(fmt::format("\r{}{:{}}", printable(std::string(text)), "", padding));
   shown_ = text.size();
 }
 

@@ -9,15 +9,18 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/output.h"
+#include "apps/cli/params.h"
 #include "apps/cli/terminal.h"
 #include "apps/cli/timeline/load_page.h"
 #include "apps/cli/timeline/writer.h"
@@ -25,6 +28,7 @@
 #include "recordings/alignment.h"
 #include "recordings/contents.h"
 #include "recordings/merged_reader.h"
+#include "recordings/node_files.h"
 
 namespace heddle::cli {
 namespace {
@@ -32,13 +36,11 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle record -o job -- heddle run -n 4 -- heddle bench allreduce
   heddle timeline job -o job.json        # open it at ui.perfetto.dev or chrome://tracing
-  heddle timeline job --from 0.5 --to 0.6 --format csv
+  heddle timeline job --since 0.5 --until 0.6 --format csv
   heddle timeline job --format html -o job.html    # each NIC's load, and microbursts
 
---from and --to count from the beginning of the recording. Hosts' clocks are aligned; `heddle record
-info` prints how well.)";
-
-constexpr size_t kWrittenAtOnce = 64 << 10;
+--since and --until count from the beginning of the recording. Hosts' clocks are aligned;
+`heddle record info` prints how well.)";
 
 struct TimelineOptions {
   std::string path;
@@ -62,7 +64,7 @@ class Output {
   }
   void put(const std::string& text) {
     held_ += text;
-    if (held_.size() >= kWrittenAtOnce) flush();
+    if (held_.size() >= params::timeline::kWrittenAtOnce) flush();
   }
   // Errors: kSystem.
   Result<void> close() {
@@ -109,6 +111,7 @@ class TimelinePrinter {
     const recordings::Alignment alignment = recordings::alignment_of(files);
     print_warning(alignment.warning);
     std::vector<insight::Party> parties;
+    insight::MachineClocks clocks;
     for (const std::string& file : files) {
       auto reader = events::RecordingReader::open(file);
       if (!reader) {
@@ -123,9 +126,11 @@ class TimelinePrinter {
       const insight::Clock& clock = known == nullptr ? own : *known;
       began_ns_ = std::min(began_ns_, clock.to_job(facts.first_ns));
       parties.push_back(insight::party_of(facts.identity));
+      clocks.add(facts.identity, clock);
       builder_.add_process([clock](int64_t ns) { return clock.to_job(ns); });
       files_.push_back(file);
     }
+    add_nodes(clocks, parties);
     writer_.begin(parties);
     return !files_.empty();
   }
@@ -145,6 +150,7 @@ class TimelinePrinter {
       if (!reader->sound())
         print_warning(files_[process] + " is damaged: what could be read is there");
     }
+    for (const auto& [node, event] : of_nodes_) builder_.add(node, event);
     builder_.finish();
     writer_.end();
     return whole_;
@@ -152,6 +158,26 @@ class TimelinePrinter {
   bool printed_any() const { return printed_any_; }
 
  private:
+  // A machine is there, behind the processes, if it reported anything.
+  void add_nodes(const insight::MachineClocks& clocks, std::vector<insight::Party>& parties) {
+    const recordings::Nodes nodes(recordings::node_files(options_.path), clocks);
+    for (const Error& error : nodes.unreadable()) print_error(error);
+    std::map<size_t, uint32_t> numbers;
+    nodes.read([&](size_t file, const events::AnyEvent& event, int64_t /*realtime_ns*/) {
+      const bool shown = std::holds_alternative<events::KernelMessage>(event) ||
+                         std::holds_alternative<events::NicLinkChanged>(event);
+      if (!shown) return;
+      const auto [number, fresh] = numbers.emplace(file, 0);
+      if (fresh) {
+        const std::string host = nodes.host(file);
+        parties.push_back({.name = "machine " + host, .host = host});
+        const insight::Clock clock = nodes.clock(file);
+        number->second = builder_.add_process([clock](int64_t ns) { return clock.to_job(ns); });
+      }
+      of_nodes_.emplace_back(number->second, event);
+    });
+  }
+
   void pass_on(const insight::Moment& moment) {
     const int64_t begin = since_beginning(moment.begin_ns);
     const int64_t end = since_beginning(moment.end_ns);
@@ -172,6 +198,7 @@ class TimelinePrinter {
   TimelineWriter& writer_;
   insight::TimelineBuilder builder_;
   std::vector<std::string> files_;
+  std::vector<std::pair<uint32_t, events::AnyEvent>> of_nodes_;
   int64_t began_ns_ = INT64_MAX;
   bool whole_ = true;
   bool printed_any_ = false;
@@ -252,7 +279,7 @@ int run(TimelineOptions options) {
   if (!whole) return kFoundWrong;
   const bool all = std::isinf(options.from_s) && std::isinf(options.to_s);
   if (printer.printed_any() || all) return kDone;
-  print_error({ErrorCode::kUnavailable, "cannot tell what happened",
+  print_error({ErrorCode::kUnavailable, "cannot say what happened",
                "no operation, message or wait was recorded in that time",
                "choose other times: seconds since the recording began"});
   return kCouldNotRun;
@@ -276,12 +303,12 @@ void add_timeline_command(CLI::App& root, Invocation& invocation) {
       ->type_name("KIND,...")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(
-          one_of({"call", "wait", "phase", "message", "recovery", "transfer", "kernel", "host"}));
-  command->add_option("--from", options->from, "leave out what ended before this time")
+      ->check(one_of(
+          {"call", "wait", "phase", "message", "recovery", "transfer", "kernel", "host", "node"}));
+  command->add_option("--since", options->from, "leave out what ended before this time")
       ->type_name("DURATION")
       ->check(duration_value(Nanos{}));
-  command->add_option("--to", options->to, "leave out what began after this time")
+  command->add_option("--until", options->to, "leave out what began after this time")
       ->type_name("DURATION")
       ->check(duration_value(Nanos{}));
   add_output_option(*command, options->output);

@@ -239,7 +239,7 @@ void add_tune_command(CLI::App& root, Invocation& invocation) {
       ->type_name("SIZE")
       ->check(size_value(1))
       ->capture_default_str();
-  tune->add_option("--time", options->time, "no size begins that would not end within this")
+  tune->add_option("--within", options->time, "no size begins that would not end within this")
       ->type_name("DURATION")
       ->check(duration_value())
       ->capture_default_str();

@@ -6,12 +6,14 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "acceptance/acceptance.h"
@@ -57,13 +59,13 @@ constexpr const char* kExample = R"(Example:
   heddle verify diff rack7-monday rack7-friday
 
 Stages, each only if the one before passed: inventory, reach, pairs, collectives, stress, training,
-traffic. Training is of a built-in job; with --full, --python, --cifar or --weights of ResNet-18
-too, where the hosts have PyTorch and heddle_torch. After a failure the rest is tested alone.
---hosts tests real machines, on which heddle is installed; --via names what starts commands there.
-Without --hosts and --lab a fabric of network namespaces is made for the test and removed
-afterwards. The report's folder gets report.html, report.txt, report.json, junit.xml, ctrf.json and
-the recordings. It is up to date after each stage: --resume keeps the stages that passed and goes on
-with the first other one, after an interruption or when a fault has been mended.)";
+traffic. Training is of a built-in job, and of ResNet-18 where the hosts have PyTorch and
+heddle_torch; with --quick only if --python, --cifar or --weights ask for it. After a failure the
+rest is tested alone. --hosts tests real machines, on which heddle is installed; --via names what
+starts commands there. Without --hosts and --lab a fabric of network namespaces is made for the test
+and removed afterwards. The report's folder gets report.html, report.txt, report.json, junit.xml,
+ctrf.json and the recordings. It is up to date after each stage: --resume keeps the stages that
+passed and goes on with the first other one, after an interruption or a fault that was mended.)";
 
 bool stopped() { return lab::noted_signal() != 0; }
 
@@ -251,8 +253,9 @@ Result<acceptance::Report> read_earlier(VerifyOptions& options) {
 }
 
 int print_report(const VerifyOptions& options, const acceptance::Report& report) {
+  // In ASCII: a terminal obeys control characters above it, too.
   print(options.json
-            ? acceptance::json_of(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n"
+            ? acceptance::json_of(report).dump(2, ' ', true, Json::error_handler_t::replace) + "\n"
             : acceptance::text_of(report));
   return exit_status(report);
 }
@@ -285,7 +288,7 @@ int run_in_place(const VerifyOptions& options, const Place& place,
   if (options.json) return copies ? status : could_not_write(copies.error());
   if (key) print(fmt::format("signed: by the key {}\n", key->public_key().id()));
   if (!report->complete) {
-    print(fmt::format("go on:  heddle verify --resume {}\n", options.report));
+    print(fmt::format("go on:  {}\n", launch::shell_line(resume_words(options.report, options))));
   }
   return copies ? status : could_not_write(copies.error());
 }
@@ -323,7 +326,7 @@ void add_training_options(CLI::App& command, acceptance::TrainingOptions& traini
       training.wanted = true;
     });
   };
-  add("--python", training.python, "train ResNet-18 too, with this Python on the hosts")
+  add("--python", training.python, "train ResNet-18 with this Python of the hosts")
       ->type_name("PROGRAM")
       ->capture_default_str();
   add("--cifar", training.cifar, "train with CIFAR-10's binary files in this folder of the hosts")
@@ -355,7 +358,11 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
       ->default_str("all");
   auto* const quick = command->add_flag("--quick", options->quick,
                                         "short measurements, about a minute if nothing fails");
-  command->add_flag("--full", options->full, "long measurements")->excludes(quick);
+  command
+      ->add_flag("--full", options->full,
+                 "60 s for each bandwidth, latency and large collective: for four hosts about 50 "
+                 "minutes, and 12 more for each further host")
+      ->excludes(quick);
   command->add_option("--expect", options->expect, "read what the fabric must reach from this file")
       ->type_name("FILE")
       ->default_str("shares of the links' rates");
@@ -371,10 +378,15 @@ void add_verify_command(CLI::App& root, Invocation& invocation) {
   auto* const resume =
       command
           ->add_option("--resume", options->resume,
-                       "go on with the test whose report is in this folder, with its options")
+                       "go on with the test whose report is in this folder, with its options; "
+                       "--hosts, --via and --python must be given again")
           ->type_name("FOLDER");
+  const std::array<std::string_view, 5> with_it = {"--help", "--resume", "--hosts", "--via",
+                                                   "--python"};
   for (CLI::Option* const other : command->get_options()) {
-    if (other != resume && other->get_name() != "--help") resume->excludes(other);
+    if (std::find(with_it.begin(), with_it.end(), other->get_name()) == with_it.end()) {
+      resume->excludes(other);
+    }
   }
   command
       ->add_option("--metrics", options->metrics,

@@ -125,7 +125,7 @@ BenchCall::Memory BenchCall::reduced(uint64_t first) const {
   Memory all = bench_elements(subject_.type, 0, first, subject_.count);
   for (uint32_t rank = 1; rank < communicator_.size(); ++rank) {
     const Memory next = bench_elements(subject_.type, rank, first, subject_.count);
-    collectives::reduce(subject_.type, subject_.op, all.data(), all.data(), next.data(),
+    collectives::reduce(subject_.type, subject_.op, all.data(), {all.data(), next.data()},
                         subject_.count);
   }
   if (subject_.op == collectives::ReduceOp::kAverage) {

@@ -123,7 +123,11 @@ Json own_json(const BenchRun& run, const std::vector<BenchRow>& rows) {
   }
   return {{"version", std::string(kVersion)},
           {"ranks", run.ranks.size()},
-          {"results", std::move(results)}};
+          {"results", std::move(results)},
+          {"traffic",
+           {{"segments_sent", run.traffic.segments_sent},
+            {"segments_retransmitted", run.traffic.segments_retransmitted},
+            {"segments_marked", run.traffic.segments_marked}}}};
 }
 
 }  // namespace

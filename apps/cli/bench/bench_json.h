@@ -11,6 +11,7 @@
 
 #include "apps/cli/bench/bench_plan.h"
 #include "apps/cli/bench/bench_report.h"
+#include "apps/cli/bench/bench_traffic.h"
 
 namespace heddle::cli {
 
@@ -26,6 +27,7 @@ struct BenchRun {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // NAME=value
   std::vector<BenchRank> ranks;
+  BenchTraffic traffic;  // of all ranks
 };
 
 nlohmann::ordered_json bench_document(const BenchRun& run, const BenchOptions& options,

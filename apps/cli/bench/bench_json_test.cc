@@ -19,7 +19,7 @@ BenchRow row() {
 }
 
 Json document_of(const BenchRow& row, const BenchOptions& options = {}) {
-  const BenchRun run = {.ranks = {{10, "a"}, {11, "b"}, {12, "a"}}};
+  const BenchRun run = {.ranks = {{10, "a"}, {11, "b"}, {12, "a"}}, .traffic = {500, 20, 3}};
   return bench_document(run, options, {.sizes = {1048576}, .step_bytes = 7}, {row});
 }
 
@@ -32,6 +32,8 @@ TEST(BenchJson, ValuesHaveTheTypesOfTheirWriter) {
   EXPECT_EQ(document["out_of_bounds"], Json({{"count", 3}, {"okay", "false"}}));
   EXPECT_EQ(document["config"]["per_iter_timing"], "false");
   EXPECT_EQ(document["heddle"]["results"][0]["algorithm"], "ring");
+  EXPECT_EQ(document["heddle"]["traffic"],
+            Json({{"segments_sent", 500}, {"segments_retransmitted", 20}, {"segments_marked", 3}}));
 }
 
 TEST(BenchJson, WhatWasNotMeasuredKeepsItsKeys) {

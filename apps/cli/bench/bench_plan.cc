@@ -5,6 +5,7 @@
 
 #include <array>
 
+#include "apps/cli/params.h"
 #include "base/quantity.h"
 #include "collectives/bus_bandwidth.h"
 
@@ -12,9 +13,6 @@ namespace heddle::cli {
 namespace {
 
 using collectives::Collective;
-
-constexpr uint64_t kMostBytes = uint64_t{64} << 30;
-constexpr size_t kMostSizes = 4096;
 
 const std::array<BenchTest, 9> kTests = {{{"allreduce", Collective::kAllReduce},
                                           {"allgather", Collective::kAllGather},
@@ -34,7 +32,8 @@ Result<void> plan_sizes(const BenchOptions& options, BenchPlan& plan) {
   const Result<Bytes> step = parse_size(options.step);
   if (!step) return fail(step.error());
   const std::string what = "cannot run from " + options.begin + " to " + options.end;
-  if (end->count > kMostBytes) return fail(ErrorCode::kInvalid, what, "64 GiB are the most");
+  if (end->count > params::bench::kMostBytes)
+    return fail(ErrorCode::kInvalid, what, "64 GiB are the most");
   if (begin->count > end->count) {
     return fail(ErrorCode::kInvalid, what, "that is backwards", "give -b the smaller one");
   }
@@ -49,7 +48,7 @@ Result<void> plan_sizes(const BenchOptions& options, BenchPlan& plan) {
   for (uint64_t bytes = begin->count; bytes <= end->count;
        bytes = options.factor > 1 ? bytes * options.factor : bytes + step->count) {
     plan.sizes.push_back(bytes);
-    if (plan.sizes.size() > kMostSizes) {
+    if (plan.sizes.size() > params::bench::kMostSizes) {
       return fail(ErrorCode::kInvalid, what, "that would be more than 4096 sizes",
                   "give a larger -i or -f");
     }

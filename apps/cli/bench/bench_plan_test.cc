@@ -24,7 +24,7 @@ TEST(BenchPlan, SizesGrowByAFactorOrByASum) {
   EXPECT_EQ(sizes_of("0", "0", 1), (std::vector<uint64_t>{0}));
 }
 
-TEST(BenchPlan, WhatCannotBeIsRefused) {
+TEST(BenchPlan, ImpossibleOptionsAreRefused) {
   const auto refused = [](BenchOptions options) {
     const Result<BenchPlan> plan = plan_bench(options, 4);
     return !plan && plan.error().code == ErrorCode::kInvalid;

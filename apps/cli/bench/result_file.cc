@@ -11,11 +11,10 @@
 #include <utility>
 
 #include "apps/cli/output.h"
+#include "apps/cli/params.h"
 
 namespace heddle::cli {
 namespace {
-
-constexpr int kMostTries = 10'000;
 
 Error cannot_write(const std::string& path, int why, const char* option) {
   return {ErrorCode::kSystem, fmt::format("cannot write '{}'", path), std::strerror(why),
@@ -31,7 +30,7 @@ Result<ResultFile> ResultFile::take(const std::string& path, const char* option)
   const std::filesystem::file_status status = std::filesystem::status(path, unknown);
   if (std::filesystem::is_other(status)) return file;
   if (std::filesystem::is_directory(status)) return fail(cannot_write(path, EISDIR, option));
-  for (int number = 0; number < kMostTries; ++number) {
+  for (int number = 0; number < params::bench::kMostTries; ++number) {
     const int descriptor =
         ::open(file.path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor >= 0) {

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "apps/cli/command_line/params.h"
+
 namespace heddle::cli {
 namespace {
 
 using Kind = LineStep::Kind;
-
-constexpr int kMany = 1 << 10;  // CLI11's number for "any number of values" is far above
 
 bool looks_like_option(const std::string& word) {
   if (word.size() < 2 || word[0] != '-') return false;
@@ -17,7 +17,8 @@ bool looks_like_option(const std::string& word) {
 }
 
 bool takes_many(const CLI::Option& option) {
-  return option.get_allow_extra_args() && option.get_items_expected_max() > kMany;
+  return option.get_allow_extra_args() &&
+         option.get_items_expected_max() > params::command_line::kMany;
 }
 
 }  // namespace

@@ -17,6 +17,21 @@ constexpr std::array kOldSpellings = {
     OldSpelling{"workload run", "--hosts", "--ranks", ""},
     OldSpelling{"bench", "--json", "", "--json takes no value; write -J FILE for a file"},
     OldSpelling{"record", "--mebibytes", "", "write --max-size SIZE, like --max-size 64MiB"},
+    OldSpelling{"lab up", "--reorder", "--allow-reorder", ""},
+    OldSpelling{"lab run", "--reorder", "--allow-reorder", ""},
+    OldSpelling{"monitor", "--all", "--site", ""},
+    OldSpelling{"monitor", "--store", "--clickhouse", ""},
+    OldSpelling{"nccl drive", "--size", "--ranks", ""},
+    OldSpelling{"plan lease", "--store", "--leases", ""},
+    OldSpelling{"plan leases", "--store", "--leases", ""},
+    OldSpelling{"sim", "--matrix", "--delivered", ""},
+    OldSpelling{"size distance", "--mtu", "--payload", ""},
+    OldSpelling{"size messages", "--mtu", "--payload", ""},
+    OldSpelling{"size messages", "--split", "--split-data", ""},
+    OldSpelling{"size overlap", "--mtu", "--payload", ""},
+    OldSpelling{"timeline", "--from", "--since", ""},
+    OldSpelling{"timeline", "--to", "--until", ""},
+    OldSpelling{"tune", "--time", "--within", ""},
 };
 
 }  // namespace

@@ -6,19 +6,17 @@
 #include <vector>
 
 #include "apps/cli/command_line/line_cursor.h"
+#include "apps/cli/command_line/params.h"
 #include "apps/cli/command_line/value_checks.h"
 
 namespace heddle::cli {
 namespace {
 
-// A longer list of choices is moved into the description and replaced by a name.
-constexpr size_t kLongestChoices = 30;
-
 bool is_argument(const CLI::Option& option) { return !option.nonpositional(); }
 
 bool has_long_choices(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  return type.size() > kLongestChoices && type.find('|') != std::string::npos;
+  return type.size() > params::command_line::kLongestChoices && type.find('|') != std::string::npos;
 }
 
 std::string type_text(const CLI::Option& option) {

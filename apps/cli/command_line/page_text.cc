@@ -7,10 +7,10 @@
 #include <cctype>
 #include <string_view>
 
+#include "apps/cli/command_line/params.h"
+
 namespace heddle::cli {
 namespace {
-
-constexpr size_t kWidestTerm = 26;
 
 std::string rows_text(const PageSection& section, size_t term_width) {
   std::string text = section.title + ":\n";
@@ -29,7 +29,8 @@ size_t term_width(const std::vector<PageSection>& sections) {
   size_t widest = 0;
   for (const PageSection& section : sections) {
     for (const PageRow& row : section.rows) {
-      if (row.term.size() <= kWidestTerm) widest = std::max(widest, row.term.size());
+      if (row.term.size() <= params::command_line::kWidestTerm)
+        widest = std::max(widest, row.term.size());
     }
   }
   return widest;

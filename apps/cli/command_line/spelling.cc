@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "apps/cli/command_line/params.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -32,13 +34,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
-  constexpr size_t kShortestBeginning = 2;
   const std::string_view meant = without_dashes(word);
   std::string best;
   size_t best_distance = SIZE_MAX;
   for (const std::string& each : known) {
     const std::string_view name = without_dashes(each);
-    const bool begins = meant.size() >= kShortestBeginning && name.starts_with(meant);
+    const bool begins =
+        meant.size() >= params::command_line::kShortestBeginning && name.starts_with(meant);
     const size_t distance = begins ? 1 : edit_distance(meant, name);
     const bool near = begins || distance <= std::max<size_t>(1, name.size() / 3);
     // Of a single letter any other is one step away.

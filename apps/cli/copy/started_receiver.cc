@@ -10,6 +10,7 @@
 #include <charconv>
 #include <vector>
 
+#include "apps/cli/params.h"
 #include "base/clocks.h"
 #include "base/interrupt.h"
 #include "base/printable.h"
@@ -19,8 +20,6 @@
 
 namespace heddle::cli {
 namespace {
-
-constexpr size_t kLongestLine = 4096;
 
 // This process' settings, without its own address and keys.
 std::vector<std::string> settings_there() {
@@ -48,7 +47,7 @@ bool read_some(int descriptor, std::string& text) {
   const ssize_t got = read(descriptor, piece.data(), piece.size());
   if (got < 0) return errno == EAGAIN || errno == EINTR;
   text.append(piece.data(), static_cast<size_t>(got));
-  return got > 0 && text.size() <= kLongestLine;
+  return got > 0 && text.size() <= params::copy::kLongestLine;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "apps/cli/params.h"
 #include "base/error_code.h"
 #include "base/quantity.h"
 
@@ -15,9 +16,6 @@ namespace heddle::cli {
 namespace {
 
 using simulator::FlowOutcome;
-
-constexpr size_t kBars = 12;
-constexpr size_t kBarWidth = 40;
 
 bool arrived(const FlowOutcome& outcome) { return outcome.received != Nanos::never(); }
 
@@ -74,15 +72,16 @@ double goodput_bits_per_s(const Counted& counted) {
 // How many flows took how long, a bar a range.
 std::string histogram(const std::vector<Nanos>& sorted) {
   const Nanos least = sorted.front();
-  const int64_t width = std::max<int64_t>((sorted.back() - least).count / kBars + 1, 1);
-  std::vector<size_t> bars(kBars);
+  const int64_t width =
+      std::max<int64_t>((sorted.back() - least).count / params::flows::kBars + 1, 1);
+  std::vector<size_t> bars(params::flows::kBars);
   for (const Nanos time : sorted) ++bars[static_cast<size_t>((time - least).count / width)];
   const size_t most = *std::max_element(bars.begin(), bars.end());
   std::string text;
-  for (size_t i = 0; i < kBars; ++i) {
+  for (size_t i = 0; i < params::flows::kBars; ++i) {
     if (bars[i] == 0 && width == 1) continue;
     const Nanos from = least + nanos(static_cast<int64_t>(i) * width);
-    const size_t length = (bars[i] * kBarWidth + most - 1) / most;
+    const size_t length = (bars[i] * params::flows::kBarWidth + most - 1) / most;
     text += fmt::format("  {:>9}  {:<40}  {}\n", duration_text(from), std::string(length, '#'),
                         count_text(bars[i]));
   }
@@ -138,7 +137,7 @@ std::string flows_text(const Flows& flows, uint64_t changed, bool over) {
                                  count_text(flows.outcomes.size()));
   if (counted.failed > 0) text += fmt::format(", {} failed", count_text(counted.failed));
   if (counted.unfinished > 0) {
-    text += fmt::format(", {} under way", count_text(counted.unfinished));
+    text += fmt::format(", {} in flight", count_text(counted.unfinished));
   }
   if (counted.not_started > 0) {
     text += fmt::format(", {} not begun{}", count_text(counted.not_started),

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "apps/cli/json.h"
+#include "apps/cli/params.h"
 #include "base/quantity.h"
 #include "topology/names.h"
 
@@ -216,7 +217,7 @@ std::string status_text(const LabPicture& picture) {
                                  duration_text(picture.now.at - picture.before.at));
   text += table.text(kFirstOptional, kLastOptional) + "\n" + paused_text(picture);
   text += fmt::format("processors busy: {:.0f}%\n", busy * 100);
-  if (busy > kSaturated) {
+  if (busy > params::lab::kSaturated) {
     text += "above 85% a lab measures this machine's processors: use lower rates or fewer flows\n";
   }
   if (overrun) {

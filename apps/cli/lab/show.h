@@ -10,9 +10,6 @@
 
 namespace heddle::cli {
 
-// Past this the lab measures the processors, not the protocol.
-inline constexpr double kSaturated = 0.85;
-
 // Everything that one `status` knows: a lab, its conditions, and counters at two times.
 struct LabPicture {
   const lab::Lab& lab;

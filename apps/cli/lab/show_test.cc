@@ -46,7 +46,7 @@ TEST_F(ShowTest, StatusShowsUseAndLeavesOutWhatIsEmpty) {
   EXPECT_THAT(text, Not(HasSubstr("above 85%")));
 }
 
-TEST_F(ShowTest, StatusTellsWhatIsWrong) {
+TEST_F(ShowTest, StatusShowsDropsFaultsAndPauses) {
   now_.links[0].forward.dropped = 7;
   now_.links[0].backward.overrun = 70;
   now_.ticks_before = {90, 100};

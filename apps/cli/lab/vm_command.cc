@@ -34,8 +34,6 @@ folder, with this environment and an empty standard input. It is slow: its proce
 
 It needs qemu-system-x86, busybox-static, and a kernel that `scripts/setup --vm` unpacks.)";
 
-constexpr uint64_t kMostMemory = uint64_t{1} << 40;
-
 struct VmLine {
   std::string loss, reorder, duplicate, delay, rate, memory = "2G", timeout;
   lab::VmOptions options;
@@ -97,7 +95,7 @@ void add_link_options(CLI::App& command, VmLine& line) {
       ->type_name("RATE")
       ->check(rate_value())
       ->default_str("unlimited");
-  command.add_option("--mtu", line.options.link.mtu_bytes, "bytes of an IP packet")
+  command.add_option("--mtu", line.options.link.mtu_bytes, "largest IP packet")
       ->type_name("BYTES")
       ->check(whole_number(1280, 65'535))
       ->capture_default_str();

@@ -75,7 +75,7 @@ Result<LinkLoads> read_counters(const std::string& path) {
     }
   } catch (const Json::exception&) {
     return fail(ErrorCode::kInvalid, "cannot use " + path,
-                "its \"links\" do not tell from, to and bytes of each direction", todo);
+                "its \"links\" do not have from, to and bytes of each direction", todo);
   }
   return loads;
 }

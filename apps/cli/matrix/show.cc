@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 
+#include "apps/cli/params.h"
 #include "base/printable.h"
 
 namespace heddle::cli {
@@ -17,11 +18,6 @@ using insight::Matrix;
 using insight::MatrixPart;
 using insight::Party;
 
-constexpr size_t kMostWithValues = 16;
-constexpr size_t kMostDense = 1024;
-// Rows that a person looks at; more stand together in rows of several.
-constexpr size_t kMostRows = 128;
-constexpr size_t kCellWidth = 8;
 // From little to much; the first is nothing at all.
 constexpr std::array kShades = {"·", "░", "▒", "▓", "█"};
 // Of a terminal's 256 colours: from pale to dark blue, and the text that can be read on it.
@@ -69,9 +65,9 @@ std::string values(const Matrix& matrix, const Value& value_of, MatrixUnit unit,
   const uint64_t most = largest(matrix, value_of);
   std::string text = fmt::format("{:>4} ", "");
   for (size_t to = 0; to < matrix.parties.size(); ++to) {
-    text += fmt::format("{:>{}}", to, kCellWidth);
+    text += fmt::format("{:>{}}", to, params::matrix::kCellWidth);
   }
-  text += fmt::format("{:>{}}\n", "sent", kCellWidth + 2);
+  text += fmt::format("{:>{}}\n", "sent", params::matrix::kCellWidth + 2);
   std::vector<uint64_t> received(matrix.parties.size());
   uint64_t all = 0;
   for (uint32_t from = 0; from < matrix.parties.size(); ++from) {
@@ -81,24 +77,24 @@ std::string values(const Matrix& matrix, const Value& value_of, MatrixUnit unit,
       const uint64_t value = value_of(matrix.at(from, to));
       sent += value;
       received[to] += value;
-      const std::string cell =
-          fmt::format("{:>{}}", value == 0 ? "." : short_value(value, unit), kCellWidth);
+      const std::string cell = fmt::format("{:>{}}", value == 0 ? "." : short_value(value, unit),
+                                           params::matrix::kCellWidth);
       const size_t at = shade(value, most);
       text += colours && at > 0 ? std::string(kColours[at]) + cell + "\x1b[0m" : cell;
     }
     all += sent;
-    text += fmt::format("{:>{}}\n", short_value(sent, unit), kCellWidth + 2);
+    text += fmt::format("{:>{}}\n", short_value(sent, unit), params::matrix::kCellWidth + 2);
   }
   text += fmt::format("{:>4} ", "got");
   for (const uint64_t value : received) {
-    text += fmt::format("{:>{}}", short_value(value, unit), kCellWidth);
+    text += fmt::format("{:>{}}", short_value(value, unit), params::matrix::kCellWidth);
   }
-  return text + fmt::format("{:>{}}\n", short_value(all, unit), kCellWidth + 2);
+  return text + fmt::format("{:>{}}\n", short_value(all, unit), params::matrix::kCellWidth + 2);
 }
 
 // How many parties a row of shades stands for.
 size_t parties_a_row(const Matrix& matrix) {
-  return matrix.parties.empty() ? 1 : (matrix.parties.size() - 1) / kMostRows + 1;
+  return matrix.parties.empty() ? 1 : (matrix.parties.size() - 1) / params::matrix::kMostRows + 1;
 }
 
 std::string shades(const Matrix& matrix, const Value& value_of, MatrixUnit unit) {
@@ -121,8 +117,9 @@ std::string shades(const Matrix& matrix, const Value& value_of, MatrixUnit unit)
 }
 
 std::string map(const Matrix& matrix, const Value& value, MatrixUnit unit, bool colours) {
-  return matrix.parties.size() <= kMostWithValues ? values(matrix, value, unit, colours)
-                                                  : shades(matrix, value, unit);
+  return matrix.parties.size() <= params::matrix::kMostWithValues
+             ? values(matrix, value, unit, colours)
+             : shades(matrix, value, unit);
 }
 
 std::string totals(const Matrix& matrix, const MatrixView& view) {
@@ -184,7 +181,7 @@ Json number_triples(const Matrix& matrix, const Value& value) {
 }
 
 void put_numbers(Json& document, const char* name, const Matrix& matrix, const Value& value) {
-  if (matrix.parties.size() <= kMostDense) {
+  if (matrix.parties.size() <= params::matrix::kMostDense) {
     document[name] = number_rows(matrix, value);
   } else {
     document[std::string(name) + "_triples"] = number_triples(matrix, value);
@@ -262,7 +259,7 @@ std::string matrix_text(const MatrixView& view, bool colours) {
     if (is_empty(part.matrix, view)) continue;
     text += printable(part.name) + "\n\n" + one_text(part.matrix, view, colours);
   }
-  if (view.whole.parties.size() > kMostRows) {
+  if (view.whole.parties.size() > params::matrix::kMostRows) {
     return text + fmt::format("{} {}s; --format csv has them all, --by host fewer\n",
                               view.whole.parties.size(), view.rows);
   }

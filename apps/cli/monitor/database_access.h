@@ -1,4 +1,5 @@
-// User and password of a database: `heddle record export` and `heddle monitor --store` read them.
+// User and password of a database: `heddle record export` and `heddle monitor --clickhouse` read
+// them.
 #pragma once
 
 #include "recordings/http_post.h"

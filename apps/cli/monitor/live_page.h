@@ -13,8 +13,9 @@
 namespace heddle::cli {
 
 struct LivePage {
-  std::string address;  // "[ADDRESS:]PORT"; empty: nothing is served
-  const char* page;     // of pages.h
+  std::string address;     // "[ADDRESS:]PORT"; empty: nothing is served
+  std::string token_file;  // that readers must have; empty: none
+  const char* page;        // of pages.h
   std::string title;
   // Both are called by the server's thread.
   std::function<std::vector<metrics::Family>()> families;

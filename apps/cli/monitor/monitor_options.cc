@@ -51,7 +51,17 @@ std::vector<CLI::Option*> add_watch_options(CLI::App& command, MonitorOptions& o
   auto* const on_change =
       command.add_option("--on-change", options.on_change, "run this for each change")
           ->type_name("COMMAND");
-  return {hosts, via, copies, plan, plan_file, every, on_change};
+  auto* const node_records =
+      command
+          .add_option("--node-records", options.node_records,
+                      "folder of `heddle agent serve` there, or here without --hosts")
+          ->type_name("FOLDER");
+  auto* const webhook = command
+                            .add_option("--webhook", options.webhook,
+                                        "send each change there, as JSON by HTTP POST; @FILE: the "
+                                        "address is in it")
+                            ->type_name("URL");
+  return {hosts, via, copies, plan, plan_file, every, on_change, node_records, webhook};
 }
 
 std::vector<CLI::Option*> add_publish_options(CLI::App& command, MonitorOptions& options) {
@@ -72,9 +82,9 @@ std::vector<CLI::Option*> add_publish_options(CLI::App& command, MonitorOptions&
           ->type_name("DURATION")
           ->check(duration_value(seconds(1)))
           ->capture_default_str();
-  auto* const store = command.add_option("--store", options.site.store,
+  auto* const store = command.add_option("--clickhouse", options.site.store,
                                          "keep faults, state and series in a ClickHouse database");
-  store->type_name("ADDRESS");
+  store->type_name("URL");
   return {publish, name, state_every, series_every, store};
 }
 
@@ -131,6 +141,11 @@ void add_monitor_options(CLI::App& command, MonitorOptions& options) {
   auto* const serve = command.add_option("--serve", options.serve, "show a page and metrics there")
                           ->type_name("[ADDRESS:]PORT")
                           ->check(listen_address_value());
+  command
+      .add_option("--token-file", options.token_file,
+                  "file with the token that readers of the page and metrics must have")
+      ->type_name("FILE")
+      ->needs(serve);
   for (CLI::Option* each : add_publish_options(command, options)) of_one_job.push_back(each);
   command
       .add_option("--nats-access", options.site.access, "user, password or token, and certificates")
@@ -141,7 +156,7 @@ void add_monitor_options(CLI::App& command, MonitorOptions& options) {
   for (CLI::Option* each : add_gpu_options(command, options, serve, hosts)) {
     of_one_job.push_back(each);
   }
-  auto* const all = command.add_option("--all", options.overview.address,
+  auto* const all = command.add_option("--site", options.overview.address,
                                        "show what the monitors of all jobs publish there");
   all->type_name("ADDRESS")->excludes(recording);
   for (CLI::Option* const each : of_one_job) all->excludes(each);

@@ -19,7 +19,10 @@ struct MonitorOptions {
   std::string plan_target;  // on each of `hosts`; empty: FOLDER.plan.json
   std::string every = "1s";
   std::string serve;
+  std::string token_file;
+  std::string node_records;
   std::string on_change;
+  std::string webhook;  // URL or @FILE
   std::string name;
   std::string series_every = "10s";
   SiteOptions site;

@@ -79,7 +79,7 @@ class SiteView {
     Result<std::unique_ptr<messaging::Subscription>> made =
         messaging::Subscription::start({.address = std::move(*address),
                                         .access = std::move(*access),
-                                        .name = "heddle monitor --all",
+                                        .name = "heddle monitor --site",
                                         .pattern = subject_ + ".*.*.*"});
     if (!made) return fail(std::move(made).error());
     subscription_ = std::move(*made);
@@ -89,6 +89,7 @@ class SiteView {
   Result<void> serve() {
     Result<std::unique_ptr<metrics::Server>> server =
         cli::serve({.address = options_.serve,
+                    .token_file = options_.token_file,
                     .page = kOverviewPage,
                     .title = subject_,
                     .families = [this] { return shown_.families(); },

@@ -1,4 +1,4 @@
-// `heddle monitor --all`: shows the faults of all jobs of a site, as their monitors publish them.
+// `heddle monitor --site`: shows the faults of all jobs of a site, as their monitors publish them.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@ struct OverviewOptions {
   std::string address;  // of NATS, with the subject
   std::string access;   // file; empty: the environment
   std::string serve;
-  std::string span;  // how long; empty: until it is interrupted
+  std::string token_file;  // that readers of the page must have; empty: none
+  std::string span;        // how long; empty: until it is interrupted
   bool json = false;
 };
 

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "apps/cli/monitor/params.h"
 #include "apps/cli/monitor/planned_file.h"
 #include "base/clocks.h"
 #include "base/document.h"
@@ -20,12 +21,6 @@
 namespace heddle::cli {
 namespace {
 
-// Between two looks at the file. Range 50 ms to 1 s.
-constexpr Nanos kLookEvery = millis(200);
-// Deliveries at a time: each is a login with a process here. Range 16 to 256.
-constexpr size_t kMostAtOnce = 64;
-// Each holds the plan some three times meanwhile, as text and as an order. Range 16 to 256 MiB.
-constexpr size_t kMostBytesAtOnce = size_t{64} << 20;
 constexpr const char* kTodo = "give the plan's file with --plan";
 
 // Changes with the file. Empty: it cannot be looked at.
@@ -93,7 +88,7 @@ Result<void> PlanDelivery::read() {
 
 void PlanDelivery::look(Nanos now) {
   if (now < look_at_) return;
-  look_at_ = now + kLookEvery;
+  look_at_ = now + params::monitor::kLookEvery;
   if (mark_of(options_.file) == mark_) return;
   const Result<void> got = read();
   const std::string complaint = got ? "" : got.error().message();
@@ -135,7 +130,8 @@ void PlanDelivery::poll(Nanos now) {
 
 void PlanDelivery::poll(Nanos now, Machine& machine) {
   if (!machine.stream) {
-    const size_t most = std::clamp<size_t>(kMostBytesAtOnce / text_.size(), 1, kMostAtOnce);
+    const size_t most = std::clamp<size_t>(params::monitor::kMostBytesAtOnce / text_.size(), 1,
+                                           params::monitor::kMostAtOnce);
     const bool due = machine.has != number_ && now >= machine.retry_at && running_ < most;
     if (due) start(now, machine);
     return;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apps/cli/json.h"
+#include "apps/cli/monitor/params.h"
 #include "base/document.h"
 #include "base/json_depth.h"
 #include "engine/addresses.h"
@@ -19,9 +20,6 @@ Unexpected refuse(const std::string& file, const std::string& why) {
   return fail(ErrorCode::kInvalid, "cannot serve the plan " + file, why,
               "make it with 'heddle plan --addresses' for this fabric");
 }
-
-// A plan has a few levels; copies and dumps of a document take stack with each.
-constexpr int kMostDepth = 16;
 
 // The first address of a host.
 Result<transport::Address> address_in(const Json& addresses, const std::string& host,
@@ -37,12 +35,12 @@ Result<transport::Address> address_in(const Json& addresses, const std::string& 
 
 // Each host reads its own flows alone, so each host's are checked as it will read them.
 Result<void> check_plan(const std::string& text, const std::string& file) {
-  if (text.size() > kMostServedBytes) {
+  if (text.size() > params::monitor::kMostServedBytes) {
     return refuse(file, fmt::format("it has {} bytes, and {} are the most that are served",
-                                    text.size(), kMostServedBytes));
+                                    text.size(), params::monitor::kMostServedBytes));
   }
-  if (json_nests_deeper(text, kMostDepth)) {
-    return refuse(file, fmt::format("it nests deeper than {} levels", kMostDepth));
+  if (json_nests_deeper(text, params::monitor::kMostDepth)) {
+    return refuse(file, fmt::format("it nests deeper than {} levels", params::monitor::kMostDepth));
   }
   const Json document = Json::parse(text, nullptr, false);
   const auto at = [&](const char* name) {

@@ -8,8 +8,6 @@
 
 namespace heddle::cli {
 
-// A larger plan is not served: as JSON in an order to an agent it must stay below 32 MiB.
-inline constexpr size_t kMostServedBytes = size_t{15} << 20;
 // What the agent writes when its machine has the plan.
 inline constexpr const char* kPlanTaken = "taken\n";
 

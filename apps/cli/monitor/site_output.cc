@@ -9,19 +9,12 @@
 #include <utility>
 
 #include "apps/cli/monitor/database_access.h"
+#include "apps/cli/monitor/params.h"
 #include "base/clocks.h"
 #include "base/quantity.h"
 #include "messaging/nats_address.h"
 
 namespace heddle::cli {
-namespace {
-
-constexpr Nanos kFinishWithin = seconds(5);
-constexpr Nanos kInterruptedWithin = seconds(1);
-constexpr Nanos kWarnEvery = seconds(10);
-constexpr Nanos kMoment = millis(10);
-
-}  // namespace
 
 Result<std::unique_ptr<SiteOutput>> SiteOutput::make(const SiteOptions& options,
                                                      monitor::PublishedJob job, Warn warn) {
@@ -112,8 +105,8 @@ void SiteOutput::finish(const std::function<bool()>& interrupted) {
     const Nanos now = steady_now();
     if (interrupted()) interrupted_at = std::min(interrupted_at, now);
     const bool in_time = interrupted_at == Nanos::never()
-                             ? now - began < kFinishWithin
-                             : now - interrupted_at < kInterruptedWithin;
+                             ? now - began < params::monitor::kFinishWithin
+                             : now - interrupted_at < params::monitor::kInterruptedWithin;
     // What nothing takes is not waited for.
     if (!in_time || (interrupted() && !store_ && !published().connected)) break;
   }
@@ -124,9 +117,10 @@ void SiteOutput::finish(const std::function<bool()>& interrupted) {
 // Waits for a moment.
 bool SiteOutput::finished() {
   if (store_) store_->poll(steady_now());
-  const bool published = !publisher_ || publisher_->finish(kMoment);
+  const bool published = !publisher_ || publisher_->finish(params::monitor::kMoment);
   if (published && (!store_ || !store_->busy())) return true;
-  if (published) std::this_thread::sleep_for(std::chrono::nanoseconds(kMoment.count));
+  if (published)
+    std::this_thread::sleep_for(std::chrono::nanoseconds(params::monitor::kMoment.count));
   return false;
 }
 
@@ -157,7 +151,7 @@ void SiteOutput::warn_of(Reported& reported, const std::string& complaint, uint6
     warn_(complaint);
   }
   const Nanos now = steady_now();
-  if (dropped <= reported.dropped || now < reported.at + kWarnEvery) return;
+  if (dropped <= reported.dropped || now < reported.at + params::monitor::kWarnEvery) return;
   const uint64_t more = dropped - reported.dropped;
   warn_(fmt::format("{} could not be sent in time and {} dropped, {} in all",
                     counted_text(more, what), more == 1 ? "was" : "were", dropped));

@@ -17,6 +17,7 @@
 #include "apps/cli/nccl/drive_report.h"
 #include "apps/cli/nccl/facts.h"
 #include "apps/cli/nccl/launcher.h"
+#include "apps/cli/params.h"
 #include "apps/cli/terminal.h"
 #include "base/interrupt.h"
 #include "base/quantity.h"
@@ -31,9 +32,9 @@ namespace {
 
 constexpr const char* kExample = R"(Example:
   heddle nccl drive heddle                          two ranks on this machine
-  heddle nccl drive ./libnccl-net-x.so --size 4 --pattern tree --check
-  heddle nccl drive heddle --rank 0 --size 2 --exchange /shared/drive      on node1
-  heddle nccl drive heddle --rank 1 --size 2 --exchange /shared/drive      on node2
+  heddle nccl drive ./libnccl-net-x.so --ranks 4 --pattern tree --check
+  heddle nccl drive heddle --rank 0 --ranks 2 --exchange /shared/drive     on node1
+  heddle nccl drive heddle --rank 1 --ranks 2 --exchange /shared/drive     on node2
 
 PLUGIN is a path or a name as in NCCL_NET_PLUGIN. No GPU and no NCCL is needed:
 messages move in host memory, in NCCL's sizes, by NCCL's calls and threads. Without
@@ -46,10 +47,6 @@ All ranks must have the same options but --rank, --device, --table, --exchange a
 Columns: GB/s are 1e9 bytes sent by the rank in a second; p50 to max: from isend until
 done; CPU s/GB is CPU time of the process for 1e9 bytes sent; no request counts calls of
 isend and irecv that posted nothing.)";
-
-// For the results of the other ranks, which have ended their traffic when rank 0 has.
-constexpr Nanos kResultPatience = seconds(30);
-constexpr Nanos kPollPause = millis(1);
 
 struct DriveCommandOptions {
   std::string plugin;
@@ -110,7 +107,7 @@ Result<DriveJson> gather(nccl::Exchange& exchange, const nccl::DriveOptions& opt
     return all;
   }
   all.push_back(own);
-  int64_t polls = kResultPatience / kPollPause;
+  int64_t polls = params::nccl::kResultPatience / params::nccl::kPollPause;
   for (int rank = 1; rank < options.size;) {
     const auto text = exchange.get(result_key(rank));
     if (!text) return fail(text.error());
@@ -130,7 +127,7 @@ Result<DriveJson> gather(nccl::Exchange& exchange, const nccl::DriveOptions& opt
       return fail(ErrorCode::kTimeout, fmt::format("the result of rank {}", rank),
                   "it has not published one", "look at its standard error");
     }
-    const timespec pause{0, kPollPause.count};
+    const timespec pause{0, params::nccl::kPollPause.count};
     nanosleep(&pause, nullptr);
   }
   return all;
@@ -207,7 +204,7 @@ void add_rank_options(CLI::App& command, DriveCommandOptions& options) {
       ->type_name("R")
       ->check(whole_number(0, 1'023))
       ->default_str("HEDDLE_RANK, else all ranks on this machine");
-  command.add_option("--size", options.size, "number of ranks")
+  command.add_option("--ranks", options.size, "number of ranks")
       ->type_name("N")
       ->check(whole_number(2, 1'024))
       ->default_str("HEDDLE_SIZE, else 2");

@@ -8,7 +8,7 @@ import sys
 
 SHARED = {"/*@STYLE@*/": "style.css", "/*@LIVE_STYLE@*/": "live.css", "/*@LIVE@*/": "live.js",
           "/*@QUANTITIES@*/": "quantities.js", "/*@FORMULAS@*/": "size_formulas.js",
-          "/*@TRANSLATOR@*/": "translator.js"}
+          "/*@TRANSLATOR@*/": "translator.js", "/*@REPORT_STYLE@*/": "report.css"}
 PIECE = 5000  # characters; compilers take string literals of some 64 kB at most
 
 

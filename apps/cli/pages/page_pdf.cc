@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "acceptance/limited_program.h"
+#include "apps/cli/params.h"
 #include "base/document.h"
 #include "base/temporary_folder.h"
 #include "lab/tool.h"
@@ -17,7 +18,6 @@
 namespace heddle::cli {
 namespace {
 
-constexpr Nanos kBrowserTime = seconds(60);
 constexpr const char* kByHand = "print the page from a browser";
 
 // Empty: none is on PATH.
@@ -82,7 +82,7 @@ Result<std::string> pdf_of(const std::string& html, const std::function<bool()>&
   const Result<acceptance::ProgramEnd> end = acceptance::run_limited(
       {words_of(browser, place->path()),
        {{"HOME", home}, {"XDG_CACHE_HOME", home}, {"XDG_CONFIG_HOME", home}},
-       kBrowserTime,
+       params::kBrowserTime,
        interrupted});
   if (!end) return fail(end.error());
   if (end->interrupted) return no_pdf("it was interrupted");

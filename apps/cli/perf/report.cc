@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "apps/cli/params.h"
 #include "base/quantity.h"
 #include "base/revision.h"
 #include "base/version.h"
@@ -54,7 +55,6 @@ std::string repeats_text(const measure::Measurement& m) {
 }
 
 std::string shares_text(const measure::Measurement& m) {
-  constexpr size_t kMostShown = 16;
   if (!m.counted) return "unknown";
   uint64_t total = 0;
   for (const measure::PathShare& share : m.path_shares) total += share.payload_bytes;
@@ -62,7 +62,7 @@ std::string shares_text(const measure::Measurement& m) {
   const auto by_bytes = [](const measure::PathShare& a, const measure::PathShare& b) {
     return a.payload_bytes < b.payload_bytes;
   };
-  if (m.path_shares.size() > kMostShown) {
+  if (m.path_shares.size() > params::perf::kMostPathsShown) {
     const auto [least, most] =
         std::minmax_element(m.path_shares.begin(), m.path_shares.end(), by_bytes);
     return fmt::format("{}: {:.1f} to {:.1f} % each", m.path_shares.size(),
@@ -117,7 +117,7 @@ std::string cpu_text(const measure::Measurement& m) {
 
 std::string mtu_text(const measure::Measurement& m) {
   return fmt::format(
-      "packets of {} bytes pass, of {} are lost on the way: both hosts' interfaces take {}, so "
+      "packets of {} bytes pass, of {} are lost: both hosts' interfaces take {}, so "
       "something between them has a smaller MTU",
       count_text(m.packet_bytes), count_text(m.refused_packet_bytes),
       count_text(m.offered_packet_bytes));
@@ -147,7 +147,7 @@ std::string bandwidth_text(const measure::Measurement& m) {
     text += row("goodput", goodput_text(m.sent.bits_per_s()));
   }
   text +=
-      row("messages", fmt::format("{} of {} in {}, {} under way", count_text(m.sent.messages),
+      row("messages", fmt::format("{} of {} in {}, {} in flight", count_text(m.sent.messages),
                                   size_text(m.options.message_bytes),
                                   duration_text(m.sent.ended - m.sent.began), m.options.window));
   if (heard_server(m) && m.server.contains("received")) text += row("longest gap", gap_text(m));
@@ -165,7 +165,7 @@ std::string latency_text(const measure::Measurement& m) {
   const auto half = [&times](uint32_t per_mille) {
     return duration_text(times.percentile(per_mille) / 2);
   };
-  text += row("half round trip",
+  text += row("one-way (RTT/2)",
               fmt::format("{} p50   {} p99   {} p99.9", half(500), half(990), half(999)));
   text += row("least, most", fmt::format("{}   {}", duration_text(times.min() / 2),
                                          duration_text(times.max() / 2)));
@@ -200,7 +200,9 @@ void add_bandwidth(const measure::Measurement& m, Json& json) {
                       {"nic", share.nic},
                       {"peer_nic", share.peer_nic},
                       {"payload_bytes", share.payload_bytes},
-                      {"share", percent(share.payload_bytes, total) / 100}});
+                      {"share", percent(share.payload_bytes, total) / 100},
+                      {"segments_lost", share.segments_lost},
+                      {"smoothed_rtt_us", to_micros(share.smoothed_rtt)}});
   }
   json["paths"] = m.counted ? std::move(shares) : Json();
   json["nics"] = m.counted ? nics_json(m, total) : Json();
@@ -222,7 +224,8 @@ void add_latency(const measure::Measurement& m, Json& json) {
 
 const char* protection_text(const PerfSetting& setting) {
   if (!setting.protection) return "";
-  return *setting.protection == transport::Protection::kFull ? ", sealed" : ", headers protected";
+  return *setting.protection == transport::Protection::kFull ? ", encrypted"
+                                                             : ", headers protected";
 }
 
 std::string setting_text(const PerfSetting& setting) {
@@ -244,7 +247,7 @@ std::string sweep_head(const std::string& test) {
     return fmt::format("bw:\n{:>10}  {:>10}  {:>10}  {:>12}  {:>9}  {:>14}\n", "size", "goodput",
                        "", "messages/s", "retransm.", "cpu here/there");
   }
-  return fmt::format("lat: (half round trip)\n{:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", "size",
+  return fmt::format("lat: (one-way, RTT/2)\n{:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", "size",
                      "p50 us", "p99 us", "p99.9 us", "rounds");
 }
 
@@ -272,7 +275,7 @@ std::string wrong_text(const measure::Measurement& m) {
   if (m.wrong_messages() == 0) return {};
   std::string where = m.reverse ? m.reverse->first_difference : std::string();
   if (where.empty() && heard_server(m) && m.server.contains("received")) {
-    where = m.server["received"].value("first_difference", std::string("not told"));
+    where = m.server["received"].value("first_difference", std::string("not reported"));
   }
   return fmt::format("{} messages of {} arrived changed, the first at {}",
                      count_text(m.wrong_messages()), size_text(m.options.message_bytes), where);
@@ -290,6 +293,7 @@ Json measurement_json(const measure::Measurement& m) {
   json["segments_sent"] = counted(m.segments_sent);
   json["segments_retransmitted"] = counted(m.segments_retransmitted);
   json["segments_retransmitted_spuriously"] = counted(m.segments_retransmitted_spuriously);
+  json["segments_marked"] = counted(m.segments_marked);
   json["segment_bytes"] = counted(m.segment_bytes);
   json["packet_bytes"] = counted(m.packet_bytes);
   json["offered_packet_bytes"] = counted(m.offered_packet_bytes);

@@ -19,6 +19,7 @@ measure::Measurement bandwidth() {
   m.segments_sent = 2000;
   m.segments_retransmitted = 10;
   m.segments_retransmitted_spuriously = 3;
+  m.segments_marked = 7;
   m.segment_bytes = 8932;
   m.path_shares = {{0, 300}, {1, 100}};
   m.cpu = millis(500);
@@ -35,6 +36,7 @@ TEST(Report, BandwidthAsJson) {
   EXPECT_DOUBLE_EQ(json["server_cpu_seconds_per_gbyte"], 0.25 / (1000.0 * (1 << 20) * 1e-9));
   EXPECT_DOUBLE_EQ(json["paths"][0]["share"], 0.75);
   EXPECT_EQ(json["segments_retransmitted"], 10);
+  EXPECT_EQ(json["segments_marked"], 7);
   EXPECT_EQ(json["nics"],
             (Json::array({{{"nic", 0}, {"peer_nic", 0}, {"payload_bytes", 400}, {"share", 1.0}}})));
 }
@@ -52,7 +54,7 @@ TEST(Report, BytesOfEachPairOfNics) {
 TEST(Report, BandwidthAsText) {
   const std::string text = measurement_text(bandwidth());
   EXPECT_NE(text.find("goodput          = 4.19 Gb/s   524 MB/s\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("1,000 of 1 MiB in 2.00 s, 8 under way"), std::string::npos) << text;
+  EXPECT_NE(text.find("1,000 of 1 MiB in 2.00 s, 8 in flight"), std::string::npos) << text;
   EXPECT_NE(text.find("0.500 %   10 of 2,000 segments, 3 of them needless"), std::string::npos);
   EXPECT_NE(text.find("2: 75.0 25.0 %"), std::string::npos) << text;
 }
@@ -80,7 +82,7 @@ TEST(Report, CountersThatWereNotReadAreUnknownAndNotZero) {
   const Json json = measurement_json(m);
   for (const char* name :
        {"segments_sent", "segments_retransmitted", "segments_retransmitted_spuriously",
-        "segment_bytes", "packet_bytes", "smoothed_rtt_us", "paths"}) {
+        "segments_marked", "segment_bytes", "packet_bytes", "smoothed_rtt_us", "paths"}) {
     EXPECT_TRUE(json[name].is_null()) << name;
   }
 }

@@ -12,6 +12,7 @@
 
 #include "apps/cli/plan/csv.h"
 #include "apps/cli/plan/job_demand.h"
+#include "apps/cli/plan/params.h"
 #include "base/printable.h"
 #include "base/quantity.h"
 #include "insight/matrix.h"
@@ -20,8 +21,6 @@
 
 namespace heddle::cli {
 namespace {
-
-constexpr size_t kMostNamed = 8;  // in an error or a note
 
 // Adds what is sent from host to host, by their names.
 class NamedFlows {
@@ -65,7 +64,7 @@ class NamedFlows {
     std::string names;
     size_t named = 0;
     for (const std::string& name : unknown_) {
-      if (named == kMostNamed) break;
+      if (named == params::plan::kMostNamed) break;
       const bool last = ++named == unknown_.size();
       names += fmt::format("{}'{}'", named == 1 ? "" : last ? " and " : ", ", printable(name));
     }

@@ -17,6 +17,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/json.h"
 #include "apps/cli/plan/kept_changes.h"
+#include "apps/cli/plan/params.h"
 #include "apps/cli/plan/plan_file.h"
 #include "apps/cli/terminal.h"
 #include "base/clocks.h"
@@ -37,19 +38,11 @@ Plans once, and then reads changes from standard input, one a line: down LINK, u
 RATE, flow HOST HOST BYTES, end HOST HOST. A change moves only the flows that it concerns, beside
 all others, and the plan file is replaced. Ends with its input.)";
 
-// Between two looks for a signal. Range 10 to 1000 ms.
-constexpr int kLook_ms = 100;
-// A longer line is no change.
-constexpr size_t kLongestLine = 4096;
-
 struct KeepOptions {
   PlanInputs inputs;
   std::string output;
   bool json = false;
 };
-
-// Between two files while lines come faster than they are applied. Range 100 ms to 1 s.
-constexpr Nanos kWriteEvery = millis(200);
 
 // Lines of standard input.
 class Lines {
@@ -59,7 +52,7 @@ class Lines {
     std::vector<std::string> lines;
     while (lines.empty() && !ended_ && interrupted() == 0) {
       pollfd input{STDIN_FILENO, POLLIN, 0};
-      if (poll(&input, 1, kLook_ms) <= 0) continue;
+      if (poll(&input, 1, params::plan::kLook_ms) <= 0) continue;
       std::array<char, 65'536> piece{};
       const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
       if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
@@ -84,7 +77,7 @@ class Lines {
       from = end + 1;
     }
     text_.erase(0, from);
-    if (text_.size() > kLongestLine) text_.resize(kLongestLine + 1);
+    if (text_.size() > params::plan::kLongestLine) text_.resize(params::plan::kLongestLine + 1);
   }
 
   std::string text_;  // behind the last whole line
@@ -141,13 +134,13 @@ std::string first_json(const KeptChanges& changes, Nanos took) {
 void refuse_line(const std::string& line, const std::string& why, bool json) {
   print_warning(why);
   if (!json) return;
-  const Json document = {{"change", line.substr(0, kLongestLine)}, {"error", why}};
+  const Json document = {{"change", line.substr(0, params::plan::kLongestLine)}, {"error", why}};
   print(document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 // False: it could not be applied.
 bool apply(KeptChanges& changes, const std::string& line, bool json) {
-  if (line.size() > kLongestLine) {
+  if (line.size() > params::plan::kLongestLine) {
     refuse_line(line, "a line of more than 4,096 bytes is no change", json);
     return false;
   }
@@ -202,7 +195,7 @@ class Keeper {
       const bool good = apply(changes_, line, options_.json);
       all_good = all_good && good;
       unwritten_ = unwritten_ || good;
-      if (unwritten_ && steady_now() - written_at_ >= kWriteEvery) write();
+      if (unwritten_ && steady_now() - written_at_ >= params::plan::kWriteEvery) write();
     }
     if (unwritten_) write();
     return all_good;

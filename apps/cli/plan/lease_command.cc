@@ -19,6 +19,7 @@
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
 #include "apps/cli/plan/lease_turns.h"
+#include "apps/cli/plan/params.h"
 #include "apps/cli/plan/plan_file.h"
 #include "apps/cli/plan/plan_inputs.h"
 #include "apps/cli/terminal.h"
@@ -35,11 +36,11 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
-  heddle plan lease --store /shared/leases --job a --topology fabric.toml --matrix a.csv \
+  heddle plan lease --leases /shared/leases --job a --topology fabric.toml --matrix a.csv \
       --addresses hosts.txt -o /shared/a.json -- heddle run --via ssh --hosts h0,h1 -- train.sh
-  heddle plan lease --store etcd:10.0.0.1:2379 --job b --topology fabric.toml --recording job \
+  heddle plan lease --leases etcd:10.0.0.1:2379 --job b --topology fabric.toml --recording job \
       --addresses hosts.txt --ttl 30s -- train.sh
-  heddle plan leases --store /shared/leases
+  heddle plan leases --leases /shared/leases
 
 Plans the job beside the leases of all jobs that run now, publishes its own, and runs the command
 with HEDDLE_PLAN. The lease is renewed three times within its time to live; it ends with the
@@ -54,10 +55,6 @@ struct LeaseOptions {
   std::string output;
   std::vector<std::string> words;
 };
-
-// What is done to a lease at its end. Chosen: above the longest wait for a store's lock. Range: 10
-// to 60 s.
-constexpr Nanos kMostEnd = seconds(15);
 
 int own_failure(const Error& error) {
   print_error(error);
@@ -228,7 +225,7 @@ Result<leases::TenantSetting> setting_of(const LeaseOptions& options, const Read
   if (*ttl > seconds(86'400)) {
     return fail(ErrorCode::kInvalid, "cannot use the time to live " + options.ttl,
                 "it is longer than a day",
-                "give a shorter one: the links of a lost job stay taken for this time");
+                "give a shorter one: the links of a lost job stay reserved for this time");
   }
   return setting;
 }
@@ -293,7 +290,7 @@ Result<std::shared_ptr<Held>> take_lease(const LeaseOptions& options) {
   print_warning(
       fmt::format("the lease '{}' was not released within {:.0f} s: its store does not "
                   "answer. It expires by itself",
-                  options.job, to_seconds(kMostEnd)));
+                  options.job, to_seconds(params::plan::kMostEnd)));
   held.own.remove();
   std::fflush(nullptr);
   _exit(status);
@@ -313,7 +310,7 @@ Result<int> hold_lease(const LeaseOptions& options) {
   }
   const launch::ChildEnd ended = launch::run_child(options.words, {"HEDDLE_PLAN=" + (*held)->file});
   if (ended.failure) print_error(*ended.failure);
-  if (!turns->stop(kMostEnd)) end_beside_turns(options, **held, ended.exit_status);
+  if (!turns->stop(params::plan::kMostEnd)) end_beside_turns(options, **held, ended.exit_status);
   return ended.exit_status;
 }
 
@@ -341,7 +338,7 @@ void add_lease_command(CLI::App& plan, Invocation& invocation) {
   lease->positionals_at_end();
   const auto options = std::make_shared<LeaseOptions>();
   lease
-      ->add_option("--store", options->store,
+      ->add_option("--leases", options->store,
                    "where jobs publish: a folder that their hosts share, or etcd:HOST:PORT "
                    "(required)")
       ->type_name("FOLDER|etcd:HOST:PORT");
@@ -359,7 +356,7 @@ void add_lease_command(CLI::App& plan, Invocation& invocation) {
       ->capture_default_str();
   add_program(*lease, options->words);
   lease->callback([options, &invocation] {
-    for (const auto& [name, value] : {std::pair("--store", &options->store),
+    for (const auto& [name, value] : {std::pair("--leases", &options->store),
                                       {"--job", &options->job},
                                       {"--topology", &options->inputs.topology}}) {
       if (value->empty()) throw CLI::RequiredError(name);

@@ -21,8 +21,8 @@ namespace heddle::cli {
 namespace {
 
 constexpr const char* kExample = R"(Example:
-  heddle plan leases --store /shared/leases
-  heddle plan leases --store etcd:10.0.0.1:2379 --json
+  heddle plan leases --leases /shared/leases
+  heddle plan leases --leases etcd:10.0.0.1:2379 --json
 
 Lists the jobs that hold leases, and the links that each of them loads most: the time that the link
 takes for the job's bytes.)";
@@ -98,12 +98,12 @@ void add_leases_command(CLI::App& plan, Invocation& invocation) {
                                               "the store could not be read"));
   const auto options = std::make_shared<LeasesOptions>();
   command
-      ->add_option("--store", options->store,
+      ->add_option("--leases", options->store,
                    "where jobs publish: a folder, or etcd:HOST:PORT (required)")
       ->type_name("FOLDER|etcd:HOST:PORT");
   add_json_option(*command, options->json);
   command->callback([options, &invocation] {
-    if (options->store.empty()) throw CLI::RequiredError("--store");
+    if (options->store.empty()) throw CLI::RequiredError("--leases");
     invocation.run = [options] { return run_leases(*options); };
   });
 }

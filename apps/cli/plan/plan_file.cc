@@ -119,9 +119,11 @@ Result<void> check_head(const std::string& path, const json& document,
   if (!version) return bad(path, "it has no version");
   if (*version != kPlanFileVersion) {
     return fail(ErrorCode::kVersion, "cannot use the plan " + path,
-                "its version is " + std::to_string(*version) + ", and this build reads version " +
+                "its version is " + std::to_string(*version) + ", and this heddle reads version " +
                     std::to_string(kPlanFileVersion),
-                "make it with the 'heddle plan' of this build");
+                *version > kPlanFileVersion
+                    ? "upgrade this heddle"
+                    : "make it anew with this 'heddle plan', or use the older heddle");
   }
   const auto key = unknown_key(
       document, {"heddle", "version", "fabric", "paths", "parts", "colored", "ecmp", "spraying",

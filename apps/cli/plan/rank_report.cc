@@ -5,14 +5,12 @@
 
 #include <algorithm>
 
+#include "apps/cli/plan/params.h"
 #include "base/version.h"
 #include "simulator/flow_run.h"
 
 namespace heddle::cli {
 namespace {
-
-// The largest simulated flow: the time of larger ones grows with their size.
-constexpr uint64_t kLargestFlow = 4'000'000;
 
 double last_arrival_us(const topology::Topology& topology, const planner::Demand& demand,
                        uint64_t scale) {
@@ -45,7 +43,7 @@ Result<SimulatedOrder> simulate_orders(const topology::Topology& topology,
   SimulatedOrder simulated;
   uint64_t largest = 0;
   for (const planner::FlowDemand& flow : demand.flows) largest = std::max(largest, flow.bytes);
-  simulated.scale = std::max<uint64_t>(1, largest / kLargestFlow);
+  simulated.scale = std::max<uint64_t>(1, largest / params::plan::kLargestFlow);
   Result<planner::RankOrder> order = planner::order_ranks(topology, demand, most_swaps);
   if (!order) return fail(order.error());
   simulated.order = std::move(*order);

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <vector>
 
+#include "apps/cli/params.h"
 #include "base/quantity.h"
 #include "base/version.h"
 
@@ -19,9 +20,6 @@ using probing::FlowKey;
 using probing::FoundFabric;
 using probing::FoundLink;
 using probing::FoundSwitch;
-
-// More lines than these are in the document only.
-constexpr size_t kMostRoutes = 24;
 
 // Routes of a pair of NICs, with the source ports that take each.
 struct RouteGroup {
@@ -96,19 +94,18 @@ std::string links_text(const FoundFabric& found) {
 }
 
 std::string ports_text(const std::vector<uint16_t>& ports) {
-  constexpr size_t kMost = 6;
   std::string text;
-  for (size_t i = 0; i < ports.size() && i < kMost; ++i) {
+  for (size_t i = 0; i < ports.size() && i < params::probe::kMostPortsShown; ++i) {
     text += fmt::format("{}{}", text.empty() ? "" : ",", ports[i]);
   }
-  return text + (ports.size() > kMost ? ",..." : "");
+  return text + (ports.size() > params::probe::kMostPortsShown ? ",..." : "");
 }
 
 std::string routes_text(const FoundFabric& found) {
   const std::vector<RouteGroup> groups = route_groups(found);
   std::string text =
       fmt::format("\n{:<16} {:<28} {:>9}  {}\n", "from - to", "route", "entropies", "source ports");
-  for (size_t i = 0; i < groups.size() && i < kMostRoutes; ++i) {
+  for (size_t i = 0; i < groups.size() && i < params::probe::kMostRoutes; ++i) {
     const RouteGroup& group = groups[i];
     const std::string route = group.switches.empty() ? "none" : joined(group.switches, " ");
     text += fmt::format("{:<16} {:<28} {:>9}  {}\n",
@@ -116,8 +113,9 @@ std::string routes_text(const FoundFabric& found) {
                         route + (group.arrives ? "" : " LOST"), group.ports.size(),
                         ports_text(group.ports));
   }
-  if (groups.size() > kMostRoutes) {
-    text += fmt::format("... and {} more: see --json\n", groups.size() - kMostRoutes);
+  if (groups.size() > params::probe::kMostRoutes) {
+    text +=
+        fmt::format("... and {} more: see --json\n", groups.size() - params::probe::kMostRoutes);
   }
   return text;
 }

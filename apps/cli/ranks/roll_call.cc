@@ -4,10 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/cli/params.h"
+
 namespace heddle::cli {
 namespace {
 
-constexpr Nanos kSlice = millis(100);
 constexpr engine::Channel kGreetings = 0;
 constexpr engine::Channel kReports = 1;
 
@@ -54,7 +55,7 @@ void RollCall::wait_until(Done done, Nanos until) {
     for (Peer& peer : peers_) look_at(peer);
     const Nanos left = until - endpoint_.now();
     if (done() || left.count <= 0 || stopped_()) return;
-    endpoint_.progress(std::min(left, kSlice));
+    endpoint_.progress(std::min(left, params::ranks::kSlice));
   }
 }
 
@@ -125,7 +126,8 @@ void RollCall::collect(Unreached& unreached, Nanos until) {
     }
   }
   for (Peer* peer : by_rank_) {
-    if (peer != nullptr) static_cast<void>(endpoint_.close(peer->connection, kSlice));
+    if (peer != nullptr)
+      static_cast<void>(endpoint_.close(peer->connection, params::ranks::kSlice));
   }
 }
 

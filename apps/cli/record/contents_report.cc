@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "apps/cli/json.h"
+#include "apps/cli/params.h"
 #include "apps/cli/terminal.h"
 #include "base/printable.h"
 #include "recordings/manifest.h"
@@ -20,15 +21,12 @@ using insight::ClockBasis;
 using recordings::JobContents;
 using recordings::RecordingSummary;
 
-constexpr size_t kMostClocksReported = 8;
-constexpr size_t kMostListed = 8;
-
 std::string list_of(const std::vector<uint32_t>& ranks) {
   std::string text;
-  for (size_t i = 0; i < std::min(ranks.size(), kMostListed); ++i) {
+  for (size_t i = 0; i < std::min(ranks.size(), params::record::kMostListed); ++i) {
     text += (text.empty() ? "" : ", ") + std::to_string(ranks[i]);
   }
-  return ranks.size() > kMostListed ? text + ", ..." : text;
+  return ranks.size() > params::record::kMostListed ? text + ", ..." : text;
 }
 
 const char* plural(uint64_t count) { return count == 1 ? "" : "s"; }
@@ -42,9 +40,9 @@ std::string duration(int64_t ns) {
 std::string line_of(const Clock& clock, const std::string& first) {
   const std::string name = printable(clock.name);
   if (clock.basis == ClockBasis::kWallClock) {
-    return fmt::format(
-        "  {}: against {} by the wall clocks only, nobody knows how well they agree{}\n", name,
-        first, clock.messages == 0 ? ", since no message between them was recorded" : "");
+    return fmt::format("  {}: against {} by the wall clocks only, of unknown agreement{}\n", name,
+                       first,
+                       clock.messages == 0 ? ", since no message between them was recorded" : "");
   }
   if (clock.basis == ClockBasis::kSameHost) {
     return fmt::format("  {}: against {} exactly, they are of one host\n", name, first);
@@ -65,17 +63,17 @@ std::string clocks_text(const insight::Clocks& clocks) {
     if (clock.basis != ClockBasis::kReference) order.push_back(&clock);
   }
   const auto unsure = [](const Clock* clock) { return static_cast<uint64_t>(clock->error_ns); };
-  if (order.size() > kMostClocksReported) {
+  if (order.size() > params::record::kMostClocksReported) {
     std::stable_sort(order.begin(), order.end(),
                      [&unsure](const Clock* a, const Clock* b) { return unsure(a) > unsure(b); });
   }
   std::string text;
-  for (size_t i = 0; i < std::min(order.size(), kMostClocksReported); ++i) {
+  for (size_t i = 0; i < std::min(order.size(), params::record::kMostClocksReported); ++i) {
     text += line_of(*order[i], printable(clocks.clocks.front().name));
   }
-  if (order.size() <= kMostClocksReported) return text;
+  if (order.size() <= params::record::kMostClocksReported) return text;
   return text + fmt::format("  ... and {} more, all better known; see --json\n",
-                            order.size() - kMostClocksReported);
+                            order.size() - params::record::kMostClocksReported);
 }
 
 Json to_json(const RecordingSummary& summary) {
@@ -177,7 +175,7 @@ std::string contents_text(const RecordingSummary& summary) {
   if (!summary.sound) {
     text += fmt::format("  damaged: {} blocks could not be read whole, {} events are missing",
                         facts.blocks_damaged + summary.blocks_broken, summary.missing_events());
-    if (facts.blocks_damaged > 0) text += " and what stood in blocks without a head";
+    if (facts.blocks_damaged > 0) text += " and what was in blocks without a head";
     if (facts.missing_bytes > 0) {
       text += fmt::format("; the file is {} bytes shorter than it should be", facts.missing_bytes);
     }

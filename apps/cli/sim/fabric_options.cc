@@ -9,6 +9,7 @@
 #include "apps/cli/sim/size_option.h"
 #include "base/quantity.h"
 #include "simulator/packet.h"
+#include "topology/params.h"
 #include "topology/quantity.h"
 #include "transport/tx_batch.h"
 
@@ -17,7 +18,6 @@ namespace {
 
 // Larger packets are never sent.
 constexpr uint32_t kLargestMtu = transport::TxBatch::kLargestPacket + simulator::kIpUdpBytes;
-constexpr uint32_t kUsualRampPerMillion = 100'000;
 
 Unexpected bad(const std::string& why, const std::string& todo) {
   return fail(ErrorCode::kInvalid, "cannot read the command line", why, todo);
@@ -41,7 +41,7 @@ Result<void> take_ramp(FabricOptions& options) {
   }
   if (most <= options.use.ecn_threshold) return bad("--ecn-max is not above --ecn-min", "raise it");
   options.use.ecn_ramp = most - options.use.ecn_threshold;
-  options.use.ecn_ramp_per_million = kUsualRampPerMillion;
+  options.use.ecn_ramp_per_million = topology::params::kUsualRampPerMillion;
   if (options.ecn_max_probability.empty()) return {};
   const std::optional<uint32_t> share = topology::parse_share(options.ecn_max_probability);
   if (!share) {
@@ -114,11 +114,11 @@ void add_fabric_options(CLI::App& sim, FabricOptions& options) {
   const auto flag = [&](const char* name, bool& value, const char* about) {
     options.all.push_back(sim.add_flag(name, value, about)->group(kGroup));
   };
-  add("--mtu", options.use.mtu_bytes,
-      fmt::format("largest IP packet in bytes, 1280 to {}", kLargestMtu), "N")
+  add("--mtu", options.use.mtu_bytes, fmt::format("largest IP packet, 1280 to {}", kLargestMtu),
+      "BYTES")
       ->check(whole_number(1'280, kLargestMtu))
       ->capture_default_str();
-  size("--queue", options.queue, "queue of a link in each direction", 1)->default_str("1MiB");
+  size("--queue", options.queue, "queue of a link in each direction", 1)->default_str("1M");
   size("--ecn-threshold", options.ecn_threshold, "mark packets that find more queued", 0);
   size("--ecn-min", options.ecn_min, "mark a growing share of packets that find more queued", 0);
   size("--ecn-max", options.ecn_max, "mark all packets that find more queued", 1);

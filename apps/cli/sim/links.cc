@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "apps/cli/sim/link_names.h"
+#include "apps/cli/sim/params.h"
 #include "apps/cli/sim/unevenness.h"
 #include "base/quantity.h"
 
@@ -21,13 +22,6 @@ using simulator::LinkId;
 using simulator::LinkSpan;
 using simulator::RunSpan;
 using simulator::Series;
-
-constexpr size_t kTextLinks = 5;
-constexpr size_t kJsonLinks = 16;
-// The most directions of links in the document's counters.
-constexpr size_t kJsonCounters = 65'536;
-constexpr size_t kChartColumns = 60;
-constexpr size_t kNameColumns = 24;
 
 double utilization(const Series& series, LinkId link) {
   return series.part_of_rate(link, series.whole(link).bytes);
@@ -74,8 +68,8 @@ std::string queue_text(uint64_t bytes) { return fmt::format("{:.1f} kB", double(
 std::string whole_text(const FlowRun& run, const Series& series, const LinkNames& names) {
   std::string text = "\nbusiest links, of their rate" + std::string(33, ' ') + "  longest queue\n";
   const auto line = [&](LinkId link, double part, const std::string& part_text) {
-    text += fmt::format("  {:<{}} {:<30} {:>5}  {}", names(link), kNameColumns, bar(part),
-                        part_text, queue_text(series.whole(link).queue_peak));
+    text += fmt::format("  {:<{}} {:<30} {:>5}  {}", names(link), params::sim::kNameColumns,
+                        bar(part), part_text, queue_text(series.whole(link).queue_peak));
     if (const uint32_t drops = series.whole(link).drops; drops > 0) {
       text += fmt::format(", {} dropped", count_text(drops));
     }
@@ -84,12 +78,12 @@ std::string whole_text(const FlowRun& run, const Series& series, const LinkNames
     }
     text += "\n";
   };
-  for (const LinkId link : busiest(run, series, kTextLinks)) {
+  for (const LinkId link : busiest(run, series, params::sim::kTextLinks)) {
     const double part = utilization(series, link);
     line(link, part, fmt::format("{:.0f}%", part * 100));
   }
   text += "longest queues, of their room\n";
-  for (const LinkId link : longest_queues(run, series, kTextLinks)) {
+  for (const LinkId link : longest_queues(run, series, params::sim::kTextLinks)) {
     const double part = static_cast<double>(series.whole(link).queue_peak) /
                         static_cast<double>(run.network().room(link));
     line(link, part, fmt::format("{:.0f}%", part * 100));
@@ -101,7 +95,7 @@ std::string whole_text(const FlowRun& run, const Series& series, const LinkNames
 template <typename Part>
 std::string strip(std::span<const LinkSpan> bins, Part part) {
   constexpr std::string_view kShades = " .:-=+*#%@";
-  const size_t columns = std::min(bins.size(), kChartColumns);
+  const size_t columns = std::min(bins.size(), params::sim::kChartColumns);
   std::string text;
   for (size_t column = 0; column < columns; ++column) {
     double largest = 0;
@@ -124,15 +118,16 @@ std::string over_time_text(const FlowRun& run, const Series& series, const LinkN
       const auto kept = std::find(series.links().begin(), series.links().end(), link);
       if (kept == series.links().end()) continue;
       const auto bins = series.bins(static_cast<size_t>(kept - series.links().begin()));
-      text += fmt::format("  {:<{}} |{}|\n", names(link), kNameColumns,
+      text += fmt::format("  {:<{}} |{}|\n", names(link), params::sim::kNameColumns,
                           strip(bins, [&](size_t i) { return part(link, bins[i], i); }));
     }
   };
-  strips(busiest(run, series, kTextLinks), [&](LinkId link, const LinkSpan& span, size_t number) {
-    return series.part_of_rate(link, span.bytes, number);
-  });
+  strips(busiest(run, series, params::sim::kTextLinks),
+         [&](LinkId link, const LinkSpan& span, size_t number) {
+           return series.part_of_rate(link, span.bytes, number);
+         });
   text += "queues over time: '.' a tenth, '@' all of the longest that each was\n";
-  strips(longest_queues(run, series, kTextLinks),
+  strips(longest_queues(run, series, params::sim::kTextLinks),
          [&](LinkId link, const LinkSpan& span, size_t /*number*/) {
            return static_cast<double>(span.queue_peak) /
                   static_cast<double>(series.whole(link).queue_peak);
@@ -164,7 +159,7 @@ json column(std::span<const Span> bins, Value value) {
 // What each direction carried, nothing as well: a link that is not there was not measured.
 json counters_of(const Series& series, const LinkNames& names, size_t directions) {
   json counters = json::array();
-  for (LinkId link = 0; link < std::min(directions, kJsonCounters); ++link) {
+  for (LinkId link = 0; link < std::min(directions, params::sim::kJsonCounters); ++link) {
     counters.push_back(
         {{"from", names.from(link)}, {"to", names.to(link)}, {"bytes", series.whole(link).bytes}});
   }
@@ -201,8 +196,8 @@ json links_json(const FlowRun& run, const Series& series) {
   const size_t directions = 2 * run.network().topology().links.size();
   return {{"directions", directions},
           {"counters", counters_of(series, names, directions)},
-          {"busiest", rows(busiest(run, series, kJsonLinks))},
-          {"longest_queues", rows(longest_queues(run, series, kJsonLinks))}};
+          {"busiest", rows(busiest(run, series, params::sim::kJsonLinks))},
+          {"longest_queues", rows(longest_queues(run, series, params::sim::kJsonLinks))}};
 }
 
 json series_json(const FlowRun& run, const Series& series, size_t most_links) {

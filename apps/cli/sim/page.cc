@@ -12,6 +12,7 @@
 #include "apps/cli/sim/link_names.h"
 #include "apps/cli/sim/links.h"
 #include "apps/cli/sim/page_jobs.h"
+#include "apps/cli/sim/params.h"
 #include "apps/cli/sim/slowest.h"
 #include "base/error_code.h"
 #include "base/quantity.h"
@@ -23,10 +24,6 @@ using nlohmann::json;
 using simulator::FlowOutcome;
 using simulator::FlowRun;
 using simulator::Series;
-
-constexpr size_t kMostLinks = 512;
-constexpr size_t kMostSlow = 200;
-constexpr size_t kMostTimes = 4'096;
 
 std::vector<int64_t> completion_times(const FlowRun& run) {
   std::vector<int64_t> times;
@@ -40,10 +37,10 @@ std::vector<int64_t> completion_times(const FlowRun& run) {
 
 // Of more than the page can hold, as many that stand evenly among them, the last with them.
 std::vector<int64_t> thinned(const std::vector<int64_t>& sorted) {
-  if (sorted.size() <= kMostTimes) return sorted;
+  if (sorted.size() <= params::sim::kMostTimes) return sorted;
   std::vector<int64_t> some;
-  for (size_t i = 1; i <= kMostTimes; ++i)
-    some.push_back(sorted[i * sorted.size() / kMostTimes - 1]);
+  for (size_t i = 1; i <= params::sim::kMostTimes; ++i)
+    some.push_back(sorted[i * sorted.size() / params::sim::kMostTimes - 1]);
   return some;
 }
 
@@ -100,7 +97,7 @@ json slow_flows(const FlowRun& run, const Series& series) {
   const LinkNames names(run.network().topology());
   const std::vector<topology::Host>& hosts = run.network().topology().hosts;
   json rows = json::array();
-  for (const SlowFlow& slow : slowest_flows(run, series, kMostSlow)) {
+  for (const SlowFlow& slow : slowest_flows(run, series, params::sim::kMostSlow)) {
     const topology::Flow& flow = run.workload().flows[slow.flow];
     const FlowOutcome& outcome = run.outcomes()[slow.flow];
     const bool arrived = outcome.received != Nanos::never();
@@ -146,7 +143,7 @@ std::string file_name(const std::string& path) {
 std::string sim_page(const FlowRun& run, const jobs::SimulatedJobs& jobs, const Series& series,
                      const SimFacts& facts) {
   const json document = sim_document(run, series, facts);
-  const json bins = series_json(run, series, kMostLinks);
+  const json bins = series_json(run, series, params::sim::kMostLinks);
   const std::vector<int64_t> times = completion_times(run);
   json about = fmt::format(
       "{} hosts; {}congestion control {}, {}, seed {}; {} simulated{}",

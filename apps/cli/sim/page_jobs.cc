@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/sim/params.h"
 #include "base/quantity.h"
 #include "jobs/sums.h"
 
@@ -14,9 +15,6 @@ namespace heddle::cli {
 namespace {
 
 using nlohmann::json;
-
-constexpr size_t kMostSteps = 4'096;  // of a job; of more the first
-constexpr size_t kMostCalls = 256;    // rows of calls alike
 
 struct Sums {
   Nanos took;
@@ -40,7 +38,7 @@ json steps_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
   json rows = json::array();
   const std::vector<Nanos> times = jobs::step_times(job, outcome);
   const auto ranks = static_cast<int64_t>(job.ranks.size());
-  for (size_t i = 0; i < std::min(times.size(), kMostSteps); ++i) {
+  for (size_t i = 0; i < std::min(times.size(), params::sim::kMostSteps); ++i) {
     const jobs::StepOutcome& step = outcome.steps[i];
     rows.push_back({{"end", step.ended.count},
                     {"took", times[i].count},
@@ -54,7 +52,7 @@ json steps_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
 json calls_of(const topology::Job& job, const jobs::JobOutcome& outcome) {
   json rows = json::array();
   for (const jobs::CallsAlike& each : jobs::calls_alike(job, outcome)) {
-    if (rows.size() == kMostCalls) break;
+    if (rows.size() == params::sim::kMostCalls) break;
     rows.push_back({{"call", std::string(name_of(each.call))},
                     {"algorithm", each.algorithm ? std::string(name_of(*each.algorithm)) : ""},
                     {"bytes", each.bytes},

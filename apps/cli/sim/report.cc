@@ -10,6 +10,7 @@
 
 #include "apps/cli/job/flow_report.h"
 #include "apps/cli/sim/links.h"
+#include "apps/cli/sim/params.h"
 #include "base/quantity.h"
 
 namespace heddle::cli {
@@ -17,8 +18,6 @@ namespace {
 
 using simulator::FlowOutcome;
 using simulator::FlowRun;
-
-constexpr size_t kSeriesLinks = 1'024;  // in the document
 
 // What links were paused by lossless switches, all together.
 struct Pauses {
@@ -183,7 +182,7 @@ nlohmann::json sim_document(const FlowRun& run, const simulator::Series& series,
   document["routes"] = routes_json(run, series);
   document["paths_used"] = paths_json(run);
   if (!series.run_bins().empty()) {
-    document["series"] = series_json(run, series, kSeriesLinks);
+    document["series"] = series_json(run, series, params::sim::kSeriesLinks);
   }
   return document;
 }

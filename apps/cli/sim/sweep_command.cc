@@ -19,6 +19,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/command_line/shared_options.h"
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/sim/params.h"
 #include "apps/cli/sim/report.h"
 #include "apps/cli/sim/sweep/plan.h"
 #include "apps/cli/sim/sweep/results.h"
@@ -43,9 +44,6 @@ constexpr const char* kExample = R"(Example:
 
 Runs every combination of the varied values; other options of heddle sim apply to all runs. Each
 finished run adds a line to the folder, and the same command again runs only what is missing.)";
-
-// How long a look for runs that have ended is apart from the next.
-constexpr useconds_t kLookEvery_us = 10'000;
 
 struct SweepOptions {
   std::string folder;
@@ -74,7 +72,7 @@ class Sweeping {
       if (under_way_.empty()) break;
       const size_t before = ended_;
       if (Result<void> kept = take_ended(); !kept) return kept;
-      if (ended_ == before) usleep(kLookEvery_us);
+      if (ended_ == before) usleep(params::sim::kLookEvery_us);
       if (progress.visible()) progress.show(progress_text());
     }
     // What ended at the last moment counts; the rest is ended with this.

@@ -8,15 +8,12 @@
 #include <filesystem>
 #include <system_error>
 
+#include "apps/cli/sim/params.h"
 #include "base/printable.h"
 #include "recordings/contents.h"
 
 namespace heddle::cli {
 namespace {
-
-// Of each file; taken as it is needed.
-constexpr Bytes kMostOfAProcess = mebibytes(64);
-constexpr uint64_t kOtherFiles = 64;  // that this process has open
 
 Unexpected refuse(ErrorCode code, const std::string& folder, const std::string& why,
                   const std::string& todo) {
@@ -37,7 +34,7 @@ Result<void> check_empty(const std::string& folder) {
 Result<void> allow_files(const std::string& folder, uint64_t files) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
-  const rlim_t wanted = files + kOtherFiles;
+  const rlim_t wanted = files + params::sim::kOtherFiles;
   if (limit.rlim_cur >= wanted) return {};
   limit.rlim_cur = std::min<rlim_t>(wanted, limit.rlim_max);
   if (limit.rlim_cur == wanted && setrlimit(RLIMIT_NOFILE, &limit) == 0) return {};
@@ -64,7 +61,7 @@ uint64_t files_of(const topology::Workload& workload, const std::vector<bool>& h
 
 events::RecordingOptions recording_of(const std::string& folder, const std::string& host,
                                       uint32_t rank, const std::string& job) {
-  events::RecordingOptions options{.directory = folder, .most = kMostOfAProcess};
+  events::RecordingOptions options{.directory = folder, .most = params::sim::kMostOfAProcess};
   options.identity = {{"host", host},
                       {"rank", std::to_string(rank)},
                       {"clock", "simulated"},

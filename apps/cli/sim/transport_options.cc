@@ -104,7 +104,7 @@ void add_transport_options(CLI::App& sim, TransportOptions& options) {
           ->group(kGroup));
   size("--initial-window", options.initial_window, "initial congestion window",
        "twice the bandwidth-delay product");
-  size("--window-limit", options.window_limit, "largest congestion window", "64MiB");
+  size("--window-limit", options.window_limit, "largest congestion window", "64M");
   size("--burst", options.burst, "most bytes sent at once on one of several paths", "a segment");
   options.of_roce.push_back(
       sim.add_option("--rdma-mtu", options.rdma_mtu,

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "apps/cli/sim/links.h"
+#include "apps/cli/sim/params.h"
 #include "base/quantity.h"
 #include "simulator/link_groups.h"
 
@@ -22,8 +23,6 @@ using simulator::LinkGroup;
 using simulator::LinkId;
 using simulator::PathShares;
 using simulator::Series;
-
-constexpr size_t kJsonRows = 16;
 
 // Nothing where nothing was carried, or by one alone because there was but one.
 std::optional<double> max_over_mean(const std::vector<uint64_t>& bytes) {
@@ -121,7 +120,7 @@ json routes_json(const FlowRun& run, const Series& series) {
   const std::vector<Sharer> sharers = group_sharers(series, groups);
   json document = summary(sharers, "groups");
   json rows = json::array();
-  for (size_t i = 0; i < std::min(kJsonRows, sharers.size()); ++i) {
+  for (size_t i = 0; i < std::min(params::sim::kJsonRows, sharers.size()); ++i) {
     const LinkGroup& group = groups[sharers[i].index];
     json links = json::array();
     for (const LinkId link : group.links) links.push_back(names(link));
@@ -139,7 +138,7 @@ json paths_json(const FlowRun& run) {
   const std::vector<Sharer> sharers = connection_sharers(paths);
   json document = summary(sharers, "connections");
   json rows = json::array();
-  for (size_t i = 0; i < std::min(kJsonRows, sharers.size()); ++i) {
+  for (size_t i = 0; i < std::min(params::sim::kJsonRows, sharers.size()); ++i) {
     const PathShares& of = paths[sharers[i].index];
     rows.push_back({{"src", of.from},
                     {"dst", of.to},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "apps/cli/size/params.h"
 #include "base/quantity.h"
 #include "base/version.h"
 
@@ -17,9 +18,6 @@ using recordings::SizeCounts;
 using recordings::SizeRow;
 using recordings::TrafficClass;
 
-constexpr size_t kMostRows = 12;
-constexpr double kBarCharacters = 30;
-
 std::string range_text(const SizeRow& row) {
   if (row.least == row.most) return count_text(row.least);
   return count_text(row.least) + " to " + count_text(row.most);
@@ -27,9 +25,9 @@ std::string range_text(const SizeRow& row) {
 
 std::string histogram_text(const char* title, const SizeCounts& counts) {
   std::string text = fmt::format("  {}\n", title);
-  for (const SizeRow& row : counts.rows_or_ranges(kMostRows)) {
+  for (const SizeRow& row : counts.rows_or_ranges(params::size::kMostRows)) {
     const double share = static_cast<double>(row.count) / static_cast<double>(counts.count());
-    const auto bar = static_cast<size_t>(share * kBarCharacters + 0.5);
+    const auto bar = static_cast<size_t>(share * params::size::kBarCharacters + 0.5);
     text += fmt::format("  {:>24} {:>12} {:>5.1f}% {}\n", range_text(row), count_text(row.count),
                         share * 100, std::string(std::max<size_t>(bar, 1), '#'));
   }

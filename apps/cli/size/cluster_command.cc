@@ -6,6 +6,7 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/size/cluster_options.h"
+#include "apps/cli/size/params.h"
 #include "apps/cli/size/quantity_options.h"
 #include "apps/cli/size/question_options.h"
 #include "apps/cli/size/what_if_document.h"
@@ -48,9 +49,9 @@ void add_size_cluster_command(CLI::App& group, Invocation& invocation) {
                   exit_status_help("the job does not fit in a GPU's memory", "could not run"));
   const auto options = std::make_shared<ClusterOptions>();
   add_cluster_options(*cluster, *options);
-  constexpr uint64_t kMostSites = 64;
   add_count(*cluster, "--sites", options->question.job.sites,
-            "that share the replicas, each joined to the next, in a ring", kMostSites);
+            "that share the replicas, each joined to the next, in a ring",
+            params::size::kMostSites);
   add_question_options(*cluster, options->common);
   cluster->callback([options, cluster, &invocation] {
     invocation.run = [options, cluster, &invocation] {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "apps/cli/size/params.h"
 #include "apps/cli/size/quantity_options.h"
 #include "planner/presets.h"
 
@@ -10,12 +11,11 @@ namespace heddle::cli {
 namespace {
 
 void add_state_options(CLI::App& command, ClusterOptions& options) {
-  constexpr double kMostBytes = 64;
   add_size(command, "--bucket", options.question.bucket_bytes,
            "gradients or parameters that are exchanged at once");
   add_number(command, "--optimizer-bytes", options.question.optimizer_bytes,
              "states of the optimizer for a parameter; 12: Adam with a float32 copy",
-             {0, kMostBytes});
+             {0, params::size::kMostOptimizerBytes});
   command.add_flag("--attention-scores", options.question.attention_scores,
                    "keep attention's scores for the backward pass; a fused kernel does not");
 }

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/size/params.h"
 #include "apps/cli/size/quantity_options.h"
 #include "apps/cli/size/question_options.h"
 #include "planner/size_distance.h"
@@ -14,8 +15,6 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle size distance --km 300 --message 1M --outstanding 16
   heddle size distance --km 100 --loss 0.001% --queue-pairs 8 --json)";
-
-constexpr double kMost = 1e6;
 
 struct DistanceOptions {
   planner::DistanceQuestion question;
@@ -36,12 +35,14 @@ void add_size_distance_command(CLI::App& group, Invocation& invocation) {
   add_rate(*distance, "--rate", question.link_bits_per_s, "of the link");
   add_size(*distance, "--message", question.message_bytes, "size of a message");
   add_number(*distance, "--outstanding", question.outstanding,
-             "messages of a queue pair that are not acknowledged", {1, kMost});
-  add_number(*distance, "--queue-pairs", question.queue_pairs, "queue pairs in use", {1, kMost});
+             "messages of a queue pair that are not acknowledged",
+             {1, params::size::kMostOutstanding});
+  add_number(*distance, "--queue-pairs", question.queue_pairs, "queue pairs in use",
+             {1, params::size::kMostOutstanding});
   add_share(*distance, "--loss", question.loss, "share of packets that are lost");
   distance->add_flag("--selective-repeat", options->selective_repeat,
                      "a loss repeats one packet, not all that is in flight");
-  add_size(*distance, "--mtu", question.mtu_bytes, "payload of a full packet");
+  add_size(*distance, "--payload", question.mtu_bytes, "payload of a full packet");
   add_question_options(*distance, options->common);
   distance->callback([options, distance, &invocation] {
     invocation.run = [options, distance, &invocation] {

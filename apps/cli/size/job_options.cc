@@ -2,27 +2,22 @@
 #include "apps/cli/size/job_options.h"
 
 #include "apps/cli/command_line/value_checks.h"
+#include "apps/cli/size/params.h"
 #include "apps/cli/size/quantity_options.h"
 
 namespace heddle::cli {
 namespace {
 
-// So that no product of sizes overflows.
-constexpr uint64_t kMostRanks = 10'000;
-constexpr uint64_t kMostGpus = 1'000'000;
-constexpr uint64_t kMostSequences = 1'000'000'000;
-constexpr uint64_t kLongestSequence = 100'000'000;
-constexpr uint64_t kLargestMicrobatch = 1'000;
-
 void add_parallel_options(CLI::App& command, planner::JobShape& job) {
-  add_count(command, "--tensor", job.tensor, "tensor parallel ranks", kMostRanks);
-  add_count(command, "--context", job.context, "context parallel ranks", kMostRanks);
-  add_count(command, "--data", job.data, "data parallel ranks", kMostGpus)
+  add_count(command, "--tensor", job.tensor, "tensor parallel ranks", params::size::kMostRanks);
+  add_count(command, "--context", job.context, "context parallel ranks", params::size::kMostRanks);
+  add_count(command, "--data", job.data, "data parallel ranks", params::size::kMostGpus)
       ->default_str("what is left of the GPUs");
-  add_count(command, "--pipeline", job.pipeline, "pipeline stages", kMostRanks);
-  add_count(command, "--expert", job.expert, "expert parallel ranks", kMostRanks);
+  add_count(command, "--pipeline", job.pipeline, "pipeline stages", params::size::kMostRanks);
+  add_count(command, "--expert", job.expert, "expert parallel ranks", params::size::kMostRanks);
   add_count(command, "--chunks", job.chunks,
-            "parts of a pipeline stage; above 1 the schedule is interleaved", kMostRanks);
+            "parts of a pipeline stage; above 1 the schedule is interleaved",
+            params::size::kMostRanks);
   command.add_option("--zero", job.zero_stage, "stage of ZeRO; FSDP is 3, DDP is 0")
       ->type_name("N")
       ->check(whole_number(0, 3))
@@ -33,11 +28,12 @@ void add_parallel_options(CLI::App& command, planner::JobShape& job) {
 }
 
 void add_size_options(CLI::App& command, planner::JobShape& job) {
-  add_count(command, "--batch", job.batch, "sequences in a step", kMostSequences)
+  add_count(command, "--batch", job.batch, "sequences in a step", params::size::kMostSequences)
       ->default_str("a microbatch on each data parallel rank");
   add_count(command, "--microbatch", job.microbatch, "sequences in a microbatch",
-            kLargestMicrobatch);
-  add_count(command, "--sequence", job.sequence, "tokens in a sequence", kLongestSequence);
+            params::size::kLargestMicrobatch);
+  add_count(command, "--sequence", job.sequence, "tokens in a sequence",
+            params::size::kLongestSequence);
   add_count(command, "--gradient-bytes", job.gradient_bytes, "of one gradient", 8);
   add_count(command, "--parameter-bytes", job.parameter_bytes, "of one parameter", 8);
   add_count(command, "--activation-bytes", job.activation_bytes, "of one activation", 8);
@@ -46,10 +42,11 @@ void add_size_options(CLI::App& command, planner::JobShape& job) {
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& options) {
-  add_count(command, "--gpus", options.job.gpus, "of the job", kMostGpus);
+  add_count(command, "--gpus", options.job.gpus, "of the job", params::size::kMostGpus);
   command.add_option("--fabric", options.fabric, "a preset or a TOML file: nodes and NICs")
       ->type_name("NAME|FILE");
-  add_count(command, "--gpus-per-node", options.gpus_per_node, "joined by NVLink", kMostRanks)
+  add_count(command, "--gpus-per-node", options.gpus_per_node, "joined by NVLink",
+            params::size::kMostRanks)
       ->default_str("of the fabric, else 8");
   add_parallel_options(command, options.job);
   add_size_options(command, options.job);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "apps/cli/command_line/exit_statuses.h"
+#include "apps/cli/size/params.h"
 #include "apps/cli/size/quantity_options.h"
 #include "apps/cli/size/question_options.h"
 #include "planner/size_messages.h"
@@ -13,9 +14,7 @@ namespace {
 
 constexpr const char* kExample = R"(Example:
   heddle size messages
-  heddle size messages --bucket 256M --gpus 64 --channels 16 --queue-pairs 4 --split --json)";
-
-constexpr uint64_t kMostGpus = 1'000'000;
+  heddle size messages --bucket 256M --gpus 64 --channels 16 --queue-pairs 4 --split-data --json)";
 
 struct MessagesOptions {
   planner::MessagesQuestion question;
@@ -31,13 +30,13 @@ void add_size_messages_command(CLI::App& group, Invocation& invocation) {
   const auto options = std::make_shared<MessagesOptions>();
   planner::MessagesQuestion& question = options->question;
   add_size(*messages, "--bucket", question.bucket_bytes, "gradients of one all-reduce");
-  add_count(*messages, "--gpus", question.gpus, "in one ring", kMostGpus);
+  add_count(*messages, "--gpus", question.gpus, "in one ring", params::size::kMostGpus);
   add_number(*messages, "--channels", question.channels, "that NCCL uses side by side", {1, 64});
   add_size(*messages, "--nccl-buffer", question.nccl_buffer_bytes, "NCCL_BUFFSIZE");
   add_number(*messages, "--queue-pairs", question.queue_pairs, "NCCL_IB_QPS_PER_CONNECTION",
              {1, 128});
-  messages->add_flag("--split", question.splits, "NCCL_IB_SPLIT_DATA_ON_QPS=1");
-  add_size(*messages, "--mtu", question.mtu_bytes, "payload of a full packet");
+  messages->add_flag("--split-data", question.splits, "NCCL_IB_SPLIT_DATA_ON_QPS=1");
+  add_size(*messages, "--payload", question.mtu_bytes, "payload of a full packet");
   add_number(*messages, "--headers", question.header_bytes, "bytes of a packet beside it",
              {0, 10'000});
   add_question_options(*messages, options->common);

@@ -9,12 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include "apps/cli/size/params.h"
 #include "planner/presets.h"
 
 namespace heddle::cli {
 namespace {
-
-constexpr uint64_t kMostParameters = 1'000'000'000'000'000;
 
 // "8000000000", "8B" or "1.5T" as models are named: M is a million, B a billion, T a trillion.
 std::optional<uint64_t> parameters_of(std::string_view text) {
@@ -28,7 +27,7 @@ std::optional<uint64_t> parameters_of(std::string_view text) {
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   if (error != std::errc() || end != text.data() + text.size()) return {};
   const double value = std::round(number * factor);
-  if (!(value >= 1 && value <= static_cast<double>(kMostParameters))) return {};
+  if (!(value >= 1 && value <= static_cast<double>(params::size::kMostParameters))) return {};
   if (factor == 1 && value != number) return {};
   return static_cast<uint64_t>(value);
 }

@@ -5,6 +5,7 @@
 
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/size/model_options.h"
+#include "apps/cli/size/params.h"
 #include "apps/cli/size/quantity_options.h"
 #include "apps/cli/size/question_options.h"
 #include "planner/size_overlap.h"
@@ -15,8 +16,6 @@ namespace {
 constexpr const char* kExample = R"(Example:
   heddle size overlap --parameters 1B --backward 800ms --rate 100Gbit/s
   heddle size overlap --model llama-3-8b --backward 2s --gpus 64 --bucket 100M --json)";
-
-constexpr uint64_t kMostGpus = 1'000'000;
 
 struct OverlapOptions {
   ModelOptions model;
@@ -42,7 +41,8 @@ void add_size_overlap_command(CLI::App& group, Invocation& invocation) {
   const auto options = std::make_shared<OverlapOptions>();
   planner::OverlapQuestion& question = options->question;
   add_model_options(*overlap, options->model);
-  add_count(*overlap, "--gpus", question.gpus, "data parallel, each with a NIC", kMostGpus);
+  add_count(*overlap, "--gpus", question.gpus, "data parallel, each with a NIC",
+            params::size::kMostGpus);
   add_rate(*overlap, "--rate", question.link_bits_per_s, "of a GPU's NIC");
   add_time(*overlap, "--backward", question.backward_s, "backward pass of a step, alone")
       ->required()
@@ -54,7 +54,7 @@ void add_size_overlap_command(CLI::App& group, Invocation& invocation) {
   add_size(*overlap, "--chunk", question.chunk_bytes, "that is forwarded by itself");
   add_time(*overlap, "--step-latency", question.step_s,
            "way of a chunk to the next GPU beside its transmission");
-  add_size(*overlap, "--mtu", question.mtu_bytes, "payload of a full packet");
+  add_size(*overlap, "--payload", question.mtu_bytes, "payload of a full packet");
   add_number(*overlap, "--headers", question.header_bytes, "bytes of a packet beside it",
              {0, 10'000});
   add_question_options(*overlap, options->common);

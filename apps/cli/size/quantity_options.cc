@@ -15,6 +15,14 @@
 namespace heddle::cli {
 namespace {
 
+// As one types it: "25M".
+std::string as_option(uint64_t bytes) {
+  const std::string text = size_text(bytes);
+  const size_t space = text.find(' ');
+  return space == text.npos || text[space + 1] == 'B' ? std::to_string(bytes)
+                                                      : text.substr(0, space) + text[space + 1];
+}
+
 std::optional<double> number_of(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -92,7 +100,7 @@ CLI::Option* add_size(CLI::App& command, const std::string& name, double& value,
   return command.add_option_function<std::string>(name, take, about)
       ->type_name("SIZE")
       ->check(size_value(1))
-      ->default_str(value > 0 ? size_text(static_cast<uint64_t>(value)) : "none");
+      ->default_str(value > 0 ? as_option(static_cast<uint64_t>(value)) : "none");
 }
 
 CLI::Option* add_time(CLI::App& command, const std::string& name, double& value,

@@ -17,6 +17,7 @@
 #include "apps/cli/plan/advise/advise_options.h"
 #include "apps/cli/plan/advise/advised.h"
 #include "apps/cli/plan/advise/recorded.h"
+#include "apps/cli/size/params.h"
 #include "apps/cli/size/quantity_options.h"
 #include "apps/cli/size/sheet.h"
 #include "apps/cli/size/sheet_report.h"
@@ -38,12 +39,10 @@ GO names the change to try first: of the settings one whose gain is --least-gain
 whole interval, then of the program, then of the hardware. NO-GO: there is none. Where the simulated
 step is off the recorded one by more than --bound, there is no verdict, and the exit status is 1.)";
 
-constexpr uint32_t kBoundPercent = 15;
-
 struct ReportOptions {
   AdviseSources sources{.recordings = {}, .topology = "", .rate = "100Gbit/s", .hosts = {}};
   SheetQuestion question;
-  uint32_t bound_percent = kBoundPercent;
+  uint32_t bound_percent = params::size::kBoundPercent;
   std::string report;
   std::string language = "en";
   bool json = false;
@@ -83,7 +82,7 @@ void name_words(const AdviseSources& sources, const ReportOptions& options,
   if (transport.paths != usual.paths) words += fmt::format(" --paths {}", transport.paths);
   if (transport.congestion != usual.congestion) words += " --cc " + transport.congestion;
   if (transport.selector != usual.selector) words += " --selector " + transport.selector;
-  if (options.bound_percent != kBoundPercent) {
+  if (options.bound_percent != params::size::kBoundPercent) {
     words += fmt::format(" --bound {}", options.bound_percent);
   }
 }

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "apps/cli/plan/advise/placements.h"
+#include "apps/cli/size/params.h"
 #include "base/quantity.h"
 
 namespace heddle::cli {
@@ -20,10 +21,6 @@ using planner::ChangeKind;
 using planner::Gain;
 using planner::NoAdvantage;
 using planner::Verdict;
-
-// A step of the baseline may differ from the recorded one by this share, at least. Chosen: the
-// spread of a quiet job's steps, as kLeastExposed of planner/advice.h. Range: 0.01 to 0.05.
-constexpr double kLeastSpread = 0.02;
 
 struct MeasureKinds {
   const char* name;
@@ -296,7 +293,7 @@ class SheetMaking {
   void add_stages(const SheetRow& row) {
     const uint64_t steps =
         planner::steps_to_see(row.gain.low, planner::kMedianError * sheet_.variation);
-    const double spread = std::max(kLeastSpread, sheet_.variation);
+    const double spread = std::max(params::size::kLeastSpread, sheet_.variation);
     const std::string most = time_text(sheet_.step_s * (1 - planner::kSeenPart * row.gain.low));
     sheet_.stages.push_back(
         {"1. baseline",

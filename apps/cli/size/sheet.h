@@ -9,22 +9,20 @@
 
 #include "apps/cli/plan/advise/advised.h"
 #include "apps/cli/plan/advise/recorded.h"
+#include "apps/cli/size/params.h"
 #include "planner/advice.h"
 #include "planner/decision.h"
 
 namespace heddle::cli {
 
-// Seconds of CPU for a GB of payload, of both ends together: of UDP at an MTU of 1500
-// (`bench/run p2p`; docs/performance.md). `heddle perf` measures that of two hosts.
-inline constexpr double kCpuPerGbyte_s = 0.33;
-
 struct SheetQuestion {
-  AdviseQuestion advice;                    // with fabrics
-  double least_gain = 0.02;                 // what is worth a trial, a share of a step
-  double cpu_s_per_gbyte = kCpuPerGbyte_s;  // of heddle's transport, both ends together
-  std::string recordings;                   // their paths, as words of a command
-  std::string fabric;                       // --topology or --rate, as words of a command
-  std::string advice_words;  // the options of heddle plan advise for the same analysis
+  AdviseQuestion advice;     // with fabrics
+  double least_gain = 0.02;  // what is worth a trial, a share of a step
+  double cpu_s_per_gbyte =
+      params::size::kCpuPerGbyte_s;  // of heddle's transport, both ends together
+  std::string recordings;            // their paths, as words of a command
+  std::string fabric;                // --topology or --rate, as words of a command
+  std::string advice_words;          // the options of heddle plan advise for the same analysis
 };
 
 // A measure by its best change.

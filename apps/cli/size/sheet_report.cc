@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "apps/cli/pages/pages.h"
+#include "apps/cli/size/params.h"
 #include "base/quantity.h"
 #include "base/version.h"
 
@@ -21,7 +22,6 @@ using planner::Verdict;
 
 // Where the second column of the text begins, and where lines end.
 constexpr size_t kIndent = 27;
-constexpr size_t kColumns = 110;
 
 std::string verdict_text(Verdict verdict) {
   switch (verdict) {
@@ -60,7 +60,7 @@ std::string wrapped(std::string made, std::string_view text) {
   size_t column = indent;
   while (!text.empty()) {
     const size_t end = std::min(text.find(' '), text.size());
-    if (column > indent && column + end > kColumns) {
+    if (column > indent && column + end > params::size::kColumns) {
       made.back() = '\n';
       made += std::string(indent, ' ');
       column = indent;

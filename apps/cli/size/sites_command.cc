@@ -14,6 +14,7 @@
 #include "apps/cli/command_line/exit_statuses.h"
 #include "apps/cli/plan/csv.h"
 #include "apps/cli/size/cluster_options.h"
+#include "apps/cli/size/params.h"
 #include "apps/cli/size/quantity_options.h"
 #include "apps/cli/size/question_options.h"
 #include "planner/size_sites.h"
@@ -30,8 +31,6 @@ The CSV has a line for each hour of each site, with the columns site, hour (from
 Its sites have equal shares of the GPUs.)";
 
 constexpr uint64_t kMostHours = 8'784;
-constexpr size_t kMostSites = 64;
-constexpr double kMostPrice = 1e9;
 
 struct SitesOptions {
   ClusterOptions cluster;
@@ -59,7 +58,8 @@ Result<std::vector<planner::SiteSurplus>> read_surplus(const std::string& file) 
     auto site = std::find_if(sites.begin(), sites.end(),
                              [&fields](const auto& each) { return each.name == fields[0]; });
     if (site == sites.end()) {
-      if (sites.size() == kMostSites) return fmt::format("it has more than {} sites", kMostSites);
+      if (sites.size() == params::size::kMostSites)
+        return fmt::format("it has more than {} sites", params::size::kMostSites);
       site = sites.insert(sites.end(), {fields[0], {}});
     }
     if (*hour != site->kwh.size()) {
@@ -101,7 +101,7 @@ void add_power_options(CLI::App& command, SitesOptions& options) {
              {1, 10});
   planner::Prices& prices = question.prices;
   const auto add_price = [&command](const char* name, double& price, const char* about) {
-    add_number(command, name, price, about, {0, kMostPrice});
+    add_number(command, name, price, about, {0, params::size::kMostPrice});
   };
   add_price("--surplus-price", prices.surplus_kwh, "of a kWh of surplus, in any currency");
   add_price("--grid-price", prices.grid_kwh, "of a kWh of the grid");

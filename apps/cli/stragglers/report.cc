@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "apps/cli/params.h"
 #include "base/nanos.h"
 #include "base/quantity.h"
 #include "base/version.h"
@@ -17,11 +18,6 @@ namespace {
 
 using insight::StragglerCause;
 using insight::Stragglers;
-
-// A ratio that differs from 1 by less is not shown.
-constexpr double kShown = 0.001;
-// Of a recorded step: what loads data, or launches operations, is between them.
-constexpr double kUncovered = 0.01;
 
 using Rows = std::vector<std::pair<std::string, double>>;
 
@@ -40,7 +36,7 @@ std::string rows_text(Rows rows, size_t most) {
   std::string text;
   size_t shown = 0;
   for (const auto& [name, slowdown] : rows) {
-    if (shown == most || slowdown < 1 + kShown) break;
+    if (shown == most || slowdown < 1 + params::stragglers::kShown) break;
     text += fmt::format("  {:<34}{:.3f}\n", name, slowdown);
     ++shown;
   }
@@ -131,7 +127,7 @@ std::string stragglers_text(const Stragglers& found, size_t rows) {
       counted_text(found.steps, "step"), counted_text(found.data_ranks, "data-parallel rank"),
       counted_text(found.stages, "stage"), microbatches_text(found.microbatches),
       span_text(found.measured_s), span_text(found.even_s), found.slowdown);
-  if (found.recorded_s > found.measured_s * (1 + kUncovered)) {
+  if (found.recorded_s > found.measured_s * (1 + params::stragglers::kUncovered)) {
     text += fmt::format(
         "a recorded step takes {}: for {:.1f}% of it no operation runs that others wait for\n",
         span_text(found.recorded_s), 100 * (1 - found.measured_s / found.recorded_s));

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "apps/cli/matrix/show.h"
+#include "apps/cli/params.h"
 #include "base/printable.h"
 
 namespace heddle::cli {
@@ -18,9 +19,6 @@ using insight::Finding;
 using insight::Matrix;
 using insight::ProcessSummary;
 using insight::SlowCall;
-
-constexpr size_t kMostRows = 8;
-constexpr size_t kMostPairs = 5;
 
 std::string time_text(Nanos span) {
   return short_value(static_cast<uint64_t>(span.count), MatrixUnit::kTime);
@@ -98,14 +96,14 @@ std::string communication(const JobSummary& job) {
   const auto of_all = [span](double part) { return span > 0 ? 100 * part / span : 0; };
   std::string text = fmt::format(
       "\nCommunication, of all ranks' time\n  exposed {:5.1f} %  callers did nothing but wait\n"
-      "  hidden  {:5.1f} %  calls were under way while they did something else\n",
+      "  hidden  {:5.1f} %  calls were in progress while they did something else\n",
       of_all(exposed), of_all(communicating - exposed));
   text += fmt::format("\n  {:<24}{:>8}{:>12}{:>12}\n", "", "calls", "exposed", "hidden");
   for (size_t i = 0; i < order.size(); ++i) {
     // Of many, those that waited longest and shortest.
-    if (order.size() > kMostRows && i == kMostRows / 2) {
-      text += fmt::format("  … {} more\n", order.size() - kMostRows);
-      i = order.size() - kMostRows / 2;
+    if (order.size() > params::summary::kMostRows && i == params::summary::kMostRows / 2) {
+      text += fmt::format("  … {} more\n", order.size() - params::summary::kMostRows);
+      i = order.size() - params::summary::kMostRows / 2;
     }
     const ProcessSummary& process = job.summary.processes[order[i]];
     text += fmt::format("  {:<24}{:>8}{:>12}{:>12}\n", party_text(process.party), process.calls,
@@ -132,7 +130,7 @@ std::vector<std::pair<uint64_t, std::pair<uint32_t, uint32_t>>> busiest(const Ma
   for (const auto& [pair, cell] : matrix.cells) {
     if (matrix.moved(cell) > 0) pairs.emplace_back(matrix.moved(cell), pair);
   }
-  const size_t kept = std::min(pairs.size(), kMostPairs);
+  const size_t kept = std::min(pairs.size(), params::summary::kMostPairs);
   std::partial_sort(pairs.begin(), pairs.begin() + static_cast<int64_t>(kept), pairs.end(),
                     std::greater<>());
   pairs.resize(kept);
@@ -173,7 +171,7 @@ std::vector<NicLoad> busiest_nics(const JobSummary& job) {
   std::erase_if(loads, [&load](const NicLoad& each) { return load(each) == 0; });
   std::stable_sort(loads.begin(), loads.end(),
                    [&load](const NicLoad& a, const NicLoad& b) { return load(a) > load(b); });
-  if (loads.size() > kMostPairs) loads.resize(kMostPairs);
+  if (loads.size() > params::summary::kMostPairs) loads.resize(params::summary::kMostPairs);
   return loads;
 }
 
@@ -241,13 +239,14 @@ std::string proxies(const JobSummary& job) {
   size_t rows = 0;
   for (const ProcessSummary& process : job.summary.processes) {
     const auto& [sent, received] = process.proxy;
-    if (sent.transfers + received.transfers == 0 || ++rows > kMostRows) continue;
+    if (sent.transfers + received.transfers == 0 || ++rows > params::summary::kMostRows) continue;
     text += "  " + party_text(process.party) + "\n";
     if (sent.transfers > 0) text += proxy_line("sent", sent);
     if (received.transfers > 0) text += proxy_line("received", received);
   }
   if (text.empty()) return "";
-  if (rows > kMostRows) text += fmt::format("  … {} more\n", rows - kMostRows);
+  if (rows > params::summary::kMostRows)
+    text += fmt::format("  … {} more\n", rows - params::summary::kMostRows);
   return fmt::format("\n{:<26}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "NCCL's transfers, waits on", "",
                      "bytes", "GPU", "peer", "network") +
          text;
@@ -341,9 +340,8 @@ std::vector<Finding> findings_of_files(const JobSummary& job) {
     }
   }
   if (!source.empty()) {
-    found.push_back({source +
-                         " tells neither of waits nor of what moved: all counts as hidden, and "
-                         "nothing as delivered",
+    found.push_back({source + " has neither waits nor what moved: all counts as hidden, and "
+                              "nothing as delivered",
                      "see `heddle matrix --expected`, or record with `heddle record`"});
   }
   if (dropped > 0) {
@@ -351,7 +349,7 @@ std::vector<Finding> findings_of_files(const JobSummary& job) {
                      "give `heddle record` a larger --max-size"});
   }
   if (job.traffic.unplaced.messages > 0) {
-    found.push_back({fmt::format("of {} messages nobody knows between whom they went",
+    found.push_back({fmt::format("of {} messages sender and receiver are unknown",
                                  job.traffic.unplaced.messages),
                      "give `heddle record` a larger --max-size"});
   }

@@ -17,10 +17,10 @@ using insight::Moment;
 using insight::MomentKind;
 using insight::Party;
 
-constexpr std::array kKinds = {"call",     "wait",     "phase",  "message",
-                               "recovery", "transfer", "kernel", "host"};
+constexpr std::array kKinds = {"call",     "wait",   "phase", "message", "recovery",
+                               "transfer", "kernel", "host",  "node"};
 // Threads in the order in which they are shown; calls come last, since their number of rows varies.
-constexpr std::array kThreads = {4, 1, 0, 2, 3, 0, 0, 0};
+constexpr std::array kThreads = {4, 1, 0, 2, 3, 0, 0, 0, 0};
 constexpr std::array kThreadNames = {"phases", "caller waits", "messages", "recovery"};
 
 std::string party_text(const Party& party) {
@@ -47,10 +47,13 @@ class TraceWriter final : public TimelineWriter {
   }
 
   void write(const Moment& moment, int64_t begin_ns, int64_t end_ns) override {
-    if (moment.kind >= MomentKind::kTransfer) return write_overlapping(moment, begin_ns, end_ns);
+    const bool node = moment.kind == MomentKind::kNode;
+    if (moment.kind >= MomentKind::kTransfer && !node) {
+      return write_overlapping(moment, begin_ns, end_ns);
+    }
     const bool call = moment.kind == MomentKind::kCall;
     const bool happens =
-        moment.kind == MomentKind::kMessage || moment.kind == MomentKind::kRecovery;
+        node || moment.kind == MomentKind::kMessage || moment.kind == MomentKind::kRecovery;
     const auto thread = static_cast<uint32_t>(kThreads.at(static_cast<size_t>(moment.kind)));
     uint32_t row = thread;
     if (call) {
@@ -67,7 +70,7 @@ class TraceWriter final : public TimelineWriter {
                   {"tid", row},
                   {"ts", micros_of(begin_ns)}};
     if (happens) {
-      event["s"] = "t";
+      event["s"] = node ? "p" : "t";
     } else {
       event["dur"] = micros_of(end_ns - begin_ns);
     }

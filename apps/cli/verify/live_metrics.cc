@@ -16,6 +16,10 @@ namespace {
 // As `heddle monitor --gpus` has it by default.
 constexpr Nanos kGpuInterval = seconds(5);
 
+// The machines of `--hosts` are asked for no GPUs while they are tested: nvidia-smi takes seconds
+// on some, and its process would be on what is measured.
+constexpr const char* kWhose = " Of the machine that runs the test, not of those of --hosts.";
+
 std::string own_host_name() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -46,7 +50,10 @@ std::vector<metrics::Family> LiveMetrics::families() {
   std::vector<metrics::Family> all = acceptance::families_of(figures_->snapshot());
   if (gpus_ == nullptr) return all;
   gpus_->poll(steady_now());
-  for (metrics::Family& each : gpus_->families()) all.push_back(std::move(each));
+  for (metrics::Family& each : gpus_->families()) {
+    each.help += kWhose;
+    all.push_back(std::move(each));
+  }
   return all;
 }
 

@@ -19,8 +19,9 @@ class LiveMetrics {
   // Listens on "[ADDRESS:]PORT". Errors: as metrics::Server::listen().
   static Result<std::unique_ptr<LiveMetrics>> open(const std::string& at);
 
-  // Serves from now on, with this label, and this machine's GPUs where there is nvidia-smi; a
-  // process that has yet to move into another user namespace does so before. Errors: kExhausted.
+  // Serves from now on, with this label, and this machine's GPUs where there is nvidia-smi, not
+  // those of other machines that are tested; a process that has yet to move into another user
+  // namespace does so before. Errors: kExhausted.
   Result<void> serve(const std::string& fabric);
 
   std::string url() const { return server_->url(); }

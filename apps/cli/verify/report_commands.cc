@@ -65,7 +65,9 @@ int run_diff(const DiffOptions& options) {
   const Result<acceptance::ReportDiff> diff =
       acceptance::compare_reports(*before, *after, share_of(options.tolerance));
   if (!diff) return could_not(diff.error());
-  print(options.json ? acceptance::json_of(*diff).dump(2) + "\n" : acceptance::text_of(*diff));
+  // In ASCII: a terminal obeys control characters above it, too.
+  print(options.json ? acceptance::json_of(*diff).dump(2, ' ', true) + "\n"
+                     : acceptance::text_of(*diff));
   return acceptance::is_worse(*diff) ? kFoundWrong : kDone;
 }
 

@@ -94,9 +94,15 @@ Result<ReportFolder> ReportFolder::make(const std::string& folder) {
     return fail(cannot_write(folder, ErrorCode::kSystem, error.message(), "give another folder"));
   }
   Result<ReportFolder> made = open(folder);
-  if (!made || !std::filesystem::exists(folder + "/report.json", error)) return made;
-  return fail(cannot_write(folder, ErrorCode::kInvalid, "there is a report already",
-                           "give a new folder, or go on with that test: --resume " + folder));
+  if (!made) return made;
+  if (std::filesystem::exists(folder + "/report.json", error)) {
+    return fail(cannot_write(folder, ErrorCode::kInvalid, "there is a report already",
+                             "give a new folder, or go on with that test: --resume " + folder));
+  }
+  if (std::filesystem::is_empty(folder, error) && !error) return made;
+  return fail(cannot_write(folder, ErrorCode::kInvalid,
+                           error ? error.message() : "the folder is not empty",
+                           "give a new folder: files of a report replace others of their names"));
 }
 
 Result<void> ReportFolder::write(const acceptance::Report& report) const {

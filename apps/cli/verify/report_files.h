@@ -17,7 +17,7 @@ using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
 class ReportFolder {
  public:
-  // A new one. Errors: kInvalid if there is a report already; kInUse; kSystem.
+  // A new or an empty one. Errors: kInvalid if there is anything in it; kInUse; kSystem.
   static Result<ReportFolder> make(const std::string& folder);
   // The folder of an earlier report. Errors: kInUse: a test still writes there; kSystem.
   static Result<ReportFolder> open(const std::string& folder);

@@ -29,6 +29,12 @@ Result<TestedLab> TestedLab::open(const VerifyOptions& options, const std::strin
   }
   Result<lab::Lab> lab = lab::bring_up(up, stopped);
   if (!lab) return fail(std::move(lab).error());
+  if (!options.report.empty() || !options.topology.empty()) {
+    lab->state.notes.push_back(fmt::format(
+        "commands name the lab {}, which is removed after the test: `heddle lab up {} --lab {}` "
+        "makes it again",
+        up.name, up.topology_file, up.name));
+  }
   return TestedLab(std::move(*lab), true);
 }
 

@@ -1,11 +1,14 @@
 // See verify_options.h.
 #include "apps/cli/verify/verify_options.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
 #include "acceptance/report_document.h"
 #include "apps/cli/verify/report_page.h"
+#include "launch/remote_shell.h"
 
 namespace heddle::cli {
 namespace {
@@ -36,7 +39,27 @@ const char* unknown_in(const VerifyOptions& options, const std::string& depth) {
   return depth == "quick" || depth == "normal" || depth == "full" ? nullptr : "a depth";
 }
 
+// What starts programs: a folder may be of another's making.
+struct Trusted {
+  const char* option;
+  std::string VerifyOptions::*value;
+};
+
+constexpr Trusted kTrusted[] = {{"--hosts", &VerifyOptions::hosts}, {"--via", &VerifyOptions::via}};
+constexpr const char* kPython = "--python";
+
 }  // namespace
+
+std::vector<std::string> resume_words(const std::string& folder, const VerifyOptions& options) {
+  const VerifyOptions usual;
+  std::vector<std::string> words = {"heddle", "verify", "--resume", folder};
+  const auto add = [&](const char* option, const std::string& value, const std::string& without) {
+    if (value != without) words.insert(words.end(), {option, value});
+  };
+  for (const auto& [option, value] : kTrusted) add(option, options.*value, usual.*value);
+  add(kPython, options.training.python, usual.training.python);
+  return words;
+}
 
 std::vector<std::string> coverage_names() {
   std::vector<std::string> names;
@@ -71,6 +94,7 @@ Json asked_of(const VerifyOptions& options) {
 }
 
 Result<void> read_asked(const Json& asked, VerifyOptions& options) {
+  const VerifyOptions given = options;
   try {
     asked.at("lab").get_to(options.lab);
     asked.at("hosts").get_to(options.hosts);
@@ -95,7 +119,12 @@ Result<void> read_asked(const Json& asked, VerifyOptions& options) {
   } catch (const Json::exception& error) {
     return fail(acceptance::no_report(error.what()));
   }
-  return {};
+  const auto then = resume_words(given.resume, options);
+  if (resume_words(given.resume, given) == then) return {};
+  return fail(ErrorCode::kInvalid, fmt::format("cannot go on with the test in {}", given.resume),
+              "its machines, what starts commands on them, and its Python are taken from the "
+              "command line alone, since a folder may come from others",
+              "if they are yours, give the same again: " + launch::shell_line(then));
 }
 
 }  // namespace heddle::cli

@@ -36,7 +36,12 @@ std::optional<acceptance::Coverage> coverage_named(const std::string& name);
 
 // What decides about a test, with files by their absolute paths.
 Json asked_of(const VerifyOptions& options);
-// Sets the same of an earlier test. Errors: kInvalid for a report of a version without them.
+// The command line that goes on with a test of these options: with those that start programs, which
+// are not taken from a folder.
+std::vector<std::string> resume_words(const std::string& folder, const VerifyOptions& options);
+// Sets the same of an earlier test, whose report is in `options.resume`. Errors: kInvalid for a
+// report of a version without them; where `options` has other machines, another `via` or another
+// Python than the report.
 Result<void> read_asked(const Json& asked, VerifyOptions& options);
 
 }  // namespace heddle::cli

@@ -9,18 +9,11 @@
 #include <numeric>
 #include <utility>
 
+#include "apps/cli/plan/params.h"
 #include "apps/cli/terminal.h"
 
 namespace heddle::cli {
 namespace {
-
-// Seeds after which a change that costs is given no more of them, and what it must cost.
-constexpr size_t kScreeningSeeds = 2;
-constexpr double kScreeningCost = -0.02;
-// With a larger share of pairs of ranks that a plan does not fit, a step is one of adaptive paths
-// rather than of planned ones. Chosen: as much payload as a connection may lack of its plan
-// (engine/route_plan.h). Range: 0.05 to 0.3.
-constexpr double kMostMisfits = 0.1;
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -132,7 +125,7 @@ class Advising {
     change.reason = planner::reason_text(change.why, advised_.facts, change.gain);
     const bool may_gain = change.why == planner::NoAdvantage::kGains ||
                           change.why == planner::NoAdvantage::kUncertain;
-    if (may_gain && change.misfits > kMostMisfits) {
+    if (may_gain && change.misfits > params::plan::kMostMisfits) {
       change.why = planner::NoAdvantage::kUncertain;
       change.reason = fmt::format(
           "the plan does not fit: {:.0f}% of the pairs of ranks have no path on its routes, and "
@@ -159,7 +152,9 @@ class Advising {
       change.misfits = std::max(change.misfits, step->misfits);
       change.gain = planner::gain_of(advised_.step_s, change.step_s);
       if (question_.every_seed) continue;
-      if (seed + 1 == kScreeningSeeds && change.gain.mean < kScreeningCost) break;
+      if (seed + 1 == params::plan::kScreeningSeeds &&
+          change.gain.mean < params::plan::kScreeningCost)
+        break;
     }
     return {};
   }

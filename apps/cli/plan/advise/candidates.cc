@@ -11,6 +11,7 @@
 #include "apps/cli/plan/advise/parallelism.h"
 #include "apps/cli/plan/advise/placements.h"
 #include "apps/cli/plan/job_demand.h"
+#include "apps/cli/plan/params.h"
 #include "planner/fabric_changes.h"
 #include "planner/job_changes.h"
 
@@ -21,9 +22,6 @@ using planner::ChangeKind;
 using planner::WhichLinks;
 using topology::CallKind;
 using topology::Job;
-
-// Of a connection, where they are planned. Chosen: the default of `heddle plan`. Range: 16 to 256.
-constexpr uint16_t kPlannedPaths = 64;
 
 // The operation with most bytes in a step, of those with a choice of algorithms; and its algorithm.
 struct MainCall {
@@ -221,11 +219,11 @@ class Proposing {
          .name = "paths planned",
          .todo = fmt::format("heddle plan --topology FILE --recording DIR --addresses FILE -o "
                              "plan.json; HEDDLE_PLAN=plan.json HEDDLE_PATHS={}",
-                             kPlannedPaths),
+                             params::plan::kPlannedPaths),
          .note = "",
          .change = [](const Job& job) { return job; },
          .steps = 1,
-         .paths = kPlannedPaths,
+         .paths = params::plan::kPlannedPaths,
          .planned = true});
   }
 
@@ -244,7 +242,7 @@ StepTraffic traffic_of(const RecordedSetting& setting, const StepTransport& tran
   add_job(setting.steps.jobs[setting.steps.jobs.size() / 2], setting.topology, bytes);
   traffic.demand = demand_of(bytes, setting.topology);
   const Result<planner::PathPlan> plan =
-      planner::plan_paths(setting.topology, traffic.demand, {.paths = kPlannedPaths});
+      planner::plan_paths(setting.topology, traffic.demand, {.paths = params::plan::kPlannedPaths});
   traffic.hashes = plan.has_value();
   if (!plan) return traffic;
   traffic.longest = transport.paths == 1 ? plan->ecmp : plan->spraying;

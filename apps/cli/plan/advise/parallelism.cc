@@ -6,13 +6,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "apps/cli/plan/params.h"
 #include "planner/presets.h"
 #include "planner/size_cluster.h"
 
 namespace heddle::cli {
 namespace {
-
-constexpr size_t kMostSplits = 3;
 
 struct Split {
   uint64_t tensor = 1;
@@ -74,7 +73,7 @@ Result<std::vector<Candidate>> parallelism_candidates(const RecordedSetting& set
   }
   std::stable_sort(splits.begin(), splits.end(),
                    [](const Split& one, const Split& other) { return one.step_s < other.step_s; });
-  splits.resize(std::min(splits.size(), kMostSplits));
+  splits.resize(std::min(splits.size(), params::plan::kMostSplits));
   std::vector<Candidate> candidates;
   for (const Split& split : splits) {
     const double gain = 1 - split.step_s / *own;

@@ -6,12 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "apps/cli/plan/params.h"
 #include "planner/rank_order.h"
 
 namespace heddle::cli {
 namespace {
-
-constexpr uint32_t kMostSwaps = 64;
 
 // The switch of each host's first NIC; hosts without one count as their own.
 std::vector<uint32_t> leaves_of(const topology::Topology& topology) {
@@ -78,7 +77,7 @@ std::vector<Placement> placements_of(const RecordedSetting& setting,
   };
   const size_t used = leaves_used(setting.hosts, leaves);
   const Result<planner::RankOrder> order =
-      planner::order_ranks(setting.topology, demand, kMostSwaps);
+      planner::order_ranks(setting.topology, demand, params::plan::kMostSwaps);
   if (used > 1 && order && !order->swaps.empty()) {
     std::vector<uint32_t> hosts;
     for (const uint32_t host : setting.hosts) hosts.push_back(order->to[host]);

@@ -58,9 +58,9 @@ Result<std::vector<uint32_t>> hosts_of(const std::vector<std::string>& names,
 // One switch with a host for each rank.
 std::string switch_text(size_t hosts, const std::string& rate) {
   return fmt::format(
-      "version = 1\n[fabric]\nkind = \"leaf_spine\"\nleaves = 1\nspines = 1\nhosts_per_leaf = {}\n"
+      "version = {}\n[fabric]\nkind = \"leaf_spine\"\nleaves = 1\nspines = 1\nhosts_per_leaf = {}\n"
       "[host_link]\nrate = \"{}\"\n",
-      hosts, rate);
+      topology::kTopologyFileVersion, hosts, rate);
 }
 
 Result<void> find_fabric(const AdviseSources& sources, const insight::JobReplay& replay,

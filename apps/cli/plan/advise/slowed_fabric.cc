@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "apps/cli/plan/params.h"
+
 namespace heddle::cli {
 namespace {
 
-// What namespaces of a machine with two cores carry beside the ranks (bench/run beside_lab).
-// Chosen. Range: 0.5 to 8 Gbit/s.
-constexpr double kCarriedBits_per_s = 2e9;
 constexpr uint64_t kLeastRate = 1'000;  // that a file can name
 
 }  // namespace
@@ -21,7 +20,7 @@ double slowing_of(const topology::Topology& topology) {
         link.a.kind == topology::NodeKind::kNic || link.b.kind == topology::NodeKind::kNic;
     if (of_host) sum += static_cast<double>(link.shape.rate.count);
   }
-  return std::max(1.0, std::ceil(sum / kCarriedBits_per_s));
+  return std::max(1.0, std::ceil(sum / params::plan::kCarriedBits_per_s));
 }
 
 topology::Topology slowed(topology::Topology topology, double slowing) {

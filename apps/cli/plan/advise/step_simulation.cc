@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "apps/cli/plan/job_demand.h"
+#include "apps/cli/plan/params.h"
 #include "base/interrupt.h"
 #include "jobs/simulated_jobs.h"
 #include "jobs/sums.h"
@@ -15,7 +16,6 @@
 namespace heddle::cli {
 namespace {
 
-constexpr uint64_t kEventsAtOnce = 100'000;
 // Odd, so that different seeds give different hashes: 2^64 over the golden ratio.
 constexpr uint64_t kSeedStride = 0x9E3779B97F4A7C15;
 
@@ -85,7 +85,7 @@ Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology
   if (interrupted() != 0) return stopped();
   topology::Topology hashed = topology;
   for (topology::Switch& each : hashed.switches) each.hash_seed += seed * kSeedStride;
-  for (topology::Program& program : job.programs) program.repeat = kStepsSimulated;
+  for (topology::Program& program : job.programs) program.repeat = params::plan::kStepsSimulated;
   if (Result<void> valid = topology::validate(hashed); !valid) return fail(valid.error());
   if (Result<void> valid = topology::validate(job, hashed); !valid) return fail(valid.error());
   topology::Workload workload;
@@ -106,7 +106,7 @@ Result<SimulatedStep> simulate_step(const topology::Topology& topology, topology
   simulator::FlowRun run(hashed, workload, options);
   const auto jobs = jobs::SimulatedJobs::create(run, {});
   if (!jobs) return fail(jobs.error());
-  while (run.advance(Nanos::never(), kEventsAtOnce)) {
+  while (run.advance(Nanos::never(), params::plan::kEventsAtOnce)) {
     if (interrupted() != 0) return stopped();
   }
   const jobs::JobOutcome& outcome = (*jobs)->outcomes().front();

@@ -11,9 +11,6 @@
 
 namespace heddle::cli {
 
-// Runs of a step after each other; the median counts.
-inline constexpr uint32_t kStepsSimulated = 3;
-
 struct StepTransport {
   std::string congestion = "cubic";
   std::string selector = "reps";

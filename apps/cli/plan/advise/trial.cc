@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "apps/cli/plan/advise/slowed_fabric.h"
+#include "apps/cli/plan/params.h"
 #include "apps/cli/sim/sweep/run_child.h"
 #include "apps/cli/terminal.h"
 #include "base/document.h"
@@ -21,13 +22,10 @@
 #include "lab/rights.h"
 #include "topology/file_text.h"
 #include "topology/job_text.h"
+#include "topology/workload_file.h"
 
 namespace heddle::cli {
 namespace {
-
-constexpr useconds_t kPollEvery_us = 10'000;
-// Of all steps together; opening connections and starting processes come on top.
-constexpr double kLongestTrial_s = 600;
 
 Unexpected not_tried(const std::string& why, const std::string& todo) {
   return fail(ErrorCode::kSystem, "cannot try a change for real", why, todo);
@@ -44,7 +42,7 @@ struct Contestant {
 // The job on its hosts, with its steps repeated and its computation slowed.
 std::string workload_text(topology::Job job, const topology::Topology& topology, double slowing) {
   for (topology::Program& program : job.programs) {
-    program.repeat = kStepsSimulated;
+    program.repeat = params::plan::kStepsSimulated;
     for (topology::Action& action : program.actions) {
       action.span = nanos(static_cast<int64_t>(static_cast<double>(action.span.count) * slowing));
     }
@@ -56,7 +54,7 @@ std::string workload_text(topology::Job job, const topology::Topology& topology,
   const std::string begin = "[[job]]\n";
   std::string text = topology::job_text(job);
   text.insert(begin.size(), "hosts = [" + hosts + "]\n");
-  return "version = 1\n" + text;
+  return fmt::format("version = {}\n", topology::kWorkloadFileVersion) + text;
 }
 
 // A lab that is taken down in the end.
@@ -106,7 +104,7 @@ Result<double> run_once(const Contestant& contestant, const StepTransport& trans
     if (interrupted() != 0) {
       return fail(ErrorCode::kCancelled, "the trial was stopped", "a signal came", "");
     }
-    usleep(kPollEvery_us);
+    usleep(params::plan::kPollEvery_us);
   }
   if ((*child)->exit_status() != kDone) {
     std::string why = (*child)->errors();
@@ -164,15 +162,15 @@ Result<std::string> fabric_file(const RecordedSetting& setting, const TrialOptio
 }
 
 Result<void> check_length(const Advised& advised, size_t contestants, uint32_t rounds) {
-  const double lasts_s = advised.facts.step_s * advised.slowed * kStepsSimulated *
+  const double lasts_s = advised.facts.step_s * advised.slowed * params::plan::kStepsSimulated *
                          static_cast<double>(contestants * rounds);
-  if (lasts_s <= kLongestTrial_s) return {};
+  if (lasts_s <= params::plan::kLongestTrial_s) return {};
   return fail(ErrorCode::kInvalid, "cannot try changes for real",
               fmt::format("steps would take {:.0f} s together: this machine carries the fabric's "
                           "rates slowed by {:.0f}",
                           lasts_s, advised.slowed),
               fmt::format("at most {:.0f} s are allowed: try fewer changes, or leave out --try",
-                          kLongestTrial_s));
+                          params::plan::kLongestTrial_s));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace {
 // Version of the format of a sweep's lines: increased with every change of the output.
 constexpr int kFormOfResults = 3;
 
-constexpr const char* kWorkload = R"(version = 1
+constexpr const char* kJobs = R"(
 [[job]]
 kind = "incast"
 to = "h0"
@@ -76,10 +76,11 @@ uint64_t behaviour() {
        {.balancing = topology::Balancing::kFlowlet},
        {.balancing = topology::Balancing::kSpray},
        {.balancing = topology::Balancing::kAdaptive}}};
+  const std::string text = fmt::format("version = {}{}", topology::kWorkloadFileVersion, kJobs);
   for (const topology::SwitchShape& shape : shapes) {
     const topology::Topology topology = small_fabric(shape);
     const Result<topology::Workload> workload =
-        topology::parse_workload(kWorkload, "behaviour", topology, 1);
+        topology::parse_workload(text, "behaviour", topology, 1);
     CHECK(workload.has_value());
     for (const std::string_view congestion : transport::controller_names()) {
       sum = mix_bits(sum ^ history_with(congestion, topology, *workload));

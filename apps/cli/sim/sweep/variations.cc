@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "apps/cli/sim/params.h"
+
 namespace heddle::cli {
 namespace {
 
@@ -97,9 +99,11 @@ Result<Variation> parse_variation(std::string_view text) {
       variation.values.emplace_back(value);
       continue;
     }
-    if (numbers->second < numbers->first || numbers->second - numbers->first >= kMostRuns) {
+    if (numbers->second < numbers->first ||
+        numbers->second - numbers->first >= params::sim::kMostRuns) {
       return refuse("--vary", text, "a range goes down, or is too long",
-                    fmt::format("give the smaller number first, and at most {} values", kMostRuns));
+                    fmt::format("give the smaller number first, and at most {} values",
+                                params::sim::kMostRuns));
     }
     const uint64_t more_of_it = numbers->second - numbers->first;  // the last may be the largest
     for (uint64_t i = 0; i <= more_of_it; ++i) {
@@ -123,8 +127,9 @@ Result<std::vector<Choice>> combinations(const std::vector<Variation>& variation
       if (variations[j].name != each.name) continue;
       return refuse("--vary", each.name, "it is there twice", "give all of its values at once");
     }
-    if (choices.size() * each.values.size() > kMostRuns) {
-      return refuse("--vary", each.name, fmt::format("these are more than {} runs", kMostRuns),
+    if (choices.size() * each.values.size() > params::sim::kMostRuns) {
+      return refuse("--vary", each.name,
+                    fmt::format("these are more than {} runs", params::sim::kMostRuns),
                     "give fewer values, or make several sweeps of it");
     }
     std::vector<Choice> longer;

@@ -13,8 +13,6 @@
 
 namespace heddle::cli {
 
-inline constexpr size_t kMostRuns = 100'000;  // of a sweep
-
 // An option of `heddle sim`, without its dashes, and what it is given in turn.
 struct Variation {
   std::string name;

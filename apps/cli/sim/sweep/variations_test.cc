@@ -23,7 +23,7 @@ TEST(VariationsTest, ValuesAndRangesAreRead) {
   EXPECT_THAT(parse_variation("workload=../a.toml")->values, ElementsAre("../a.toml"));
 }
 
-TEST(VariationsTest, WhatIsNoneIsRefused) {
+TEST(VariationsTest, MalformedVariationsAreRefused) {
   for (const char* text : {"", "paths", "=1", "paths=", "paths=1,,2", "paths=1,", "seed=5..2",
                            "seed=1..200000", "paths=1,2,1", "seed=1..4,3"}) {
     const auto parsed = parse_variation(text);
