@@ -8,6 +8,11 @@ find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(pugixml REQUIRED)
 find_package(Boost 1.74 REQUIRED)  # headers alone: Asio and Beast
+
+# Debian's Python before another one in the path: tests import modules that only its packages bring, such as seccomp.
+if(EXISTS /usr/bin/python3)
+  set(Python3_EXECUTABLE /usr/bin/python3)
+endif()
 find_package(Python3 3.11 REQUIRED COMPONENTS Interpreter)
 
 if(HEDDLE_TESTS)
