@@ -20,6 +20,7 @@ struct Arguments {
   uint64_t first = 1;
   uint64_t count = 100;
   bool live = false;
+  double least_errors = 0;
   std::string algorithm;
 };
 
@@ -58,11 +59,15 @@ nlohmann::ordered_json json_of(uint64_t seed, const Judgement& judgement) {
                                  {"first_class", judgement.first_class},
                                  {"verdicts", judgement.verdicts},
                                  {"evidence", judgement.evidence}};
-  if (job.truth.fault == Fault::kNone) return line;
+  if (job.truth.fault == Fault::kNone) {
+    line["most_confidence"] = judgement.most_confidence;
+    return line;
+  }
   line["rank"] = job.truth.rank;
   line["severity"] = job.truth.severity;
   line["effect"] = judgement.effect;
   line["found"] = judgement.found;
+  line["confidence"] = judgement.confidence;
   line["class_right"] = judgement.class_right;
   line["place_right"] = judgement.place_right;
   line["others"] = judgement.others;
@@ -94,7 +99,9 @@ int run(const Arguments& arguments) {
     FaultCase job = draw_case(seed, fault_named(arguments.fault), source);
     if (!arguments.algorithm.empty()) reduce_by(arguments.algorithm, job);
     const Result<Judgement> judgement =
-        judge(job, source, arguments.live ? Looks::kEachSecond : Looks::kSome);
+        judge(job, source,
+              {.looks = arguments.live ? Looks::kEachSecond : Looks::kSome,
+               .least_errors = arguments.least_errors});
     if (!judgement) {
       fmt::print(stderr, "heddle-bench-diagnosis: {}\n", judgement.error().message());
       return 2;
@@ -121,6 +128,10 @@ int main(int argc, char** argv) {
   app.add_option("--count", arguments.count, "jobs, with consecutive seeds")->capture_default_str();
   app.add_flag("--live", arguments.live,
                "looks each second, as heddle monitor does; every alarm counts");
+  app.add_option("--least-errors", arguments.least_errors,
+                 "standard errors from which slowness is a verdict; 0: those of the rules")
+      ->check(CLI::Range(0.0, 20.0))
+      ->capture_default_str();
   app.add_option("--algorithm", arguments.algorithm,
                  "of all-reduces: all simulated jobs are of this shape")
       ->check(

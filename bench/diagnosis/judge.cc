@@ -95,11 +95,14 @@ bool at_nic(const FaultCase& job, const Verdict& verdict) {
 
 // In simulations all pairs between the two leaves, in its direction, share the slow link.
 bool at_link(const FaultCase& job, Source source, const Verdict& verdict) {
+  const uint32_t half = (job.ranks + 1) / 2;
+  if (verdict.place.kind == PlaceKind::kRoute) {
+    return verdict.place.host.starts_with(uplink_routers(job.truth.rank < half ? 0 : 1));
+  }
   if (verdict.place.kind != PlaceKind::kLink) return false;
   const uint32_t from = verdict.place.processes[0];
   const uint32_t to = verdict.place.processes[1];
   if (source == Source::kStream) return from == job.truth.rank && to == job.truth.peer;
-  const uint32_t half = (job.ranks + 1) / 2;
   return (from < half) == (job.truth.rank < half) && (from < half) != (to < half);
 }
 
@@ -117,7 +120,7 @@ bool at_meeting(const FaultCase& job, Source source, const Verdict& verdict) {
   };
   const std::vector<uint32_t>& ends = verdict.place.processes;
   if (verdict.place.kind == PlaceKind::kRoute) {
-    return verdict.place.host.starts_with(meeting_routers());
+    return verdict.place.host.starts_with(uplink_routers(0));
   }
   if (verdict.place.kind == PlaceKind::kLink) return meet(ends[0], ends[1]);
   if (verdict.place.kind != PlaceKind::kGroup) return false;
@@ -152,27 +155,33 @@ std::string text_of(const Diagnosis& diagnosis, const Verdict& verdict) {
 
 class Judge {
  public:
-  Judge(const FaultCase& job, Source source, const ObservedJob& observed) : observed_(observed) {
+  Judge(const FaultCase& job, Source source, const ObservedJob& observed, double least_errors)
+      : observed_(observed), least_errors_(least_errors) {
     result_.job = job;
     result_.source = source;
     result_.events = observed.events.size();
   }
 
   Judgement healthy() {
-    for (int look = 1; look <= kLooks && result_.verdicts.empty(); ++look) {
-      take(bench::diagnose(observed_, observed_.until_ns * look / kLooks));
+    for (int look = 1; look <= kLooks; ++look) {
+      const Diagnosis found = diagnose(observed_.until_ns * look / kLooks);
+      if (result_.verdicts.empty()) take(found);
+      for (const Verdict& each : found.verdicts) {
+        result_.most_confidence = std::max(result_.most_confidence, each.confidence);
+      }
     }
     return result_;
   }
 
   Judgement faulty(double effect) {
     result_.effect = effect;
-    const Diagnosis last = bench::diagnose(observed_, observed_.until_ns);
+    const Diagnosis last = diagnose(observed_.until_ns);
     take(last);
     const Verdict* const found = verdict_of(last);
     result_.others = static_cast<uint32_t>(last.verdicts.size());
     if (found == nullptr) return result_;
     result_.found = true;
+    result_.confidence = found->confidence;
     result_.class_right = class_right(result_.job.truth.fault, found->what);
     result_.place_right = place_right(result_.job, result_.source, *found);
     if (!result_.place_right) return result_;
@@ -195,6 +204,10 @@ class Judge {
   }
 
  private:
+  Diagnosis diagnose(int64_t until_ns) const {
+    return bench::diagnose(observed_, until_ns, least_errors_);
+  }
+
   void take(const monitor::Alarm& alarm, int64_t at_ns, bool faulty) {
     const Verdict& verdict = alarm.verdict;
     if (result_.verdicts.empty()) result_.first_class = name_of(verdict.what);
@@ -235,7 +248,7 @@ class Judge {
   }
 
   bool known_at(int64_t ns) const {
-    const Diagnosis diagnosis = bench::diagnose(observed_, ns);
+    const Diagnosis diagnosis = diagnose(ns);
     const Verdict* const found = verdict_of(diagnosis);
     return found != nullptr && place_right(result_.job, result_.source, *found);
   }
@@ -252,6 +265,7 @@ class Judge {
   }
 
   const ObservedJob& observed_;
+  const double least_errors_;
   Judgement result_;
 };
 
@@ -266,7 +280,7 @@ bool names_place(const FaultCase& job, Source source, const Verdict& verdict) {
   return place_right(job, source, verdict);
 }
 
-Result<Judgement> judge(const FaultCase& job, Source source, Looks looks) {
+Result<Judgement> judge(const FaultCase& job, Source source, const JudgeOptions& options) {
   const Fault fault = job.truth.fault;
   FaultCase twin = job;
   twin.truth.fault = Fault::kNone;
@@ -275,8 +289,8 @@ Result<Judgement> judge(const FaultCase& job, Source source, Looks looks) {
   if (needs_twin) healthy = observe(twin, source, nullptr);
   if (!healthy) return fail(healthy.error());
   if (fault == Fault::kNone) {
-    Judge judge(job, source, *healthy);
-    return looks == Looks::kSome ? judge.healthy() : judge.live(0);
+    Judge judge(job, source, *healthy, options.least_errors);
+    return options.looks == Looks::kSome ? judge.healthy() : judge.live(0);
   }
   const Result<ObservedJob> observed = observe(job, source, &*healthy);
   if (!observed) return fail(observed.error());
@@ -285,8 +299,8 @@ Result<Judgement> judge(const FaultCase& job, Source source, Looks looks) {
     const auto rest = static_cast<double>(observed->ended_ns - observed->onset_ns);
     effect = static_cast<double>(observed->ended_ns - healthy->ended_ns) / rest;
   }
-  Judge judge(job, source, *observed);
-  return looks == Looks::kSome ? judge.faulty(effect) : judge.live(effect);
+  Judge judge(job, source, *observed, options.least_errors);
+  return options.looks == Looks::kSome ? judge.faulty(effect) : judge.live(effect);
 }
 
 }  // namespace heddle::bench

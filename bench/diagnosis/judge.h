@@ -23,6 +23,9 @@ struct Judgement {
   uint32_t others = 0;       // verdicts beside the one at the right place
   double delay_s = -1;       // from the onset until both are known; -1: never
   double effect = 0;         // share of the job's time since the onset that it costs
+  double confidence = 0;     // of the verdict by which it was found
+  // Of any verdict of a healthy job, at whichever look; 0: there is none.
+  double most_confidence = 0;
   // All of the last look; of a healthy job of the first look that had some.
   std::vector<std::string> verdicts;
   std::vector<std::string> evidence;  // of the first verdict
@@ -39,7 +42,12 @@ enum class Looks : uint8_t {
 // Whether a verdict names the place of the job's fault.
 bool names_place(const FaultCase& job, Source source, const insight::Verdict& verdict);
 
+struct JudgeOptions {
+  Looks looks = Looks::kSome;
+  double least_errors = 0;  // insight::DiagnosisOptions; with kSome alone
+};
+
 // Makes the job's events and its diagnosis. Errors: those of simulate().
-Result<Judgement> judge(const FaultCase& job, Source source, Looks looks = Looks::kSome);
+Result<Judgement> judge(const FaultCase& job, Source source, const JudgeOptions& options = {});
 
 }  // namespace heddle::bench

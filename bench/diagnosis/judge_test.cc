@@ -18,7 +18,6 @@ constexpr uint64_t kFirst = 2'000'000'001;
 // Verdicts do not depend on the build: with sanitizers a tenth of the jobs shows how the code
 // behaves.
 constexpr int kFaulty = kSanitized ? 3 : 30;
-constexpr int kFaultsMissed = kSanitized ? 1 : 2;
 constexpr int kHealthy = kSanitized ? 10 : 100;
 
 std::string text_of(uint64_t seed, const Judgement& judgement) {
@@ -28,9 +27,8 @@ std::string text_of(uint64_t seed, const Judgement& judgement) {
   return text;
 }
 
-// The aim is each fault and no healthy job; the bounds are what is reached, and rise with it. An
-// effect of a fifth of the job's time is clear in every shape of job.
-TEST(DiagnosisOfFaults, NamesThePlaceOfMostOfThirtyFaults) {
+// An effect of a fifth of the job's time is clear in every shape of job.
+TEST(DiagnosisOfFaults, NamesThePlaceOfEachOfThirtyFaults) {
   int judged = 0;
   int right = 0;
   std::vector<Fault> faults;
@@ -47,10 +45,10 @@ TEST(DiagnosisOfFaults, NamesThePlaceOfMostOfThirtyFaults) {
     right += judgement->place_right ? 1 : 0;
     if (!judgement->place_right) std::printf("%s\n", text_of(seed, *judgement).c_str());
   }
-  EXPECT_GE(right, kFaulty - kFaultsMissed);
+  EXPECT_EQ(right, kFaulty);
 }
 
-TEST(DiagnosisOfFaults, HasFewVerdictsOnHealthyJobs) {
+TEST(DiagnosisOfFaults, HasNoVerdictOnAHundredHealthyJobs) {
   int judged = 0;
   int accused = 0;
   for (uint64_t seed = kFirst; seed < kFirst + kHealthy; ++seed) {
@@ -63,7 +61,7 @@ TEST(DiagnosisOfFaults, HasFewVerdictsOnHealthyJobs) {
     std::printf("%s\n", text_of(seed, *judgement).c_str());
   }
   EXPECT_GT(judged, kHealthy * 3 / 4);
-  EXPECT_LE(accused, kHealthy / 11);
+  EXPECT_EQ(accused, 0);
 }
 
 // A job that was drawn with two ranks had three, of which two links can share no host.

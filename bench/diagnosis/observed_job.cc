@@ -17,8 +17,9 @@ insight::Identity identity_of(const FaultCase& job, uint32_t rank) {
   return identity;
 }
 
-insight::Diagnosis diagnose(const ObservedJob& job, int64_t until_ns) {
-  insight::DiagnosisBuilder builder({.alive_until_ns = std::min(until_ns, job.until_ns)});
+insight::Diagnosis diagnose(const ObservedJob& job, int64_t until_ns, double least_errors) {
+  insight::DiagnosisBuilder builder(
+      {.alive_until_ns = std::min(until_ns, job.until_ns), .least_errors = least_errors});
   for (size_t i = 0; i < job.processes.size(); ++i) {
     // While it runs, no file is closed.
     insight::FileEnd end = job.ends[i];

@@ -32,7 +32,8 @@ struct ObservedJob {
 
 insight::Identity identity_of(const FaultCase& job, uint32_t rank);
 
-// The diagnosis of what was recorded until `until_ns`, of a job that runs then.
-insight::Diagnosis diagnose(const ObservedJob& job, int64_t until_ns);
+// The diagnosis of what was recorded until `until_ns`, of a job that runs then; `least_errors`:
+// insight::DiagnosisOptions.
+insight::Diagnosis diagnose(const ObservedJob& job, int64_t until_ns, double least_errors = 0);
 
 }  // namespace heddle::bench

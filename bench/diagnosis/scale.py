@@ -25,6 +25,7 @@ from harness.report import row
 _FAULTS = {"slow": ("non_communication_slow", ["--slowness", "0.5"]), "stopped": ("_hang", [])}
 _OVER_S = 3  # insight: monitor/params.h, kOverAfterAll
 _PATIENCE_S = 120
+_MOST_BEHIND_S = 5  # of a monitor that keeps up: a look a second, and the end of its last one
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -117,6 +118,22 @@ def _one(ranks, fault, arguments):
             "behind_s": over - ended - _OVER_S, "whole": last["whole"]}
 
 
+def check(runs):
+    """What was missed, by job and fault; empty: nothing."""
+    wrong = []
+    for one in runs:
+        name = f"{one['ranks']} ranks, {one['fault']}"
+        if one["delay_s"] is None:
+            wrong.append(f"{name}: the fault was not named at its rank")
+        if one["others"]:
+            wrong.append(f"{name}: {one['others']} alarms beside the fault's")
+        if not one["whole"]:
+            wrong.append(f"{name}: events were overwritten before the monitor had read them")
+        if one["behind_s"] > _MOST_BEHIND_S:
+            wrong.append(f"{name}: the monitor was {one['behind_s']:.1f} s behind, and the limit is {_MOST_BEHIND_S} s")
+    return wrong
+
+
 def run(arguments, progress):
     arguments.folder = arguments.folder or ("/dev/shm" if os.path.isdir("/dev/shm") else None)
     needed = max(arguments.ranks) * (arguments.ring_kib + 16) << 10
@@ -129,7 +146,9 @@ def run(arguments, progress):
     for done, (ranks, fault) in enumerate(turns):
         progress.say(done, len(turns), f"{ranks} ranks, {fault}")
         runs.append(_one(ranks, fault, arguments))
-    return {"machine": describe(), "seconds": arguments.seconds, "messages": arguments.messages, "runs": runs}
+    missed = check(runs)
+    return {"machine": describe(), "seconds": arguments.seconds, "messages": arguments.messages, "runs": runs,
+            "missed": missed, "exit_status": 1 if missed else 0}
 
 
 def show(document):
@@ -146,3 +165,5 @@ def show(document):
             + (f" (+{one['others']})" if one["others"] else ""),
             f"{one['behind_s']:.1f}" + ("" if one["whole"] else " (missed)"),
             f"{one['writer_cores']:.2f} ({one['writer_late_s']:.1f})")
+    for each in document["missed"]:
+        print(f"  MISSED: {each}")

@@ -3,8 +3,9 @@
 heddle-bench-diagnosis draws jobs from seeds: shapes, noise of healthy hosts and networks, and one fault or none. Their
 events come from simulated packets, or are synthesised (streams), for volume. A fault's *effect* is the share of the
 job's time since its onset that it costs, beside the same job without it. Seeds for development and those that are held
-back are apart: nothing was tuned on the latter. cost: what such faults cost a job of thirty days (cost.py). scale: what
-a monitor does with many ranks (scale.py). steering: what a policy does about true and false verdicts (steering.py).
+back are apart: nothing was tuned on the latter. cost: what such faults cost a job of thirty days (cost.py). roc: recall
+and false positives by confidence (roc.py). scale: what a monitor does with many ranks (scale.py). steering: what a
+policy does about true and false verdicts (steering.py).
 """
 
 import concurrent.futures
@@ -13,7 +14,7 @@ import os
 import statistics
 import subprocess
 
-from diagnosis import cost, scale, steering
+from diagnosis import cost, roc, scale, steering
 from harness.failure import CannotMeasure
 from harness.machine import describe
 from harness.pair import built
@@ -34,17 +35,19 @@ _VISIBLE = 0.05  # insight/diagnosis/params.h: kLeastLate
 _JOBS_AT_ONCE = {"stream": 50, "simulation": 2}
 _MISSED_SHOWN = 40
 
-_OTHERS = {"cost": cost, "scale": scale, "steering": steering}
+_OTHERS = {"cost": cost, "roc": roc, "scale": scale, "steering": steering}
 
 # Checks of the exit status.
 _LEAST_RECALL = 0.99
 _LEAST_PLACE = 0.98
+_DELAY_AIM_S = 1  # stated beside what is reached, without a check
 
 
 def add_arguments(parser):
     parser.add_argument("question", nargs="?", choices=("accuracy", *_OTHERS), default="accuracy",
-                        help="how well faults are found, what they cost a long job, what watching many ranks takes, or "
-                             "what a policy does about them [accuracy]")
+                        help="how well faults are found, what they cost a long job, how recall and false positives "
+                             "depend on confidence, what watching many ranks takes, or what a policy does about "
+                             "verdicts [accuracy]")
     parser.add_argument("--histories", type=int, default=200, metavar="N",
                         help="of cost: seeds of a job's faults [200]")
     parser.add_argument("--faults", type=int, default=200, metavar="N", help="streams of each class of fault [200]")
@@ -54,6 +57,7 @@ def add_arguments(parser):
     parser.add_argument("--healthy-simulations", type=int, default=100, metavar="N", help="healthy simulations [100]")
     parser.add_argument("--algorithm", choices=ALGORITHMS, help="simulations alone, of all-reduces by this one")
     parser.add_argument("--held-back", action="store_true", help="seeds that nothing was tuned on")
+    roc.add_arguments(parser)
     scale.add_arguments(parser)
     steering.add_arguments(parser)
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="programs at once [a core each]")
@@ -102,10 +106,11 @@ def _share(cases, key):
     return sum(case[key] for case in cases) / len(cases) if cases else None
 
 
-def _scores(cases):
+def scores_of(cases):
     found = [case for case in cases if case["found"]]
     delays = sorted(case["delay_s"] for case in cases if case["delay_s"] is not None)
     return {"jobs": len(cases), "recall": _share(cases, "found"), "place_right": _share(found, "place_right"),
+            "place_right_of_all": _share(cases, "place_right"),
             "class_right": _share(found, "class_right"),
             "other_verdicts": sum(case["others"] > 0 for case in cases),
             "delay_s_median": statistics.median(delays) if delays else None,
@@ -121,7 +126,7 @@ def _by_effect(cases):
     for low, high in zip(_BANDS, _BANDS[1:]):
         band = [case for case in cases if max(case["effect"], 0) >= low and case["effect"] < high]
         if band:
-            rows.append({"effect_from": low, "effect_to": min(high, 1), **_scores(band)})
+            rows.append({"effect_from": low, "effect_to": min(high, 1), **scores_of(band)})
     return rows
 
 
@@ -130,14 +135,14 @@ def _by_severity(cases):
     for severity in sorted({case["severity"] for case in cases}):
         same = [case for case in cases if case["severity"] == severity]
         rows.append({"severity": severity, "effect_median": statistics.median(case["effect"] for case in same),
-                     **_scores(same)})
+                     **scores_of(same)})
     return rows
 
 
 def _class_document(cases):
     fault = cases[0]["fault"]
-    document = {"source": cases[0]["source"], "fault": fault, "all": _scores(cases),
-                "visible": _scores([case for case in cases if _visible(case)])}
+    document = {"source": cases[0]["source"], "fault": fault, "all": scores_of(cases),
+                "visible": scores_of([case for case in cases if _visible(case)])}
     if fault not in _SEEN_WITHOUT_EFFECT:
         document |= {"by_effect": _by_effect(cases), "by_severity": _by_severity(cases)}
     return document
@@ -189,10 +194,10 @@ def run(arguments, progress):
     groups = [group for group in groups if group]
     faulty = [case for case in cases if case["fault"] != "none"]
     document = {"question": "accuracy", "seeds": "held back" if arguments.held_back else "development",
-                "algorithm": arguments.algorithm, "machine": describe(),
+                "algorithm": arguments.algorithm, "machine": describe(), "delay_aim_s": _DELAY_AIM_S,
                 "events": sum(case["events"] for case in cases),
                 "classes": [_class_document(group) for group in groups if group[0]["fault"] != "none"],
-                "visible": {source: _scores(same) for source in SOURCES
+                "visible": {source: scores_of(same) for source in SOURCES
                             if (same := [case for case in faulty if case["source"] == source and _visible(case)])},
                 "healthy": [_healthy_document(group) for group in groups if group[0]["fault"] == "none"],
                 "confusion": {source: _confusion([case for case in cases if case["source"] == source])
@@ -209,7 +214,7 @@ def _percent(share):
 def _cells(scores):
     delay = "-" if scores["delay_s_median"] is None else f"{scores['delay_s_median']:.1f} ({scores['delay_s_p95']:.1f})"
     return (str(scores["jobs"]), _percent(scores["recall"]), _percent(scores["place_right"]),
-            _percent(scores["class_right"]), delay,
+            _percent(scores["place_right_of_all"]), _percent(scores["class_right"]), delay,
             str(scores["other_verdicts"]))
 
 
@@ -217,7 +222,7 @@ def _line(name, cells):
     print(f"  {name:34}" + "".join(f"{cell:>14}" for cell in cells))
 
 
-_HEAD = ("jobs", "recall", "place right", "class right", "delay s (p95)", "also others")
+_HEAD = ("jobs", "recall", "place right", "place of all", "class right", "delay s (p95)", "also others")
 
 
 def show(document):
@@ -235,6 +240,10 @@ def _show_accuracy(document):
             if each["source"] == source:
                 _line(each["fault"], _cells(each["visible"]))
         _line("all", _cells(scores))
+        if scores["delay_s_median"] is not None:
+            print(f"  delay: median {scores['delay_s_median']:.1f} s, 95% within {scores['delay_s_p95']:.1f} s "
+                  f"(aim: {document['delay_aim_s']} s); place right: of the found faults "
+                  f"{_percent(scores['place_right'])}, of all {_percent(scores['place_right_of_all'])}")
         print()
     for each in document["classes"]:
         if "by_effect" not in each:

@@ -357,7 +357,9 @@ std::string router_text(uint32_t index) {
 
 std::string flapping_router() { return router_text(kLeaves + kFlappingSpine); }
 
-std::string meeting_routers() { return router_text(0) + ", " + router_text(kLeaves); }
+std::string uplink_routers(uint32_t leaf) {
+  return router_text(leaf) + ", " + router_text(kLeaves);
+}
 
 Result<ObservedJob> simulate(const FaultCase& job, const ObservedJob* healthy) {
   return Simulation(job, healthy).run();

@@ -14,7 +14,8 @@ Result<ObservedJob> simulate(const FaultCase& job, const ObservedJob* healthy);
 
 // The address of the spine at a flapping link, as verdicts have it.
 std::string flapping_router();
-// And those of the link that colliding flows share: "10.0.0.1, 10.0.0.2".
-std::string meeting_routers();
+// And those of the link from a leaf to the first spine: "10.0.0.1, 10.0.0.2". Flows that collide
+// share that of the first leaf.
+std::string uplink_routers(uint32_t leaf);
 
 }  // namespace heddle::bench

@@ -116,4 +116,13 @@ def compare(python, steps, seeds, variables, progress):
             runs.append({"seed": seed, "disturbed": disturbed, "last_loss": round(run.last_loss, 4),
                          "losses": run.losses, "sizes": run.sizes,
                          "next_step_s": [round(each, 2) for each in run.next_step_s]})
-    return {"steps": steps, "ranks": _RANKS, "elastic": f"{_MIN}:{_MAX}", "runs": runs}
+    missed = check(runs)
+    return {"steps": steps, "ranks": _RANKS, "elastic": f"{_MIN}:{_MAX}", "runs": runs, "missed": missed,
+            "exit_status": 1 if missed else 0}
+
+
+def check(runs):
+    """Disturbed runs in which the ranks that were left did not all go on after each kill; empty: none."""
+    kills = sum(event[1] == "kill" for event in _EVENTS)
+    return [f"seed {run['seed']}: the ranks went on after {len(run['next_step_s'])} of {kills} kills"
+            for run in runs if run["disturbed"] and len(run["next_step_s"]) < kills]

@@ -37,6 +37,19 @@ class Lines:
         self._file.close()
 
 
+def first_steps(lines, old, size, since, count):
+    """The first line of each of `size` ranks that are not `old`, in a group of that size; None while not all have
+    made `count`.
+    """
+    steps = {}
+    for step in lines.steps:
+        if step["process"] not in old and step["size"] == size and step["time"] > since:
+            steps.setdefault(step["process"], []).append(step)
+    if len(steps) < size or min(map(len, steps.values())) < count:
+        return None
+    return [made[0] for made in steps.values()]
+
+
 class Sample:
     def __init__(self, seconds, meanwhile):
         self.seconds, self.meanwhile = seconds, meanwhile
@@ -98,13 +111,6 @@ class Job:
 
     @staticmethod
     def _have_stepped(lines, old, size, since, count):
-        """The time at which the last of `size` ranks that are not `old` finished its first step in a group of that
-        size; None while not all have made `count`.
-        """
-        steps = {}
-        for step in lines.steps:
-            if step["process"] not in old and step["size"] == size and step["time"] > since:
-                steps.setdefault(step["process"], []).append(step["time"])
-        if len(steps) < size or min(map(len, steps.values())) < count:
-            return None
-        return max(times[0] for times in steps.values())
+        """The time at which the last of them finished its first step; None while not all have made `count`."""
+        first = first_steps(lines, old, size, since, count)
+        return first and max(one["time"] for one in first)

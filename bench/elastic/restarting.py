@@ -1,5 +1,5 @@
-"""The peer of examples/elastic.py: the same model and data over Gloo, started by torchelastic, which starts all ranks
-again when one is lost. Rank 0 writes a checkpoint after every step, and all ranks begin with it.
+"""The peer of examples/elastic.py: the same model and data over Gloo or heddle, started by torchelastic, which starts
+all ranks again when one is lost. Rank 0 writes a checkpoint after every CHECKPOINT steps, and all ranks begin with it.
 
 Appends the lines of examples/elastic.py to FOLDER/steps, one of JSON for each step: those that torchelastic passes on
 from several ranks run into each other.
@@ -46,7 +46,7 @@ class Checkpoint:
         return saved["step"]
 
 
-def train(checkpoint, steps):
+def train(checkpoint, every, steps):
     model = make_model()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
     step = checkpoint.load(model, optimizer)
@@ -58,7 +58,7 @@ def train(checkpoint, steps):
         loss.backward()
         optimizer.step()
         step += 1
-        if dist.get_rank() == 0:
+        if dist.get_rank() == 0 and step % every == 0:
             checkpoint.save(step, model, optimizer)
         line = json.dumps({"time": time.time(), "process": os.getpid(), "rank": dist.get_rank(),
                            "size": dist.get_world_size(), "step": step, "loss": round(loss.item(), 4)})
@@ -68,10 +68,14 @@ def train(checkpoint, steps):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--backend", choices=["gloo", "heddle"], default="gloo")
+    parser.add_argument("--checkpoint", type=int, default=1, help="steps from one to the next [1]")
     options = parser.parse_args()
-    dist.init_process_group("gloo")
+    if options.backend == "heddle":
+        import heddle_torch  # registers the backend
+    dist.init_process_group(options.backend)
     steps = os.open(options.folder / "steps", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    train(Checkpoint(options.folder / "checkpoint"), steps)
+    train(Checkpoint(options.folder / "checkpoint"), options.checkpoint, steps)
 
 
 if __name__ == "__main__":

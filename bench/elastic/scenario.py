@@ -2,7 +2,8 @@
 left; torchelastic starts all ranks again from a checkpoint of the last step, over Gloo.
 
 With --part curve: ResNet-18 is trained while ranks are killed, added and ended, beside undisturbed runs of the same
-seeds; their losses, and the time to the next step after each kill.
+seeds; their losses, and the time to the next step after each kill. With --part faults: a rank is killed, wedged or
+slow, and torchelastic's checkpoints are further apart (faults.py).
 
 Model, data and machine are the same. torchelastic looks for dead ranks at an interval; it is measured with its
 default of 5 s, and with 0.1 s.
@@ -12,7 +13,7 @@ import os
 import pathlib
 import subprocess
 
-from elastic import curve
+from elastic import curve, faults
 from elastic.job import Job
 from harness.failure import CannotMeasure
 from harness.machine import describe
@@ -30,9 +31,10 @@ _RESTARTS = 3
 
 
 def add_arguments(parser):
-    parser.add_argument("--kills", type=int, default=9, metavar="N", help="of each launcher, one a job [9]")
+    parser.add_argument("--kills", type=int, default=9, metavar="N",
+                        help="of each launcher, one a job; of the part faults: runs of each [9]")
     parser.add_argument("--ranks", type=int, default=4, metavar="N", help="at the start of a job [4]")
-    parser.add_argument("--part", choices=["recovery", "curve"], default="recovery", help="[recovery]")
+    parser.add_argument("--part", choices=["recovery", "curve", "faults"], default="recovery", help="[recovery]")
     parser.add_argument("--steps", type=int, default=200, metavar="N", help="of a run of the part curve [200]")
     parser.add_argument("--seeds", type=int, default=3, metavar="N", help="of the part curve, two runs each [3]")
     parser.add_argument("--spare", type=int, default=120, metavar="SECONDS", help="for runs made again [120]")
@@ -74,6 +76,9 @@ def run(arguments, progress):
     if arguments.part == "curve":
         return {"scenario": "elastic", "part": "curve", "machine": describe(),
                 **curve.compare(_PYTHON, arguments.steps, arguments.seeds, variables, progress)}
+    if arguments.part == "faults":
+        return {"scenario": "elastic", "part": "faults", "machine": describe(),
+                **faults.compare(_PYTHON, arguments.ranks, arguments.kills, variables, progress)}
     jobs = [_heddle(arguments, variables), _torchelastic(arguments, variables, 5.0),
             _torchelastic(arguments, variables, 0.1)]
     samples = interleave(jobs, arguments.kills, progress, Spare(arguments.spare))
@@ -93,11 +98,16 @@ def _show_curve(document):
     apart = max(abs(run["last_loss"] - calm[run["seed"]]) for run in runs if run["disturbed"])
     row("disturbed and not, of one seed", f"{apart:.3f} apart at most")
     row("undisturbed, of all seeds", f"{max(calm.values()) - min(calm.values()):.3f} apart")
+    for each in document["missed"]:
+        print(f"  MISSED: {each}")
 
 
 def show(document):
     if document.get("part") == "curve":
         _show_curve(document)
+        return
+    if document.get("part") == "faults":
+        faults.show(document)
         return
     print(f"{document['ranks']} ranks, one killed in each of {document['kills']} jobs; median (least to most)")
     for one in document["programs"]:

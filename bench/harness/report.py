@@ -2,7 +2,7 @@
 
 
 def row(name, *cells):
-    print(f"  {name:28}" + "".join(f"{cell:>26}" for cell in cells))
+    print(f"  {name:28}" + "".join(f"  {cell:>24}" for cell in cells))
 
 
 def cpu_note(programs):

@@ -49,7 +49,7 @@ class Drive:
                      for name, value in self._plugin.variables.items()]
         return self._ends.inside(self._ends.hosts[rank], [
             "env", *without_settings_of("NCCL_", "HEDDLE_"), *variables, built("heddle"), "nccl", "drive",
-            self._plugin.library, "--rank", str(rank), "--size", "2", "--exchange", folder, "--time",
+            self._plugin.library, "--rank", str(rank), "--ranks", "2", "--exchange", folder, "--time",
             f"{self._seconds}s", *self._options, "--json"])
 
     def start(self, folder):

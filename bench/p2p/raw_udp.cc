@@ -22,15 +22,19 @@ Result<std::unique_ptr<RawXdp>> open_xdp_if_wanted(const RawSocket& control,
   return RawXdp::open(control, port, request.datagram_bytes + kIpUdpHeaderBytes);
 }
 
-RawReceived serve_test(const RawSocket& control, const RawSocket& udp, RawXdp* xdp,
-                       const RawRequest& request) {
+Result<RawReceived> serve_test(const RawSocket& control, const RawSocket& udp, RawXdp* xdp,
+                               const RawRequest& request) {
   const bool bandwidth = request.test == RawTest::kBandwidth;
   if (bandwidth) {
     return xdp != nullptr ? xdp->receive_bandwidth(request, control)
                           : receive_bandwidth(udp, request, control);
   }
-  xdp != nullptr ? xdp->pong(request, control) : pong(udp, request, control);
-  return {};
+  if (xdp != nullptr) {
+    xdp->pong(request, control);
+  } else if (Result<void> served = pong(udp, request, control); !served) {
+    return fail(served.error());
+  }
+  return RawReceived();
 }
 
 Result<void> serve_client(const RawSocket& control) {
@@ -40,7 +44,8 @@ Result<void> serve_client(const RawSocket& control) {
   if (auto got = read_all(control, &peer_port, sizeof peer_port); !got) return got;
   if (request.magic != RawRequest::kMagic || request.datagram_bytes <= sizeof(RawHeader) ||
       request.datagram_bytes > 65507 || request.message_bytes > 65507 ||
-      request.memory_mebibytes < 1 || request.memory_mebibytes > 1024) {
+      request.memory_mebibytes < 1 || request.memory_mebibytes > 1024 ||
+      request.calls > RawCallKind::kRing) {
     return fail(ErrorCode::kInvalid, "a client asked for something impossible");
   }
   uint16_t port = 0;
@@ -53,10 +58,11 @@ Result<void> serve_client(const RawSocket& control) {
     if (auto done = (*xdp)->connect(control, peer_port); !done) return done;
   }
   if (auto done = write_all(control, &port, sizeof port); !done) return done;
-  const RawReceived received = serve_test(control, *udp, xdp->get(), request);
+  const Result<RawReceived> received = serve_test(control, *udp, xdp->get(), request);
+  if (!received) return fail(received.error());
   char over = 0;
   if (auto got = read_all(control, &over, sizeof over); !got) return got;
-  return write_all(control, &received, sizeof received);
+  return write_all(control, &*received, sizeof *received);
 }
 
 }  // namespace
@@ -96,7 +102,9 @@ Result<RawOutcome> run_raw_udp(const std::string& host, uint16_t port, const Raw
     outcome.sent =
         sockets != nullptr ? sockets->send_bandwidth(request) : send_bandwidth(*udp, request);
   } else {
-    outcome.latency = sockets != nullptr ? sockets->ping(request) : ping(*udp, request);
+    Result<RawLatency> latency = sockets != nullptr ? sockets->ping(request) : ping(*udp, request);
+    if (!latency) return fail(latency.error());
+    outcome.latency = *latency;
   }
   const char over = 1;
   if (auto done = write_all(*control, &over, sizeof over); !done) return fail(done.error());

@@ -19,6 +19,13 @@ enum class RawPlacing : uint32_t {
   kPlace = 2,  // scattered to where the next segments are expected
 };
 
+// The system calls of a latency test over UDP sockets.
+enum class RawCallKind : uint32_t {
+  kPlain = 0,  // send and recv
+  kBatch = 1,  // sendmmsg and recvmmsg, of one message
+  kRing = 2,   // io_uring
+};
+
 // The client's request to the server, sent as raw bytes over a TCP connection; both ends are the
 // same program on the same kind of machine.
 struct RawRequest {
@@ -33,6 +40,7 @@ struct RawRequest {
   uint32_t sleep = 0;             // 1: wait in the kernel instead of spinning
   uint32_t message_bytes = 64;    // latency
   uint32_t xdp = 0;               // 1: XDP sockets instead (raw_xdp.h)
+  RawCallKind calls = RawCallKind::kPlain;
 };
 
 // The receiver's counters.

@@ -1,38 +1,17 @@
-// The latency test: a message in each direction over plain connected sockets, both ends spinning or
-// both sleeping.
-#include <sys/socket.h>
-
+// The latency test: a message in each direction over connected sockets, both ends spinning or both
+// sleeping.
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <numeric>
 #include <vector>
 
-#include "bench/p2p/raw_udp_parts.h"
+#include "bench/p2p/raw_calls.h"
 
 namespace heddle::bench {
 namespace {
 
-constexpr Nanos kPatience = millis(200);
 constexpr size_t kMaxRounds = 4u << 20;
-
-// Returns false if nothing arrives within kPatience.
-bool await_message(const RawSocket& udp, std::vector<std::byte>& buffer, bool sleep) {
-  if (sleep) return recv(udp.get(), buffer.data(), buffer.size(), 0) > 0;
-  Nanos give_up;
-  for (uint32_t tries = 0;; ++tries) {
-    if (recv(udp.get(), buffer.data(), buffer.size(), MSG_DONTWAIT) > 0) return true;
-    if (tries == 0) {
-      give_up = raw_now() + kPatience;
-    } else if (tries % 256 == 0 && raw_now() > give_up) {
-      return false;
-    }
-  }
-}
-
-void set_patience(const RawSocket& udp) {
-  const timeval patience{.tv_sec = 0, .tv_usec = kPatience / micros(1)};
-  setsockopt(udp.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-}
 
 double half_us(const std::vector<uint32_t>& sorted, double share) {
   const auto at = static_cast<size_t>(share * static_cast<double>(sorted.size() - 1));
@@ -41,9 +20,10 @@ double half_us(const std::vector<uint32_t>& sorted, double share) {
 
 }  // namespace
 
-RawLatency ping(const RawSocket& udp, const RawRequest& request) {
-  set_patience(udp);
-  std::vector<std::byte> buffer(request.message_bytes);
+Result<RawLatency> ping(const RawSocket& udp, const RawRequest& request) {
+  std::vector<std::byte> buffer(request.message_bytes);  // outlives a receive of an io_uring
+  const Result<std::unique_ptr<RawCalls>> calls = open_calls(udp, request);
+  if (!calls) return fail(calls.error());
   std::vector<uint32_t> rounds;
   rounds.reserve(kMaxRounds);
   RawLatency result;
@@ -52,8 +32,7 @@ RawLatency ping(const RawSocket& udp, const RawRequest& request) {
   while (rounds.size() < kMaxRounds) {
     const Nanos start = raw_now();
     if (start > end) break;
-    const bool sent = send(udp.get(), buffer.data(), buffer.size(), 0) > 0;
-    if (!sent || !await_message(udp, buffer, request.sleep != 0)) {
+    if (!(*calls)->send(buffer) || !(*calls)->await(buffer)) {
       ++result.lost;
       continue;
     }
@@ -72,15 +51,16 @@ RawLatency ping(const RawSocket& udp, const RawRequest& request) {
   return result;
 }
 
-void pong(const RawSocket& udp, const RawRequest& request, const RawSocket& control) {
-  set_patience(udp);
-  std::vector<std::byte> buffer(request.message_bytes);
+Result<void> pong(const RawSocket& udp, const RawRequest& request, const RawSocket& control) {
+  std::vector<std::byte> buffer(request.message_bytes);  // outlives a receive of an io_uring
+  const Result<std::unique_ptr<RawCalls>> calls = open_calls(udp, request);
+  if (!calls) return fail(calls.error());
   while (true) {
-    if (!await_message(udp, buffer, request.sleep != 0)) {
-      if (has_input(control)) return;
+    if (!(*calls)->await(buffer)) {
+      if (has_input(control)) return {};
       continue;
     }
-    send(udp.get(), buffer.data(), buffer.size(), 0);
+    static_cast<void>((*calls)->send(buffer));  // a lost message; the other end counts it
   }
 }
 

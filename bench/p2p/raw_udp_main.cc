@@ -24,6 +24,7 @@ struct Arguments {
   std::string test = "bw";
   std::string mode = "place";
   std::string sockets = "udp";
+  std::string calls = "plain";
   uint16_t port = 18750;
   uint32_t mtu = 9000;
   RawRequest request;
@@ -45,6 +46,10 @@ void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--sockets", arguments.sockets,
                  "udp; xdp: XDP sockets, which need root, spin, and copy once")
       ->check(CLI::IsMember({"udp", "xdp"}))
+      ->capture_default_str();
+  app.add_option("--calls", arguments.calls,
+                 "lat over UDP: send and recv; sendmmsg and recvmmsg; io_uring")
+      ->check(CLI::IsMember({"plain", "mmsg", "uring"}))
       ->capture_default_str();
   app.add_option("--mtu", arguments.mtu, "bytes of an IPv4 packet; a segment is 28 smaller")
       ->check(CLI::Range(576, 65535))
@@ -75,6 +80,7 @@ nlohmann::json to_json(const Arguments& arguments, const RawOutcome& outcome) {
       {"test", arguments.test}, {"sockets", arguments.sockets}, {"spins", !arguments.sleep}};
   if (arguments.test == "lat") {
     const RawLatency& latency = outcome.latency;
+    test["calls"] = arguments.calls;
     test["message_bytes"] = arguments.request.message_bytes;
     test["rounds"] = latency.rounds;
     test["rounds_lost"] = latency.lost;
@@ -128,6 +134,9 @@ int run(Arguments& arguments) {
   arguments.request.placing = arguments.mode == "copy" ? RawPlacing::kCopy : RawPlacing::kPlace;
   arguments.request.datagram_bytes = arguments.mtu - kIpUdpHeaderBytes;
   arguments.request.sleep = arguments.sleep ? 1 : 0;
+  arguments.request.calls = arguments.calls == "plain"  ? RawCallKind::kPlain
+                            : arguments.calls == "mmsg" ? RawCallKind::kBatch
+                                                        : RawCallKind::kRing;
   arguments.request.xdp = arguments.sockets == "xdp" ? 1 : 0;
   const Result<RawOutcome> outcome = run_raw_udp(arguments.host, arguments.port, arguments.request);
   if (!outcome) return complain(outcome.error());

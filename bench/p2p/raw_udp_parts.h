@@ -54,7 +54,8 @@ RawSent send_bandwidth(const RawSocket& udp, const RawRequest& request);
 RawReceived receive_bandwidth(const RawSocket& udp, const RawRequest& request,
                               const RawSocket& control);
 
-RawLatency ping(const RawSocket& udp, const RawRequest& request);
-void pong(const RawSocket& udp, const RawRequest& request, const RawSocket& control);
+// Errors: kSystem, where the kernel has or allows no io_uring and the request wants one.
+Result<RawLatency> ping(const RawSocket& udp, const RawRequest& request);
+Result<void> pong(const RawSocket& udp, const RawRequest& request, const RawSocket& control);
 
 }  // namespace heddle::bench

@@ -51,23 +51,22 @@ Result<std::unique_ptr<RawXdp>> RawXdp::open(const RawSocket& control, uint16_t 
   if (auto opened = made->netlink_.open(); !opened) return fail(opened.error());
   made->local_ = address_of(control, true);
   made->local_.port = port;
-  Result<datapath::XdpInterface> found = find_xdp_interface(made->local_, made->netlink_);
-  if (!found) return fail(found.error());
-  made->interface_ = std::move(*found);
-  datapath::XdpOptions options;
-  auto attached = datapath::XdpAttachment::open(made->interface_, options, port, mtu_bytes);
+  const datapath::XdpOptions options;
+  auto attached =
+      datapath::XdpAttachment::open(options, {.local = made->local_, .mtu_bytes = mtu_bytes});
   if (!attached) return fail(attached.error());
   made->attachment_ = std::move(*attached);
   return made;
 }
 
 Result<void> RawXdp::connect(const RawSocket& control, uint16_t port) {
+  const datapath::XdpInterface& interface = attachment_->interface();
   datapath::RouteInterface route;
-  route.index = interface_.addressed;
+  route.index = interface.addressed;
   route.local = local_;
-  route.mac = interface_.mac;
-  route.tags = interface_.tags;
-  route.tag_count = interface_.tag_count;
+  route.mac = interface.mac;
+  route.tags = interface.tags;
+  route.tag_count = interface.tag_count;
   datapath::RouteCache routes(netlink_, route);
   const datapath::FrameTemplate* frame = routes.find(address_of(control, false), raw_now());
   if (frame == nullptr) {

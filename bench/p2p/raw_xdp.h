@@ -34,7 +34,7 @@ class RawXdp {
  private:
   RawXdp() = default;
 
-  datapath::XdpSocket& socket() { return *attachment_->sockets().front(); }
+  datapath::XdpSocket& socket() { return *attachment_->sockets(0).front(); }
   bool write(std::span<const std::byte> header, std::span<const std::byte> payload);
   // Calls take(datagram in pieces) for each received datagram; returns their number.
   template <typename Take>
@@ -42,8 +42,7 @@ class RawXdp {
   bool await_message();
 
   datapath::Netlink netlink_;
-  std::unique_ptr<datapath::XdpAttachment> attachment_;
-  datapath::XdpInterface interface_;
+  std::shared_ptr<datapath::XdpAttachment> attachment_;
   transport::Address local_;
   datapath::FrameTemplate frame_;
   uint16_t peer_port_ = 0;

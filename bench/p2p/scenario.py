@@ -3,13 +3,16 @@
 Bandwidth: one thread on each side. The one-copy limit gathers the same headers and copies payload once; the
 predicted-placement limit receives payload in its final place (bench/p2p/raw_udp*.cc, no reliability). heddle
 runs twice in each round, so that its spread against itself can be compared with the ratios. Latency: 64
-bytes, both sides spinning.
+bytes, both sides spinning; of the raw sockets by send and recv, by sendmmsg and recvmmsg, and by an io_uring.
 
 With `--datapath xdp` heddle uses XDP sockets, and raw AF_XDP (bench/p2p/raw_xdp.cc: the same frames, no
-reliability) is the limit beside the others; this needs root outside of user namespaces.
+reliability) is the limit beside the others; this needs root outside of user namespaces. The exit status is 1 below 0.9
+of that limit's goodput or above 1.3 of its latency.
 """
 
 import json
+import os
+import pathlib
 
 from harness.cable import Cable, need_network_rights
 from harness.machine import describe
@@ -26,7 +29,11 @@ _TCP_WRITES = ("128K", "1M")
 _HEDDLE, _AGAIN = "heddle", "heddle again"
 _ONE_COPY, _PREDICTED = "raw UDP, one copy", "raw UDP, predicted place"
 _RAW_XDP = "raw AF_XDP"
+_OVER_UDP = "heddle over UDP"
+# What the project asks of heddle over XDP sockets, beside raw AF_XDP: the least share of goodput, the most of latency.
+_ASKED_GOODPUT, _ASKED_LATENCY = 0.9, 1.3
 _RAW_LATENCY, _HEDDLE_LATENCY, _AGAIN_LATENCY = "raw UDP", "heddle", "heddle again"
+_RAW_BATCH, _RAW_RING = "raw UDP, sendmmsg", "raw UDP, io_uring"
 
 
 def add_arguments(parser):
@@ -65,9 +72,9 @@ def _datapath_words(arguments):
     return ["--set", "datapath=xdp", "--bind", "cable0"] if arguments.datapath == "xdp" else []
 
 
-def _heddle(name, cable, arguments, test, words):
+def _heddle(name, cable, arguments, test, words, over_udp=False):
     program = built("heddle")
-    words = [*words, *_datapath_words(arguments), *arguments.heddle_option]
+    words = [*words, *([] if over_udp else _datapath_words(arguments)), *arguments.heddle_option]
     client = [program, "perf", cable.far_address, test, "-t", str(arguments.seconds), "--json", *words]
     return Contest(name, cable, [program, "perf", "--listen", "--once", *words], client, "listens",
                    arguments.seconds)
@@ -91,8 +98,17 @@ def _bandwidth_contests(cable, arguments):
     ]
     if arguments.datapath == "xdp":
         contests.insert(1, _raw(_RAW_XDP, cable, seconds, [*mtu, "--mode", "copy", "--sockets", "xdp"]))
+        contests.append(_heddle(_OVER_UDP, cable, arguments, "bw", [], over_udp=True))
     return contests + [_tcp(cable, seconds, control, write)
                        for control in _TCP_CONTROLS for write in _TCP_WRITES]
+
+
+def _allows_rings():
+    """Whether this kernel has what raw_ring.cc asks of an io_uring (Linux 6.1), and lets root make one."""
+    if tuple(int(part) for part in os.uname().release.split(".")[:2]) < (6, 1):
+        return False
+    forbidden = pathlib.Path("/proc/sys/kernel/io_uring_disabled")  # since Linux 6.6
+    return not forbidden.exists() or forbidden.read_text(encoding="ascii").strip() != "2"
 
 
 def _latency_contests(cable, arguments):
@@ -102,10 +118,14 @@ def _latency_contests(cable, arguments):
         _heddle(_HEDDLE_LATENCY, cable, arguments, "lat", spin),
         _raw(_RAW_LATENCY, cable, arguments.seconds, message),
         _heddle(_AGAIN_LATENCY, cable, arguments, "lat", spin),
+        _raw(_RAW_BATCH, cable, arguments.seconds, [*message, "--calls", "mmsg"]),
     ]
+    if _allows_rings():
+        contests.append(_raw(_RAW_RING, cable, arguments.seconds, [*message, "--calls", "uring"]))
     if arguments.datapath == "xdp":
         mtu = ["--mtu", str(cable.mtu_bytes)]
         contests.append(_raw(_RAW_XDP, cable, arguments.seconds, [*message, *mtu, "--sockets", "xdp"]))
+        contests.append(_heddle(_OVER_UDP, cable, arguments, "lat", spin, over_udp=True))
     return contests
 
 
@@ -177,7 +197,14 @@ def run(arguments, progress):
     with Cable(_MTUS[0]) as cable:
         samples = interleave(_latency_contests(cable, arguments), arguments.pairs, progress)
         document["latency"] = _summarize_latency(samples)
-    return document
+    return document | {"exit_status": 0 if _is_as_asked(document) else 1}
+
+
+def _is_as_asked(document):
+    """Whether XDP sockets give what the project asks of them; of UDP it asks nothing here."""
+    return (all(part.get("heddle_to_raw_xdp", {"median": 1})["median"] >= _ASKED_GOODPUT
+                for part in document["bandwidth"]) and
+            document["latency"].get("heddle_to_raw_xdp", {"median": 1})["median"] <= _ASKED_LATENCY)
 
 
 def _row(name, *cells):

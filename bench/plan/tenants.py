@@ -83,7 +83,7 @@ def leased(fabric, jobs):
     words = ["true"]
     for i in reversed(range(len(jobs))):
         fabric.write(f"job{i}.toml", workload(jobs[i], fabric.bytes))
-        words = ["plan", "lease", "--store", "leases", "--job", f"job{i}", "--topology", "fabric.toml", "--workload",
+        words = ["plan", "lease", "--leases", "leases", "--job", f"job{i}", "--topology", "fabric.toml", "--workload",
                  f"job{i}.toml", "--paths", fabric.paths, "-o", f"leased{i}.json", "--",
                  *([built("heddle"), *words] if i + 1 < len(jobs) else words)]
     printed(fabric.folder, *words)

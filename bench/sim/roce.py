@@ -2,29 +2,27 @@
 
 Fabrics of 100 Gb/s links, 1 us a hop: 64 hosts on eight leaves and eight spines, or 1,024 on a fat tree of three tiers
 whose leaves have eight uplinks as well. Traffic: a permutation, an incast with victims (flows that share switches with
-it, but no host), ring all-reduces and training steps of 16 ranks on random hosts. Conditions: packets lost at random on
-links between switches, or one uplink of the first leaf missing, to which routes have settled. Seeds differ in the
-pairs of hosts, in the hosts of the ranks, and in all random choices of the simulation.
+it, but no host), a ring all-reduce and training steps of 16 ranks on random hosts, and ring all-reduces of 16 ranks
+each on all hosts at once. Conditions: packets lost at random on links between switches, or one uplink of the first
+leaf missing, to which routes have settled. Seeds differ in the pairs of hosts, in the hosts of the ranks, and in all
+random choices of the simulation.
 """
 
 import concurrent.futures
 import dataclasses
-import json
 import os
-import pathlib
 import random
 import statistics
-import subprocess
-import tempfile
 
 from harness.failure import CannotMeasure
 from harness.machine import describe
-from harness.pair import built
 from harness.report import row
+from sim.run import KeptRows, simulate
 
 HOSTS = (64, 1024)
-NAMES = ("permutation", "incast", "ring", "training")
-CONDITIONS = ("no loss", "0.01% loss", "0.1% loss", "1% loss", "an uplink down")
+NAMES = ("permutation", "incast", "ring", "rings", "training")
+LOSSES = ("0%", "0.01%", "0.1%", "1%")
+CONDITIONS = ("no loss", *(f"{share} loss" for share in LOSSES[1:]), "an uplink down")
 _BYTES_PER_US = 12_500  # 100 Gb/s
 _UNTIL = "2s"
 
@@ -46,10 +44,6 @@ class System:
     pfc: bool = False
     balancing: str = "ecmp"
     marking: str = "none"
-
-    @property
-    def fabric(self):
-        return f"{'pfc' if self.pfc else 'lossy'}_{self.balancing}_{self.marking}"
 
 
 def _dcqcn(name, marking="late", **switches):
@@ -160,8 +154,8 @@ def _incast(hosts, size):
     return Traffic("incast with victims", text, measure)
 
 
-def _ranks_text(hosts, seed):
-    return ", ".join(f'"h{host}"' for host in _random_order(hosts, seed)[:_RANKS])
+def _names(hosts):
+    return ", ".join(f'"h{host}"' for host in hosts)
 
 
 def _job_done(document):
@@ -171,7 +165,7 @@ def _job_done(document):
 
 def _all_reduce(hosts, size, seed):
     text = (f'[[job]]\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "{size}B"\ncount = 3\n'
-            f"hosts = [{_ranks_text(hosts, seed)}]\n")
+            f"hosts = [{_names(_random_order(hosts, seed)[:_RANKS])}]\n")
     ideal_us = 2 * (_RANKS - 1) / _RANKS * size / _BYTES_PER_US
 
     def measure(document):
@@ -181,10 +175,26 @@ def _all_reduce(hosts, size, seed):
     return Traffic("ring all-reduce", text, measure)
 
 
+def _all_reduces(hosts, size, seed):
+    """Rings of 16 ranks on all hosts. A call is measured in the ring whose calls are the slowest."""
+    order = _random_order(hosts, seed)
+    rings = [order[first:first + _RANKS] for first in range(0, hosts, _RANKS)]
+    text = "".join(f'[[job]]\nname = "ring{i}"\nkind = "all_reduce"\nalgorithm = "ring"\nbytes = "{size}B"\n'
+                   f"count = 3\nhosts = [{_names(ring)}]\n" for i, ring in enumerate(rings))
+    ideal_us = 2 * (_RANKS - 1) / _RANKS * size / _BYTES_PER_US
+
+    def measure(document):
+        if any(job["ranks_done"] < job["ranks"] for job in document["jobs"]):
+            return {"mean": None, "p99": None}
+        times = [[call["took_us"] / ideal_us for call in job["calls"]] for job in document["jobs"]]
+        return {"mean": statistics.mean(sum(each) / len(each) for each in times), "p99": max(map(max, times))}
+    return Traffic("ring all-reduces on all hosts", text, measure)
+
+
 def _training(hosts, steps, seed):
     text = (f'[[job]]\nkind = "training"\ntensor = 2\npipeline = 4\nlayers = 8\nlayer_bytes = "1MB"\n'
             f'activation_bytes = "250KB"\nmicrobatches = 4\nforward = "200us"\nsteps = {steps}\n'
-            f"hosts = [{_ranks_text(hosts, seed)}]\n")
+            f"hosts = [{_names(_random_order(hosts, seed)[:_RANKS])}]\n")
 
     def measure(document):
         job = _job_done(document)
@@ -195,24 +205,30 @@ def _training(hosts, steps, seed):
 
 def traffics(hosts, seed):
     return (_permutation(hosts, 2_000_000, seed), _incast(hosts, 500_000), _all_reduce(hosts, 1_000_000, seed),
-            _training(hosts, 2, seed))
+            _all_reduces(hosts, 1_000_000, seed), _training(hosts, 2, seed))
 
 
 # --- runs ---
 
-def _simulate(folder, fabric, traffic, options):
-    command = [built("heddle"), "sim", "--topology", f"{fabric}.toml", "--workload", f"{traffic}.toml", "--json",
-               "--until", _UNTIL, *options]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        raise CannotMeasure(f"heddle sim failed: {done.stderr.strip()[-300:]}", "run it by hand")
-    return json.loads(done.stdout)
-
-
-def _case(folder, seed, parts):
+def _case(kept, hosts, seed, parts):
     traffic, condition, system = parts
-    fabric = f"{system.fabric}_{CONDITIONS.index(condition)}"
-    document = _simulate(folder, fabric, f"{traffic.name.split()[0]}_{seed}", ("--seed", str(seed), *system.options))
+    fabric, flows = topology(hosts, system, condition), "version = 1\n" + traffic.text
+    words = ("--seed", str(seed), "--until", _UNTIL, *system.options)
+    return _row(seed, traffic, kept.get(lambda: _of_document(simulate(fabric, flows, words)), fabric, flows, words))
+
+
+def _of_document(document):
+    """What rows are made of."""
+    jobs = [{"ranks": job["ranks"], "ranks_done": job["ranks_done"],
+             "calls": [{"took_us": call["took_us"]} for call in job["calls"]],
+             "steps": [{key: step[key] for key in ("took_us", "computed_us")} for step in job["steps"]]}
+            for job in document["jobs"]]
+    return {"flows": [{"fct_us": flow["fct_us"]} for flow in document["flows"]], "jobs": jobs,
+            **{key: document[key] for key in ("counters", "roce", "flows_failed", "flows_unfinished", "simulated_us",
+                                              "wall_s")}}
+
+
+def _row(seed, traffic, document):
     counters, roce = document["counters"], document["roce"] or {}
     return {"seed": seed, "times_of_ideal": traffic.measure(document),
             "flows_unfinished": document["flows_failed"] + document["flows_unfinished"],
@@ -240,35 +256,40 @@ def _summary(parts, runs):
             "runs": runs}
 
 
+def _conditions(arguments):
+    if arguments.loss:
+        return tuple("no loss" if share == "0%" else f"{share} loss" for share in arguments.loss)
+    return arguments.conditions or CONDITIONS
+
+
+def _systems(arguments):
+    chosen = tuple(system for system in SYSTEMS
+                   if not arguments.systems or any(text in system.name for text in arguments.systems))
+    if not chosen:
+        raise CannotMeasure(f"no system is called {' or '.join(arguments.systems)}",
+                            "use a part of " + "; ".join(system.name for system in SYSTEMS))
+    return chosen
+
+
 def run(arguments, progress):
     hosts = arguments.hosts or HOSTS[0]
     if hosts not in HOSTS:
         raise CannotMeasure(f"--peer roce has no fabric of {hosts} hosts", "use 64 or 1024")
-    chosen = arguments.conditions or CONDITIONS
     seeds = range(arguments.seed, arguments.seed + arguments.pairs)
-    with tempfile.TemporaryDirectory(prefix="heddle-bench-roce-") as folder:
-        parts = []
-        for seed in seeds:
-            for each in traffics(hosts, seed):
-                name = each.name.split()[0]
-                if not arguments.traffic or name in arguments.traffic:
-                    file = pathlib.Path(folder, f"{name}_{seed}.toml")
-                    file.write_text("version = 1\n" + each.text, encoding="utf-8")
-                    parts += [(seed, (each, condition, system)) for condition in chosen for system in SYSTEMS]
-        for system in SYSTEMS:
-            for number, condition in enumerate(CONDITIONS):
-                pathlib.Path(folder, f"{system.fabric}_{number}.toml").write_text(topology(hosts, system, condition),
-                                                                                  encoding="utf-8")
-        runs = {}
-        with concurrent.futures.ThreadPoolExecutor(arguments.jobs or len(os.sched_getaffinity(0))) as pool:
-            futures = [pool.submit(_case, folder, seed, part) for seed, part in parts]
-            for number, (future, (seed, part)) in enumerate(zip(futures, parts)):
-                progress.say(number, len(parts), f"{part[0].name}, {part[1]}, {part[2].name}, seed {seed}")
-                try:
-                    runs.setdefault((part[0].name, part[1], part[2].name), []).append(future.result())
-                except BaseException:
-                    pool.shutdown(cancel_futures=True)
-                    raise
+    parts = [(seed, (traffic, condition, system)) for seed in seeds
+             for name, traffic in zip(NAMES, traffics(hosts, seed))
+             if not arguments.traffic or name in arguments.traffic
+             for condition in _conditions(arguments) for system in _systems(arguments)]
+    kept, runs = KeptRows(arguments.rows), {}
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs or len(os.sched_getaffinity(0))) as pool:
+        futures = [pool.submit(_case, kept, hosts, seed, part) for seed, part in parts]
+        for number, (future, (seed, part)) in enumerate(zip(futures, parts)):
+            progress.say(number, len(parts), f"{part[0].name}, {part[1]}, {part[2].name}, seed {seed}")
+            try:
+                runs.setdefault((part[0].name, part[1], part[2].name), []).append(future.result())
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
     cases = [_summary(part, of_part) for part, of_part in runs.items()]
     return {"peer": "roce", "hosts": hosts, "seeds": list(seeds), "machine": describe(), "cases": cases,
             "exit_status": 0}
@@ -280,10 +301,13 @@ _COLUMNS = {"permutation": (("mean", "mean"), ("p99", "p99")),
             "incast with victims": (("p99", "incast"), ("victims_mean", "victims, mean"),
                                     ("victims_p99", "victims, p99")),
             "ring all-reduce": (("mean", "mean"), ("p99", "slowest")),
+            "ring all-reduces on all hosts": (("mean", "mean"), ("p99", "slowest")),
             "training step": (("mean", "mean"), ("p99", "slowest"))}
 _IDEALS = {"permutation": "flow time to the payload's time on an idle link",
            "incast with victims": "time to the payload's on the receiver's link; of victims to an idle link",
-           "ring all-reduce": "time of a call to 2(n-1)/n S/B", "training step": "time of a step to its computation"}
+           "ring all-reduce": "time of a call to 2(n-1)/n S/B",
+           "ring all-reduces on all hosts": "time of a call to 2(n-1)/n S/B",
+           "training step": "time of a step to its computation"}
 
 
 def _times(value):

@@ -5,12 +5,12 @@ one; and incasts of 15 and 127 senders. Flow times are measured from open connec
 packets; heddle's figures are without trimming. htsim reports when a sender knows that all data has arrived,
 heddle when it has arrived: both of heddle's times are shown.
 
---peer roce compares with simulated RoCE NICs instead (sim/roce.py).
+--peer roce compares with simulated RoCE NICs instead (sim/roce.py), --peer published those with published figures
+(sim/published.py).
 """
 
 import json
 import pathlib
-import random
 import re
 import subprocess
 import sys
@@ -21,12 +21,13 @@ from harness.machine import describe
 from harness.meanwhile import Meanwhile, summary
 from harness.pair import built
 from harness.report import disturbance_note, row
-from sim import roce
+from sim import fat_tree, published, roce
 
 SUMMARY = "simulated fabrics: flow times, wall time and memory, beside htsim; flows and jobs beside RoCE NICs"
 
 _WIRE_SHARE = 4086 / 4192  # payload's share of a full segment with framing
 _LINK_GBITS = 100
+_PEERS = {"roce": roce, "published": published}
 
 
 def add_arguments(parser):
@@ -38,40 +39,21 @@ def add_arguments(parser):
     parser.add_argument("--bytes", type=int, default=2_000_000, metavar="N", help="of each flow [2000000]")
     parser.add_argument("--cc", default="cubic", help="of the permutations [cubic]")
     parser.add_argument("--seed", type=int, default=1, help="of heddle's runs [1]")
-    parser.add_argument("--peer", choices=("htsim", "roce"), default="htsim",
-                        help="roce: the same traffic over simulated RoCE NICs, with PFC and balancing switches")
+    parser.add_argument("--peer", choices=("htsim", "roce", "published"), default="htsim",
+                        help="roce: the same traffic over simulated RoCE NICs, with PFC and balancing switches; "
+                             "published: their model beside published figures, and htsim's if its folder is given")
     parser.add_argument("--traffic", nargs="+", choices=roce.NAMES, help="with --peer roce: these alone [all]")
     parser.add_argument("--conditions", nargs="+", choices=roce.CONDITIONS, metavar="NAME",
                         help=f"with --peer roce: these alone, of {', '.join(roce.CONDITIONS)} [all]".replace("%", "%%"))
-    parser.add_argument("--jobs", type=int, metavar="N", help="with --peer roce: simulations at once [a core each]")
-
-
-# hosts: pods, leaves and spines of a pod, cores of a spine, hosts of a leaf
-_SHAPES = {128: (8, 4, 4, 4, 4), 1024: (16, 8, 8, 8, 8), 8192: (32, 16, 16, 16, 16)}
-
-
-def _topo(hosts):
-    """htsim's text of the fabric, which heddle reads too."""
-    pods, leaves, spines, cores, per_leaf = _SHAPES[hosts]
-    latency = "Downlink_speed_Gbps 100\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 0\n"
-    return (f"Nodes {hosts}\nTiers 3\nPodsize {leaves * per_leaf}\n"
-            f"Tier 0\n{latency}Radix_Down {per_leaf}\nRadix_Up {spines}\n"
-            f"Tier 1\n{latency}Radix_Down {leaves}\nRadix_Up {cores}\nBundle 1\n"
-            f"Tier 2\n{latency}Radix_Down {pods}\nBundle 1\n")
-
-
-def _permutation(hosts, size):
-    """One random cycle, always the same."""
-    cycle = list(range(hosts))
-    random.Random(13).shuffle(cycle)
-    lines = [f"{cycle[i - 1]}->{cycle[i]} id {i + 1} start 0 size {size}" for i in range(hosts)]
-    return f"Nodes {hosts}\nConnections {hosts}\n" + "\n".join(lines) + "\n"
-
-
-def _incast(hosts, senders, first, size):
-    """To host 0 from `senders` others between `first` and the last host."""
-    lines = [f"{first + i * (hosts - first) // senders}->0 id {i + 1} start 0 size {size}" for i in range(senders)]
-    return f"Nodes {hosts}\nConnections {senders}\n" + "\n".join(lines) + "\n"
+    parser.add_argument("--loss", nargs="+", choices=roce.LOSSES, metavar="SHARE",
+                        help=f"with --peer roce: the conditions with such loss alone, of {', '.join(roce.LOSSES)}"
+                        .replace("%", "%%"))
+    parser.add_argument("--systems", nargs="+", metavar="TEXT",
+                        help="with --peer roce: those alone whose names contain one of these [all]")
+    parser.add_argument("--rows", metavar="FILE",
+                        help="with --peer roce: rows are added to this file, and those that it has are not made again")
+    parser.add_argument("--jobs", type=int, metavar="N",
+                        help="with --peer roce or published: simulations at once [a core each]")
 
 
 class Run:
@@ -156,19 +138,20 @@ def _cases(arguments):
 
 
 def run(arguments, progress):
-    if arguments.peer == "roce":
-        return roce.run(arguments, progress)
+    if arguments.peer != "htsim":
+        return _PEERS[arguments.peer].run(arguments, progress)
     return _run_beside_htsim(arguments, progress)
 
 
 def _run_beside_htsim(arguments, progress):
     hosts = arguments.hosts or 1024
-    if hosts not in _SHAPES:
+    if hosts not in fat_tree.SHAPES:
         raise CannotMeasure(f"there is no fat tree of {hosts} hosts", "use 128, 1024 or 8192")
     arguments.hosts = hosts
     with tempfile.TemporaryDirectory(prefix="heddle-bench-sim-") as folder:
-        texts = {"fabric.topo": _topo(arguments.hosts), "perm.cm": _permutation(arguments.hosts, arguments.bytes)}
-        texts |= {f"{name}.cm": _incast(arguments.hosts, senders, first, arguments.bytes)
+        texts = {"fabric.topo": fat_tree.topology(arguments.hosts),
+                 "perm.cm": fat_tree.permutation(arguments.hosts, arguments.bytes)}
+        texts |= {f"{name}.cm": fat_tree.incast(arguments.hosts, senders, first, arguments.bytes)
                   for name, senders, first in _incasts(arguments.hosts)}
         for name, text in texts.items():
             pathlib.Path(folder, name).write_text(text, encoding="utf-8")
@@ -199,8 +182,8 @@ def _above(results, key, case):
 
 
 def show(document):
-    if document.get("peer") == "roce":
-        roce.show(document)
+    if "peer" in document:
+        _PEERS[document["peer"]].show(document)
         return
     print(f"{document['hosts']} hosts, 100 Gb/s, 1 us a hop, flows of {document['bytes'] / 1e6:g} MB; "
           "best of the runs\n")

@@ -73,8 +73,8 @@ class BulkFlow::End : public simulator::TransportProgram {
     transport::Endpoint& endpoint = process_.endpoint();
     const bool ok =
         sends_
-            ? endpoint.post_send(process_.now(), connection_, 0, payload, posted_).has_value()
-            : endpoint.post_receive(process_.now(), connection_, 0, payload, posted_).has_value();
+            ? endpoint.post_send(process_.now(), {connection_, 0}, payload, posted_).has_value()
+            : endpoint.post_receive(process_.now(), {connection_, 0}, payload, posted_).has_value();
     posted_ += ok ? 1 : 0;
     return ok;
   }

@@ -62,7 +62,7 @@ def _program(size, outstanding, count):
 
 def _formula(km, size, outstanding, *more, rate=_RATE, rtt_us=_RTT_US):
     return figures("distance", "--km", km, "--rtt", f"{rtt_us:.3f}us", "--rate", rate, "--message", size,
-                   "--outstanding", outstanding, "--mtu", _MTU, *more)["goodput_bits_per_s"] / 1e9
+                   "--outstanding", outstanding, "--payload", _MTU, *more)["goodput_bits_per_s"] / 1e9
 
 
 def _of_windows(folder, km):

@@ -41,7 +41,7 @@ def _captures(folder, progress):
 def _formula(size, mtu):
     """Two GPUs, one channel, and a buffer of which a slice is a quarter: a slice is one message."""
     found = figures("messages", "--gpus", 2, "--channels", 1, "--bucket", 4 * size, "--nccl-buffer", 4 * size,
-                    "--mtu", mtu)
+                    "--payload", mtu)
     return {name: found[name] for name in ("message_bytes", "packets", "wire_bytes")}
 
 

@@ -47,7 +47,7 @@ def all_reduces(hosts, buckets):
 def _formulas(gpus, parameters, backward_s):
     return figures("overlap", "--parameters", parameters, "--gpus", gpus, "--rate", _RATE,
                    "--backward", f"{round(backward_s * 1e6)}us", "--bucket", BUCKET, "--gradient-bytes",
-                   GRADIENT_BYTES, "--mtu", _PAYLOAD, "--headers", _HEADERS, "--chunk", CHUNK)
+                   GRADIENT_BYTES, "--payload", _PAYLOAD, "--headers", _HEADERS, "--chunk", CHUNK)
 
 
 def _communication_s(folder, gpus, buckets):

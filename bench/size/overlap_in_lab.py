@@ -57,7 +57,7 @@ class _Run:
 def _formulas(gpus, parameters, backward_s):
     return figures("overlap", "--parameters", parameters, "--gpus", gpus, "--rate", _RATE, "--backward",
                    f"{backward_s}s", "--bucket", overlap.BUCKET, "--gradient-bytes", overlap.GRADIENT_BYTES,
-                   "--mtu", _PAYLOAD, "--headers", _HEADERS, "--chunk", overlap.CHUNK)
+                   "--payload", _PAYLOAD, "--headers", _HEADERS, "--chunk", overlap.CHUNK)
 
 
 def _case(name, gpus, formula, step, communication_s):

@@ -77,22 +77,30 @@ def run(arguments, progress):
     version = subprocess.run([built("heddle"), "--version"], capture_output=True, text=True, check=False).stdout
     machine = describe()
     say(f"{version.splitlines()[0] if version else 'heddle'} on Linux {machine['kernel']}, {machine['cores']} cores")
-    rows, skipped = [], []
     with contextlib.ExitStack() as stack:
         network, description = _network(stack, say)
         tools = stack.enter_context(Tools())
         say(f"{description}\n")
-        for number, name in enumerate(arguments.only or _STAGES):
-            stage = _STAGES[name]
-            say(f"[{number + 1}/{len(arguments.only or _STAGES)}] {stage.TITLE}")
-            for row in stage.measure(network, tools, arguments, skipped.append, progress):
-                rows.append(row)
-                say("    " + _line(row))
-    document = {"scenario": "verify", "machine": machine, "network": description, "rows": rows, "skipped": skipped,
+        measured = measure_stages(network, tools, arguments, progress, say)
+    document = {"scenario": "verify", "machine": machine, "network": description, **measured,
                 "wall_s": time.monotonic() - began}
-    wrong = [row for row in rows if row.get("wrong")]
-    document["exit_status"] = 1 if wrong or not rows else 0
+    wrong = [row for row in measured["rows"] if row.get("wrong")]
+    document["exit_status"] = 1 if wrong or not measured["rows"] else 0
     return document
+
+
+def measure_stages(network, tools, arguments, progress, say):
+    """Their rows, what was skipped, and the seconds of each stage."""
+    rows, skipped, seconds = [], [], {}
+    names = arguments.only or list(_STAGES)
+    for number, name in enumerate(names):
+        began = time.monotonic()
+        say(f"[{number + 1}/{len(names)}] {_STAGES[name].TITLE}")
+        for row in _STAGES[name].measure(network, tools, arguments, skipped.append, progress):
+            rows.append(row)
+            say("    " + _line(row))
+        seconds[name] = time.monotonic() - began
+    return {"rows": rows, "skipped": skipped, "seconds": seconds}
 
 
 def _line(row):
@@ -116,4 +124,5 @@ def show(document):
     elif document["exit_status"] == 0:
         print("\nverified: heddle works here. Both sides send the same data over the same links; TCP puts a\n"
               "connection on one spine, heddle spreads it over all four.")
-    print(f"took {document['wall_s']:.0f} s; more: docs/performance.md")
+    stages = ", ".join(f"{name} {seconds:.0f} s" for name, seconds in document["seconds"].items())
+    print(f"took {document['wall_s']:.0f} s: {stages}; more: docs/performance.md")
