@@ -40,15 +40,15 @@ class BadInput(unittest.TestCase):
     def test_nobody_listens(self):
         port = program.free_port()
         for command in ("ping", "perf"):
-            self.refused((command, f"127.0.0.1:{port}"), "cannot connect to", "nobody listens",
+            self.refused((command, f"127.0.0.1:{port}"), "cannot connect to", "no program listens",
                          f"heddle {command} --listen -p {port}")
-            self.refused((command, f"[::1]:{port}"), "cannot connect to", "nobody listens")
+            self.refused((command, f"[::1]:{port}"), "cannot connect to", "no program listens")
 
     def test_no_answer_ends_after_the_handshake_timeout(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
             silent.bind(("127.0.0.1", 0))
             self.refused(("ping", "127.0.0.1", "-p", silent.getsockname()[1], "--set",
-                          "handshake_timeout_ms=300"), "cannot connect to", "nobody answers")
+                          "handshake_timeout_ms=300"), "cannot connect to", "no host answers")
 
     def test_port_in_use(self):
         with program.server() as (_, port):

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 """How bench/run evaluates its rounds: which runs count, which are compared, and which count as disturbed."""
 
+import contextlib
 import importlib.util
+import io
 import pathlib
 import resource
 import subprocess
 import sys
 import types
 import unittest
+from unittest import mock
 
 import program
 
@@ -20,9 +23,16 @@ from harness.meanwhile import disturbance  # noqa: E402
 from harness.orphans import Orphans  # noqa: E402
 from harness.rounds import Spare, calm, interleave  # noqa: E402
 
-RDMA = importlib.util.spec_from_file_location("rdma_scenario", BENCH / "rdma" / "scenario.py")
-rdma = importlib.util.module_from_spec(RDMA)
-RDMA.loader.exec_module(rdma)
+
+
+def scenario(name):
+    specification = importlib.util.spec_from_file_location(f"{name}_scenario", BENCH / name / "scenario.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+rdma, verify = scenario("rdma"), scenario("verify")
 
 
 def children_s():
@@ -101,6 +111,32 @@ class Rounds(unittest.TestCase):
         samples = {"a": [run_of(1), run_of(2, others=0.4), run_of(3, others=0.4), run_of(4)]}
         self.assertEqual(len(calm(samples)["a"]), 4)
         self.assertEqual(len(calm({"a": [run_of(1, others=1)]})["a"]), 1)
+
+
+class Seconds(unittest.TestCase):
+    """Of each stage of `bench/run verify`, in its document and in its text."""
+
+    def test_each_stage_has_its_own_and_all_are_shown(self):
+        at = [100.0]
+
+        def stage(seconds):
+            def measure(_network, _tools, _arguments, skip, _progress):
+                at[0] += seconds
+                skip(f"one of {seconds}")
+                yield comparison.row("a", "a", ({"heddle": [run_of(1)]}, 0), value_of)
+            return types.SimpleNamespace(TITLE="a", measure=measure)
+
+        stages = {"transfer": stage(2.0), "training": stage(61.4)}
+        with mock.patch.dict(verify._STAGES, stages, clear=True), \
+             mock.patch.object(verify.time, "monotonic", lambda: at[0]):
+            asked = types.SimpleNamespace(only=None)
+            document = verify.measure_stages(None, None, asked, Silent(), lambda text: None)
+        self.assertEqual({name: round(each, 3) for name, each in document["seconds"].items()},
+                         {"transfer": 2.0, "training": 61.4})
+        self.assertEqual((len(document["rows"]), len(document["skipped"])), (2, 2))
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            verify.show({**document, "wall_s": 64.0, "network": "", "exit_status": 0})
+        self.assertIn("took 64 s: transfer 2 s, training 61 s;", shown.getvalue())
 
 
 class Rows(unittest.TestCase):

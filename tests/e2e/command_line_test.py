@@ -59,7 +59,7 @@ class Help(unittest.TestCase):
         for group in GROUPS:
             self.assertIn(f"\n{group}\n", done.stdout)
         self.assertNotIn("Options:", done.stdout)
-        self.assertLess(done.stdout.count("\n"), 44)
+        self.assertLess(done.stdout.count("\n"), 45)
         self.assertIn("--help", done.stdout)
 
     def test_without_a_command_of_a_group_its_commands_are_listed(self):
@@ -124,6 +124,11 @@ class OneMeaning(unittest.TestCase):
             known = meaning.setdefault(option.short, option.long)
             self.assertEqual(option.long, known, f"-{option.short} in '{option.command}'")
 
+    def test_the_number_of_calls_is_not_that_of_ranks(self):
+        done = heddle("bench", "allreduce", "-n", "4")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("add --ranks N to start N ranks here (-n is the number of calls)", done.stderr)
+
     def test_every_size_and_every_duration_is_read_by_the_same_parser(self):
         checked = collections.Counter()
         read = [each for each in options() if each.value.split("|")[0] in ("SIZE", "DURATION")]
@@ -149,6 +154,15 @@ class OneMeaning(unittest.TestCase):
             self.assertIn(said, done.stderr, words)
             self.assertNotIn("has no option --name", done.stderr)
         self.assertEqual(heddle("run", "-n", "1", "-t", "--", "echo", "x").stdout, "[0] x\n")
+
+    def test_old_spellings_that_one_option_replaces_are_taken(self):
+        for line in ("lab up --reorder", "lab run --reorder", "monitor --all nats://h --store clickhouse://h",
+                     "nccl drive --size 2", "plan lease --store leases", "plan leases --store leases", "sim --matrix",
+                     "size distance --mtu 4K", "size messages --mtu 4K --split", "size overlap --mtu 4K",
+                     "timeline --from 0.5 --to 0.6", "tune --time 5s"):
+            done = heddle(*line.split(), "--bogus")  # the first word that is wrong
+            self.assertIn(done.returncode, (2, 125), line)
+            self.assertIn("has no option --bogus", done.stderr, line)
 
 
 class Errors(unittest.TestCase):

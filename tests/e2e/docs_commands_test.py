@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Every command of heddle in the docs' code blocks exists, with its options."""
+"""Every command of heddle in the docs' code blocks exists, with its options, and every preset is listed."""
 
 import functools
+import json
 import pathlib
 import re
 import shlex
@@ -89,6 +90,13 @@ class DocsCommands(unittest.TestCase):
                         wrong.append(f"{shown}: 'heddle {' '.join(path)}' has no {option.group()}")
         self.assertGreater(seen, 50)
         self.assertEqual(wrong, [])
+
+    def test_the_page_for_contributors_lists_every_preset(self):
+        presets = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))["configurePresets"]
+        page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+        [sentence] = re.findall(r"The presets are ([^;]*);", page)
+        self.assertEqual(set(re.findall(r"`(\w+)`", sentence)),
+                         {each["name"] for each in presets if not each.get("hidden")})
 
 
 if __name__ == "__main__":

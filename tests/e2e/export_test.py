@@ -9,7 +9,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import threading
@@ -31,12 +30,6 @@ USERS = """<yandex><profiles><default/></profiles><quotas><default/></quotas><us
 <password>{0}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota>
 </default></users></yandex>"""
 PASSWORD = "se:cret"
-
-
-def tcp_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 @contextlib.contextmanager
@@ -90,7 +83,8 @@ class Address(unittest.TestCase):
         self.refused("no address of HTTP", "localhost:8123")
         self.refused("no address of HTTP", 'http://x/" \noutput = "/tmp/file')
         self.refused("letters, digits", "http://x/", "--database", "a; DROP")
-        said = self.refused("cannot send to http://127.0.0.1:", f"http://me:{PASSWORD}@127.0.0.1:{tcp_port()}/")
+        said = self.refused("cannot send to http://127.0.0.1:",
+                            f"http://me:{PASSWORD}@127.0.0.1:{program.free_port()}/")
         self.assertNotIn(PASSWORD, said)
         done = program.run("record", "export", "/no/such/folder", "--clickhouse", "http://x/")
         self.assertEqual(done.returncode, 2)
@@ -100,7 +94,7 @@ class Address(unittest.TestCase):
             self.refused("no memory for you", f"http://127.0.0.1:{server.server_port}/")
 
     def test_secrets_are_in_no_message(self):
-        port = tcp_port()
+        port = program.free_port()
         for address in (f"http://me:hunter2@127.0.0.1:{port}/?user=me&password=hunter2",
                         f"http://127.0.0.1:{port}/?user=me&password=hunter2",
                         f"http://127.0.0.1:{port}?password=hunter2#hunter2",
@@ -146,7 +140,7 @@ class Export(unittest.TestCase):
         parent = tempfile.TemporaryDirectory()
         cls.addClassCleanup(parent.cleanup)
         cls.parent = parent.name
-        cls.port = tcp_port()
+        cls.port = program.free_port()
         for folder in ("data", "tmp"):
             os.mkdir(f"{cls.parent}/{folder}")
         for name, text in (("config.xml", CONFIG.format(cls.parent, cls.port)),
@@ -197,7 +191,7 @@ class Export(unittest.TestCase):
     def document(self, *words, folder=None):
         return json.loads(program.run(words[0], folder or self.job, *words[1:]).stdout)
 
-    def test_what_is_there_is_told(self):
+    def test_the_end_names_the_processes_and_moments_that_were_exported(self):
         self.assertEqual(self.exported.returncode, 0, self.exported.stderr)
         self.assertIn("16 processes and", self.exported.stdout)
         self.assertNotIn(PASSWORD, self.exported.stdout)
@@ -295,7 +289,7 @@ class Export(unittest.TestCase):
     def test_what_is_damaged_is_exported_and_told(self):
         damaged = f"{self.parent}/damaged"
         shutil.copytree(self.job, damaged)
-        name = sorted(os.listdir(damaged))[0]
+        name = program.recordings(damaged)[0]
         os.truncate(f"{damaged}/{name}", 30_000)
         self.assertEqual(self.export(folder=damaged).returncode, 1)
 

@@ -59,7 +59,7 @@ class FieldWorkloads(unittest.TestCase):
         return ended.stderr
 
     def simulate(self, workload, topology=None):
-        done = self.done("sim", "--topology", topology or self.fabric, "--workload", workload, "--json", "--matrix")
+        done = self.done("sim", "--topology", topology or self.fabric, "--workload", workload, "--json", "--delivered")
         (job,) = json.loads(done.stdout)["jobs"]
         self.assertEqual(job["ranks_done"], job["ranks"])
         return job

@@ -25,7 +25,7 @@ HEADER_BYTES, BLOCK_BYTES = 16 * 1024, 64 * 1024
 
 def set_wall_clock_wrong(folder, by_ns):
     """As if the host's wall clock had been so far ahead while it recorded."""
-    for name in os.listdir(folder):
+    for name in program.recordings(folder):
         with open(os.path.join(folder, name), "r+b") as file:
             bytes_ = file.read()
             for block in range(HEADER_BYTES, len(bytes_), BLOCK_BYTES):
@@ -169,7 +169,7 @@ class Gather(unittest.TestCase):
     def test_equal_names_of_two_hosts(self):
         twin = f"{self.parent.name}/twin"
         os.mkdir(twin)
-        name, other = (os.listdir(part)[0] for part in self.parts[:2])
+        name, other = (program.recordings(part)[0] for part in self.parts[:2])
         shutil.copy(f"{self.parts[1]}/{other}", f"{twin}/{name}")
         folder = f"{self.parent.name}/twins"
         done = program.run("record", "gather", "-o", folder, self.parts[0], twin)
@@ -179,7 +179,7 @@ class Gather(unittest.TestCase):
     def test_what_is_damaged_is_gathered_and_told(self):
         broken = f"{self.parent.name}/broken"
         shutil.copytree(self.parts[2], broken)
-        name, = os.listdir(broken)
+        name, = program.recordings(broken)
         os.truncate(f"{broken}/{name}", 100_000)
         with open(f"{broken}/other.heddle", "w", encoding="utf-8") as file:
             file.write("nothing of ours")
@@ -189,7 +189,7 @@ class Gather(unittest.TestCase):
         self.assertIn("other.heddle", done.stdout)
 
     def test_a_file_without_the_suffix_is_found_in_the_new_folder(self):
-        name, = os.listdir(self.parts[0])
+        name, = program.recordings(self.parts[0])
         bare = f"{self.parent.name}/bare"
         shutil.copy(f"{self.parts[0]}/{name}", bare)
         folder = f"{self.parent.name}/named"
@@ -212,7 +212,7 @@ class Gather(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         done = program.run("record", "gather", "-o", f"{self.parent.name}/mixed", *self.parts, other)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, r"rank 0 stands in \S+/host0 and in \S+/other_job, and 1 more .*two jobs")
+        self.assertRegex(done.stderr, r"rank 0 is in \S+/host0 and in \S+/other_job, and 1 more .*two jobs")
         self.assertNotIn("two jobs", self.gathered.stderr)
 
     def test_mistakes_leave_nothing_behind(self):

@@ -2,9 +2,11 @@
 """heddle monitor --gpus with programs that print what nvidia-smi prints: alone, beside a job, and when they fail."""
 
 import json
+import os
 import pathlib
 import signal
 import tempfile
+import time
 import unittest
 import urllib.request
 
@@ -41,7 +43,7 @@ class Gpus(unittest.TestCase):
     def metrics(monitor):
         """{name and labels: value} of its page."""
         root = monitor.wait_for(" at http://").split()[-1].removesuffix("metrics")
-        with urllib.request.urlopen(root + "metrics", timeout=10) as answer:
+        with urllib.request.urlopen(root + "metrics", timeout=program.PATIENCE_S) as answer:
             lines = answer.read().decode().splitlines()
         return dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
 
@@ -80,7 +82,7 @@ class Gpus(unittest.TestCase):
             shown = self.wait_for_metric(monitor, "heddle_gpu_reading_ok", "1")
             self.assertTrue(any(name.startswith("heddle_monitor_build_info{") for name in shown))
             root = monitor.wait_for(" at http://").split()[-1].removesuffix("metrics")
-            with urllib.request.urlopen(root + "state.json", timeout=10) as answer:
+            with urllib.request.urlopen(root + "state.json", timeout=program.PATIENCE_S) as answer:
                 state = json.load(answer)
             self.assertEqual([(gpu["gpu"], gpu["utilization"], gpu["power_watts"]) for gpu in state["gpus"]],
                              [(0, 0.97, 412.5), (1, None, None)])
@@ -106,21 +108,22 @@ class Gpus(unittest.TestCase):
                    if name.startswith("heddle_gpu_readings_total") and f'"{result}"' in name)
 
     def test_one_that_hangs_ends_with_the_monitor(self):
-        self.nvidia_smi("sleep 31415926 & wait")
+        mark = f"3{os.getpid()}{time.monotonic_ns() % 1_000_000}"  # of no other test
+        self.nvidia_smi(f"sleep {mark} & wait")
         with self.monitor() as monitor:
-            wait_until(lambda: processes_with("sleep", "31415926"))
+            wait_until(lambda: processes_with("sleep", mark))
             self.metrics(monitor)
             monitor.signal(signal.SIGTERM)
             self.assertEqual(monitor.wait(), 143, monitor.said())
-        wait_until(lambda: not processes_with("sleep", "31415926"))
+        wait_until(lambda: not processes_with("sleep", mark))
 
-    def test_what_cannot_be_is_refused(self):
+    def test_impossible_options_are_refused(self):
         serve = ("--serve", "127.0.0.1:0")
         for options, words in (((*serve,), "there is no program nvidia-smi"),
                                ((self.job, *serve), "there is no program nvidia-smi"),
                                ((self.job,), "--serve"),
                                ((self.job, *serve, "--hosts", "node1"), "--hosts"),
-                               ((*serve, "--all", "nats://127.0.0.1:1/x"), "--all"),
+                               ((*serve, "--site", "nats://127.0.0.1:1/x"), "--site"),
                                ((*serve, "--policy", "steer.toml"), "cannot watch GPUs alone with --policy"),
                                ((*serve, "--on-change", "true"), "cannot watch GPUs alone with --on-change"),
                                ((*serve, "--json"), "cannot watch GPUs alone with --json"),

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """heddle record import: what NCCL Inspector and PyTorch's Flight Recorder keep, in files written by hand from their
 formats: NVIDIA/nccl plugins/profiler/inspector (README.md, inspector_json.cc, format v4.0), pytorch/pytorch
-torch/csrc/distributed/c10d/FlightRecorderDetail.hpp (version 2.10) and torch/csrc/jit/serialization/pickler.cpp."""
+torch/csrc/distributed/c10d/FlightRecorderDetail.hpp (version 2.10) and torch/csrc/jit/serialization/pickler.cpp;
+meta-pytorch/torchcomms comms/torchcomms/hooks/FlightRecorder.cpp."""
 
+import collections
 import functools
 import json
 import os
@@ -80,6 +82,53 @@ def flight_recorder(rank, state="completed"):
             "pg_status": {"0": {"last_enqueued_collective": 6}}}
 
 
+def torchcomms(rank):
+    """As the hook's dump_json(): calls of two groups, the second of ranks 0 and 1; rank 3 lacks the last call."""
+    calls = [("all_reduce", "main", True), ("send", "main", True), ("all_gather_single", "main", True)]
+    if rank < 2:
+        calls.insert(1, ("all_reduce", "half", True))
+    if rank < 3:
+        calls.append(("all_reduce", "main", False))
+    entries = [{"record_id": number, "pg_id": 0, "process_group": [group, "ncclx"], "thread_name": "main",
+                "thread_id": "1", "collective_seq_id": number, "p2p_seq_id": 0, "op_id": number,
+                "profiling_name": f"nccl:{name}", "time_created_ns": BEGAN_NS + number * 10**6, "input_sizes": [[1024]],
+                "input_dtypes": ["Float"], "output_sizes": [[1024]], "output_dtypes": ["Float"], "state": "scheduled",
+                "time_discovered_started_ns": 0, "time_discovered_completed_ns": 0, "retired": retired,
+                "timeout_ms": 600_000, "is_p2p": False} for number, (name, group, retired) in enumerate(calls)]
+    return {"version": "2.10", "comm_lib_version": "2.27", "entries": entries, "pg_status": {}, "pg_config": {
+        "main": {"name": "main", "desc": "ncclx", "ranks": "0,1,2,3"},
+        "half": {"name": "half", "desc": "ncclx", "ranks": "0,1"}}}
+
+
+def slow_inspector(slow):
+    """Files of four ranks, the kernel of one of which begins 10 ms after the others' each time, for 10 s."""
+    for rank in range(4):
+        lines = []
+        for number in range(400):
+            line = json.loads(inspector_line(rank, number))
+            begin = BEGAN_NS // 1000 + number * 25_000
+            line["coll_perf"]["event_trace_ts"] = {
+                "coll_start_ts": begin + 1000, "coll_stop_ts": begin + 1005,
+                "kernel_events": [{"channel_id": 0, "kernel_start_ts": begin + (20_000 if rank == slow else 10_000),
+                                   "kernel_stop_ts": begin + 25_000, "kernel_record_ts": begin + 25_000}]}
+            lines.append(json.dumps(line))
+        yield f"pid{1000 + rank}.log", "\n".join(lines)
+
+
+def slow_flight_recorder(rank, slow):
+    """The same of one rank. Its own calls take 5 ms: the others wait in theirs."""
+    dump = flight_recorder(rank)
+    first = dump["entries"][0]
+    dump["entries"] = []
+    for number in range(400):
+        end = BEGAN_NS + (number + 1) * 25_000_000
+        dump["entries"].append({**first, "record_id": number, "collective_seq_id": number, "op_id": number,
+                                "time_created_ns": end - 24_000_000, "duration_ms": 5.0 if rank == slow else 15.0,
+                                "time_discovered_started_ns": end - 4_000_000,
+                                "time_discovered_completed_ns": end})
+    return dump
+
+
 class Runs:
     """So that a pickle of it asks to run something."""
 
@@ -120,6 +169,23 @@ class Import(unittest.TestCase):
     def dump(self, kind):
         done = program.run("record", "dump", self.job, "--kind", kind)
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def test_torchcomms(self):
+        """Numbers that count a process's calls of all groups would join different calls of the ranks."""
+        files = [self.write(f"comm_lib_trace_rank_{rank}", json.dumps(torchcomms(rank))) for rank in range(4)]
+        done = self.imported(*files, status=1)
+        self.assertIn("4 calls were left out: a send or receive without its peer", done.stderr)
+        made = collections.Counter((each["communicator"], each["number"], each["operation"])
+                                   for each in self.dump("call_made"))
+        self.assertEqual(sorted((*call[1:], ranks) for call, ranks in made.items()),
+                         [(0, "allreduce", 2), (0, "allreduce", 4), (1, "allgather", 4), (2, "allreduce", 3)])
+        self.assertEqual(len(self.dump("call_ended")), 10, "the last call runs")
+
+    def test_torchcomms_without_its_oldest_calls_of_several_groups(self):
+        dump = torchcomms(0)
+        del dump["entries"][0]
+        done = self.imported(self.write("comm_lib_trace_rank_0", json.dumps(dump)), status=1)
+        self.assertIn("its place among the group's calls is not known", done.stderr)
 
     def test_inspector(self):
         files = [self.write(f"node{rank // 2}-pid{1000 + rank}.log",
@@ -173,7 +239,7 @@ class Import(unittest.TestCase):
             lines.append(json.dumps(line))
         self.assertIn("ranks: all 4 are there", self.imported(self.write("a.log", "\n".join(lines))).stdout)
 
-    def test_half_a_line_and_what_is_not_known(self):
+    def test_a_cut_line_and_an_unknown_collective_are_reported(self):
         odd = json.loads(inspector_line(0, 2))
         odd["coll_perf"]["coll"] = "AllGatherV"
         text = "\n".join([inspector_line(0, 1), json.dumps(odd), inspector_line(0, 3)[:100]])
@@ -214,6 +280,72 @@ class Import(unittest.TestCase):
         errors = self.imported(*files).stderr
         done = program.run("diagnose", self.job, "--json")
         return json.loads(done.stdout), errors
+
+    def expect_verdict(self, kind, rank):
+        done = program.run("diagnose", self.job, "--json")
+        self.assertEqual(done.returncode, 1 if kind else 0, done.stdout + done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual([(each["class"], each["place"], each["processes"]) for each in document["verdicts"]],
+                         [(kind, "rank", [str(rank)])] if kind else [])
+        self.assertTrue(document["enough_evidence"])
+
+    def test_a_slow_rank_is_named_in_inspectors_files(self):
+        for slow in (2, None):
+            with self.subTest(slow=slow):
+                self.job = f"{self.parent}/job{slow}"
+                self.imported(*[self.write(name, text) for name, text in slow_inspector(slow)])
+                self.expect_verdict("non_communication_slow" if slow else None, slow)
+
+    def test_a_slow_rank_is_named_in_dumps_of_the_flight_recorder(self):
+        for slow in (1, None):
+            with self.subTest(slow=slow):
+                self.job = f"{self.parent}/job{slow}"
+                self.imported(*[self.write(f"nccl_trace_rank_{rank}", pickle.dumps(slow_flight_recorder(rank, slow)))
+                                for rank in range(4)])
+                self.expect_verdict("non_communication_slow" if slow else None, slow)
+
+    def test_a_rank_that_hangs_is_named_in_dumps_whose_age_is_given(self):
+        """No dump says when it was written, so that its last call looked like one that had just begun."""
+        dumps = [slow_flight_recorder(rank, None) for rank in range(4)]
+        for rank in (0, 1, 3):
+            last = dumps[rank]["entries"][-1]
+            more = {"record_id": 400, "collective_seq_id": 400, "op_id": 400, "state": "scheduled", "retired": False,
+                    "time_created_ns": last["time_created_ns"] + 25_000_000, "time_discovered_started_ns": None,
+                    "time_discovered_completed_ns": None, "duration_ms": None}
+            dumps[rank]["entries"].append({**last, **more})
+        for name, made, hung in (("nccl_trace_rank_", dumps, 2),
+                                 ("comm_lib_trace_rank_", [torchcomms(rank) for rank in range(4)], 3)):
+            with self.subTest(name):
+                self.job = f"{self.parent}/job-{name}"
+                self.imported(*[self.write(f"{name}{rank}", json.dumps(dump)) for rank, dump in enumerate(made)],
+                              status=0 if made is dumps else 1)
+                unknown = json.loads(program.run("diagnose", self.job, "--json").stdout)
+                self.assertEqual(unknown["verdicts"], [])
+                self.assertRegex(unknown["not_judged"][0], "^1 operations had not ended .*--hung-for")
+                found = program.run("diagnose", self.job, "--hung-for", "10m", "--json")
+                self.assertEqual(found.returncode, 1, found.stdout + found.stderr)
+                (verdict,) = json.loads(found.stdout)["verdicts"]
+                self.assertEqual((verdict["class"], verdict["processes"]), ("non_communication_hang", [str(hung)]))
+                self.assertIn("before the end of the recording", verdict["evidence"][0])
+
+    def test_dumps_of_a_job_that_does_not_hang_have_no_verdict_whatever_their_age(self):
+        self.imported(*[self.write(f"nccl_trace_rank_{rank}", json.dumps(slow_flight_recorder(rank, None)))
+                        for rank in range(4)])
+        done = program.run("diagnose", self.job, "--hung-for", "10m", "--json")
+        self.assertEqual((done.returncode, json.loads(done.stdout)["verdicts"]), (0, []), done.stderr)
+
+    def test_a_rank_that_called_something_else_is_named_in_both_kinds_of_dumps(self):
+        for name, make in (("nccl_trace_rank_", flight_recorder), ("comm_lib_trace_rank_", torchcomms)):
+            with self.subTest(name):
+                self.job = f"{self.parent}/job-{name}"
+                dumps = [make(rank) for rank in range(4)]
+                dumps[2]["entries"][0]["input_sizes"] = [[999, 4]]
+                self.imported(*[self.write(f"{name}{rank}", json.dumps(dump)) for rank, dump in enumerate(dumps)],
+                              status=1 if make is torchcomms else 0)
+                done = program.run("diagnose", self.job, "--json")
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                verdict = json.loads(done.stdout)["verdicts"][0]
+                self.assertEqual((verdict["class"], verdict["processes"]), ("mismatch", ["2"]))
 
     def test_two_snapshots_of_ras_name_the_rank_that_has_not_called(self):
         found, errors = self.diagnosed(ras(1, {0: 41_000, 1: 41_000, 2: 40_999, 3: 41_000}),

@@ -5,7 +5,6 @@ import json
 import pathlib
 import re
 import tempfile
-import time
 import unittest
 
 import capture_file
@@ -98,12 +97,9 @@ class Reference(unittest.TestCase):
                 program.started("relay", "--to", f"127.0.0.1:{far}", "-p", near, "--without-keys", "--json",
                                 settings=LOOPBACK) as relay:
             server.wait_for("listens")
+            relay.wait_for_port(int(near))
             words = ("perf", f"127.0.0.1:{far}", "bw", "-t", "0.2", "--relay", f"127.0.0.1:{near}", "--json")
-            for _ in range(100):  # the relay says nothing before its end
-                done = program.run(*words, settings=LOOPBACK)
-                if "nobody listens" not in done.stderr:
-                    break
-                time.sleep(0.1)
+            done = program.run(*words, settings=LOOPBACK)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.expect_listed("heddle perf", json.loads(done.stdout))
             program.run("perf", "127.0.0.1:1", "bw", "--relay", f"127.0.0.1:{near}", settings=LOOPBACK)
@@ -117,7 +113,7 @@ class Reference(unittest.TestCase):
         examples = ROOT / "examples"
         self.expect_listed("heddle sim, heddle workload run",
                            self.json_of("sim", "--topology", examples / "fabric.toml", "--workload",
-                                        examples / "training.toml", "--series", "auto", "--matrix", "--json"))
+                                        examples / "training.toml", "--series", "auto", "--delivered", "--json"))
 
     def test_sweep(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -134,7 +130,7 @@ class Reference(unittest.TestCase):
 
     def test_tune(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = program.run("run", "-n", "2", "--", program.HEDDLE, "tune", "--largest", "64K", "--time", "100ms",
+            done = program.run("run", "-n", "2", "--", program.HEDDLE, "tune", "--largest", "64K", "--within", "100ms",
                                "--json", settings={**LOOPBACK, "HEDDLE_TUNING_FOLDER": folder})
             self.assertIn(done.returncode, (0, 1), done.stderr)  # 1 where the ranks waited for cores
             document = json.loads(done.stdout)
@@ -180,10 +176,10 @@ class Reference(unittest.TestCase):
             matrix, counters = pathlib.Path(folder) / "m.csv", pathlib.Path(folder) / "counters.csv"
             matrix.write_text("from,to,bytes\nh0,h4,1000\n", encoding="utf-8")
             counters.write_text("time,link,bytes\n1,leaf0:spine0,1\n", encoding="utf-8")
-            words = ("plan", "lease", "--store", folder, "--job", "a", "--topology", ROOT / "examples/fabric.toml",
+            words = ("plan", "lease", "--leases", folder, "--job", "a", "--topology", ROOT / "examples/fabric.toml",
                      "--matrix", matrix, "--")
             self.expect_listed("heddle plan leases --json",
-                               self.json_of(*words, program.HEDDLE, "plan", "leases", "--store", folder, "--json"))
+                               self.json_of(*words, program.HEDDLE, "plan", "leases", "--leases", folder, "--json"))
             self.expect_listed("heddle plan --json",
                                self.json_of("plan", "--topology", ROOT / "examples/fabric.toml", "--matrix", matrix,
                                             "--background", counters, "--json"))

@@ -152,7 +152,6 @@ class KeptPlan(unittest.TestCase):
         self.assertNotIn(("h0", "h6"), self.flows())
 
     def test_many_lines_at_once_do_not_hold_a_signal_back(self):
-        # All lines of one read would take 5 s here.
         self.write("fabric.toml", FABRIC.replace("leaves = 4", "leaves = 32").replace("spines = 4", "spines = 16")
                    .replace("hosts_per_leaf = 4", "hosts_per_leaf = 64"))
         self.write("flows.toml", "version = 1\n" + "".join(
@@ -163,10 +162,11 @@ class KeptPlan(unittest.TestCase):
             changes.seek(0)
             with program.started(*self.words, stdin=changes, cwd=self.folder) as running:
                 running.wait_for("down leaf0:spine1")
-                began = time.monotonic()
+                before = len(running.lines)
                 running.signal(signal.SIGTERM)
                 self.assertEqual(running.wait(), 143)
-        self.assertLess(time.monotonic() - began, 3)
+        # One read has 3,400 lines; what a pipe holds of those that were printed before is below 1,000.
+        self.assertLess(len(running.lines) - before, 2000)
 
     def test_a_signal_ends_it_and_the_file_stays(self):
         read, write = os.pipe()
@@ -185,7 +185,7 @@ class KeptPlan(unittest.TestCase):
         self.assertEqual(self.plan()["failed_links"], ["leaf0 - spine1"])
         self.assertEqual(sorted(os.listdir(self.folder)), ["fabric.toml", "failed.toml", "flows.toml", "plan.json"])
 
-    def test_what_it_lacks_is_named(self):
+    def test_missing_options_and_files_are_named(self):
         for words, why in ((("plan", "keep", "--workload", "flows.toml", "-o", "p.json"), "--topology"),
                            (("plan", "keep", "--topology", "fabric.toml", "--workload", "flows.toml"), "--output"),
                            ((*self.words[:-1], "no/such/plan.json"), "no/such/plan.json")):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import shutil
 import subprocess
 import sys
@@ -60,6 +61,19 @@ def missing():
 def hashes_apart():
     """Whether switches can hash with seeds of their own (Linux 6.11)."""
     return os.path.exists("/proc/sys/net/ipv4/fib_multipath_hash_seed")
+
+
+def recordings_left():
+    """Folders for recordings in /tmp of tests of `heddle verify` that have ended."""
+    return {folder for folder in pathlib.Path("/tmp").glob("heddle-verify-*-*")
+            if not os.path.exists(f"/proc/{folder.name.split('-')[2]}") and folder.exists()}
+
+
+def verify_labs_left():
+    """Labs of tests of `heddle verify` that have ended; those of other tests of this machine may run."""
+    labs = pathlib.Path("/run/heddle/labs")
+    return [lab.name for lab in labs.glob("verify-*")
+            if not os.path.exists(f"/proc/{lab.name.split('-')[1]}") and lab.exists()]
 
 
 def heddle(*words, check=True, **options):

@@ -145,7 +145,7 @@ class Lives(unittest.TestCase):
     def test_receive_processing_is_steered_unless_reordering_is_wanted(self):
         show = ("sh", "-c", f"{program.HEDDLE} lab exec leaf0 -- cat /sys/class/net/spine1/queues/rx-0/rps_cpus")
         self.assertNotEqual(int(self.run_lab(*show).stdout.replace(",", ""), 16), 0)
-        done = heddle("lab", "run", "--reorder", self.file, "--", *show)
+        done = heddle("lab", "run", "--allow-reorder", self.file, "--", *show)
         self.assertEqual(int(done.stdout.replace(",", ""), 16), 0)
 
     def test_run_plays_the_script_of_faults(self):

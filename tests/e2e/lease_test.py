@@ -24,6 +24,8 @@ hosts_per_leaf = 8
 
 
 class Lease(unittest.TestCase):
+    SHORT = "3s"  # time to live where what happens at a renewal is waited for
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -39,7 +41,7 @@ class Lease(unittest.TestCase):
     def words(self, job, *flows, command=("sleep", "100"), more=(), topology="fabric.toml", store=None):
         """Those of a job that sends from host to host."""
         matrix = self.write(f"{job}.csv", "from,to,bytes\n" + "".join(f"h{a},h{b},{size}\n" for a, b, size in flows))
-        return ("plan", "lease", "--store", store or self.store, "--job", job, "--topology", self.folder / topology,
+        return ("plan", "lease", "--leases", store or self.store, "--job", job, "--topology", self.folder / topology,
                 "--matrix", matrix, "-o", self.folder / f"{job}.json", *more, "--", *command)
 
     def started(self, job, *flows, **options):
@@ -59,7 +61,7 @@ class Lease(unittest.TestCase):
         process.close()
 
     def listed(self, status=0):
-        done = program.run("plan", "leases", "--store", self.store, "--json")
+        done = program.run("plan", "leases", "--leases", self.store, "--json")
         self.assertEqual(done.returncode, status, done.stderr)
         return {each["job"]: each for each in json.loads(done.stdout)["leases"]}
 
@@ -79,7 +81,7 @@ class Lease(unittest.TestCase):
 
     def test_a_temporary_plan_goes_with_the_command(self):
         matrix = self.write("m.csv", "from,to,bytes\nh0,h8,1000\n")
-        done = program.run("plan", "lease", "--store", self.store, "--job", "a", "--topology",
+        done = program.run("plan", "lease", "--leases", self.store, "--job", "a", "--topology",
                            self.folder / "fabric.toml", "--matrix", matrix, "--", "sh", "-c", "ls $HEDDLE_PLAN",
                            settings={"TMPDIR": str(self.folder)})
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -105,7 +107,8 @@ class Lease(unittest.TestCase):
 
     def test_a_job_moves_to_links_that_are_free_again(self):
         big = self.started("big", *((i, 8 + i, 1_000_000_000) for i in range(3)))
-        small = self.started("small", (3, 11, 100_000_000), (4, 12, 100_000_000), more=("--ttl", "1s", "--split", "1"))
+        small = self.started("small", (3, 11, 100_000_000), (4, 12, 100_000_000),
+                             more=("--ttl", self.SHORT, "--split", "1"))
         before = self.paths("small")
         self.assertEqual(self.listed()["small"]["plans"], 1)
         big.signal(signal.SIGTERM)
@@ -116,7 +119,8 @@ class Lease(unittest.TestCase):
 
     def test_a_plan_file_that_cannot_be_written_is_written_later(self):
         big = self.started("big", *((i, 8 + i, 1_000_000_000) for i in range(3)))
-        small = self.started("small", (3, 11, 100_000_000), (4, 12, 100_000_000), more=("--ttl", "1s", "--split", "1"))
+        small = self.started("small", (3, 11, 100_000_000), (4, 12, 100_000_000),
+                             more=("--ttl", self.SHORT, "--split", "1"))
         before = self.paths("small")
         (self.folder / "small.json").unlink()
         (self.folder / "small.json").mkdir()
@@ -168,7 +172,7 @@ class Lease(unittest.TestCase):
     def test_a_full_disk(self):
         program.mount_small_disk(self, self.folder / "small", "64k")
         store = self.folder / "small" / "leases"
-        holder = self.started("a", (0, 8, 1000), store=store, more=("--ttl", "1s"))
+        holder = self.started("a", (0, 8, 1000), store=store, more=("--ttl", self.SHORT))
         with open(self.folder / "small" / "fill", "wb", buffering=0) as fill:
             try:
                 while fill.write(b"x" * 4096):
@@ -215,9 +219,9 @@ class Lease(unittest.TestCase):
         self.started("a", (0, 8, 1000))
         for more, reason in ((("--job", "a"), "holds it"), (("--job", "../a"), "names of jobs have"),
                              (("--job", ""), "--job"), (("--ttl", "500ms"), "--ttl"), (("--ttl", "2d"), "--ttl"),
-                             (("--ttl", "25h"), "longer than a day"), (("--store", "/dev/null"), "it is no folder"),
-                             (("--store", "/proc/none/leases"), "No such file"),
-                             (("--store", "etcd:"), "it names no server"), (("--period", "0"), "--period"),
+                             (("--ttl", "25h"), "longer than a day"), (("--leases", "/dev/null"), "it is no folder"),
+                             (("--leases", "/proc/none/leases"), "No such file"),
+                             (("--leases", "etcd:"), "it names no server"), (("--period", "0"), "--period"),
                              (("--matrix", "/nonexistent"), "/nonexistent"), (("-o", "/dev/null"), "it is no file"),
                              (("-o", "/nonexistent/x"), "/nonexistent/x")):
             with self.subTest(more=more):
@@ -234,7 +238,7 @@ class Lease(unittest.TestCase):
         done = program.run(*self.words("b", (1, 9, 1000), command=("/nonexistent/program",)))
         self.assertEqual(done.returncode, 127, done.stderr)
         self.assertEqual(list(self.listed()), ["a"])
-        done = program.run("plan", "leases", "--store", self.folder / "missing")
+        done = program.run("plan", "leases", "--leases", self.folder / "missing")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("No such file", done.stderr)
         done = program.run("plan", "--topology", "x", *self.words("b", (1, 9, 1000))[1:])
@@ -242,9 +246,9 @@ class Lease(unittest.TestCase):
         self.assertIn("after 'lease'", done.stderr)
 
     def test_the_list_as_text(self):
-        self.assertIn("no job holds a lease", program.run("plan", "leases", "--store", self.existing_store()).stdout)
+        self.assertIn("no job holds a lease", program.run("plan", "leases", "--leases", self.existing_store()).stdout)
         self.started("a", (0, 8, 100_000_000))
-        text = program.run("plan", "leases", "--store", self.store).stdout
+        text = program.run("plan", "leases", "--leases", self.store).stdout
         self.assertRegex(text, r"(?m)^a +\S+ +\d{4}-\d\d-\d\d \d\d:\d\d:\d\d +\d+s +100000000  leaf0 -> spine\d 8")
 
     def existing_store(self):
@@ -259,6 +263,9 @@ def etcd_answers(endpoint):
 
 class EtcdLease(Lease):
     """The same with etcd, where that differs."""
+    # A renewal is three starts of etcd's client, of which each has a third of the time to live: beside other tests a
+    # start takes some tenths of a second.
+    SHORT = "5s"
 
     def setUp(self):
         for tool in ("etcd", "etcdctl"):
@@ -270,8 +277,12 @@ class EtcdLease(Lease):
         self.store = "etcd:" + self.endpoint
         log = open(self.folder / "etcd.log", "wb")
         self.addCleanup(log.close)
+        # In memory: it waits for the disk at each change, to which other tests write gigabytes.
+        memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        data = tempfile.TemporaryDirectory(prefix="heddle-etcd-", dir=memory)
+        self.addCleanup(data.cleanup)
         self.server = subprocess.Popen(
-            ["etcd", "--data-dir", str(self.folder / "etcd"), "--listen-client-urls", f"http://{self.endpoint}",
+            ["etcd", "--data-dir", data.name, "--listen-client-urls", f"http://{self.endpoint}",
              "--advertise-client-urls", f"http://{self.endpoint}", "--listen-peer-urls", f"http://127.0.0.1:{peer}"],
             stdout=log, stderr=log)
         self.addCleanup(self.stop)
@@ -317,7 +328,7 @@ class EtcdLease(Lease):
         self.fail("the lease is there after a minute")
 
     def test_a_paused_holder_notices_and_leaves_its_successor_alone(self):
-        paused = self.started("a", (0, 8, 1000), more=("--ttl", "3s"))
+        paused = self.started("a", (0, 8, 1000), more=("--ttl", self.SHORT))
         paused.signal(signal.SIGSTOP)
         self.revoke("a")
         successor = self.started("a", (1, 9, 1000))
@@ -328,7 +339,7 @@ class EtcdLease(Lease):
         self.assertEqual(self.listed()["a"]["process"], successor.process.pid)
 
     def test_a_paused_holder_takes_its_lease_again(self):
-        paused = self.started("a", (0, 8, 1000), more=("--ttl", "2s"))
+        paused = self.started("a", (0, 8, 1000), more=("--ttl", self.SHORT))
         self.revoke("a")
         paused.wait_for("the lease 'a' was lost.* It is taken again")
         self.assertEqual(list(self.listed()), ["a"])

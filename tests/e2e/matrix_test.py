@@ -50,7 +50,7 @@ class Matrix(unittest.TestCase):
 
     def calls(self):
         """(elements, bytes of one) of every all-reduce that rank 0 called."""
-        for name in sorted(os.listdir(self.folder)):
+        for name in program.recordings(self.folder):
             path = os.path.join(self.folder, name)
             dumped = program.run("record", "dump", path)
             events = [json.loads(line) for line in dumped.stdout.splitlines()]
@@ -154,7 +154,7 @@ class Matrix(unittest.TestCase):
                          self.part("allreduce", "--by", "op")["totals"]["measured"])
         self.assertIn("expected", self.matrix("--expected"))
 
-    def test_what_cannot_be_asked_for(self):
+    def test_wrong_options_are_refused(self):
         for by in ("speed", "host,nic", "op,phase"):
             done = program.run("matrix", self.folder, "--by", by)
             self.assertEqual(done.returncode, 2, by)
@@ -336,8 +336,8 @@ class MatrixOfANetwork(Matrix):
         page = ("--format", "html", "--topology", topology, "--counters")
         for words, sign in ((("--topology", "x.toml"), "only a page"), (("--counters", "x"), "--topology"),
                             ((*page, empty), "it is no JSON"),
-                            ((*page, empty + ".2"), "do not tell from, to and bytes"),
-                            ((*page, empty + ".3"), "do not tell from, to and bytes"),
+                            ((*page, empty + ".2"), "do not have from, to and bytes"),
+                            ((*page, empty + ".3"), "do not have from, to and bytes"),
                             (("--format", "html", "--topology", "/no/such/file"), "/no/such/file"),
                             (("--format", "html", "--topology", topology, "--counters", "/no/such/counters"),
                              "cannot read /no/such/counters: No such file"),

@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """heddle monitor beside real jobs: their faults while they last, here and on other machines."""
 
+import base64
 import contextlib
+import http.server
 import json
 import os
 import pathlib
+import re
 import signal
 import tempfile
+import threading
 import time
 import unittest
+import urllib.error
 import urllib.request
 
 import program
@@ -36,6 +41,33 @@ def wait_until(condition, within=program.PATIENCE_S):
         if time.monotonic() > end:
             raise AssertionError("it did not come true in time")
         time.sleep(0.05)
+
+
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Of a webhook: it refuses the first request, as a server that starts."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        self.server.received.append((self.path, self.headers["Content-Type"], body))
+        self.send_response(503 if len(self.server.received) == 1 else 204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def receiver():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    server.received = []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 class Monitor(unittest.TestCase):
@@ -78,13 +110,14 @@ class Monitor(unittest.TestCase):
         wait_until(lambda: self.rank_process(rank) is not None)
         pid = self.rank_process(rank)
         os.kill(pid, signal.SIGSTOP)
-        self.addCleanup(lambda: os.kill(pid, signal.SIGKILL) if os.path.exists(f"/proc/{pid}") else None)
+        self.addCleanup(program.kill, pid)
         return pid
 
     def test_a_healthy_job_is_watched_to_its_end_without_a_fault(self):
         with self.monitor() as monitor:  # before there is a folder
+            # It ends within 5 s on a busy machine as well: for as long a rank that waits for a core is not called slow.
             done = program.run("record", "-o", self.folder, "--", program.HEDDLE, "run", "-n", 3, "--", program.HEDDLE,
-                               "bench", "allreduce", "-b", "1M", "-e", "1M", "-n", 300, settings=LOOPBACK)
+                               "bench", "allreduce", "-b", "1M", "-e", "1M", "-n", 100, settings=LOOPBACK)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(monitor.wait(), 0, monitor.said())
         end = json.loads(monitor.lines[-1])
@@ -95,18 +128,35 @@ class Monitor(unittest.TestCase):
         with self.job() as job, self.monitor("--on-change", f"cat >> {change}") as monitor:
             pid = self.stop_rank(1)
             began = time.monotonic()
-            raised = json.loads(monitor.wait_for('"event":"raised"'))
+            raised = json.loads(monitor.wait_for('"event":"raised".*_hang"'))  # on a busy machine some are slow before
             took = time.monotonic() - began
-            self.assertIn("hang", raised["class"])
             self.assertEqual(raised["processes"], ["1"])
             self.assertIn("rank 1 ", raised["place_text"])
             self.assertLess(took, 15)
-            wait_until(lambda: change.exists() and change.read_text())
-            self.assertEqual(json.loads(change.read_text().splitlines()[0]), raised)
-            os.kill(pid, signal.SIGKILL)
+            whole_lines = lambda: change.read_text().rpartition("\n")[0].splitlines() if change.exists() else []
+            wait_until(lambda: raised in map(json.loads, whole_lines()))
+            program.kill(pid)
             job.wait()
             self.assertEqual(monitor.wait(), 1, monitor.said())
-        self.assertEqual(json.loads(monitor.lines[-1])["alarms_raised"], 1, monitor.said())
+        raised = [line for line in monitor.lines if '"event":"raised"' in line]
+        self.assertEqual(sum('_hang"' in line for line in raised), 1, monitor.said())
+        self.assertEqual(json.loads(monitor.lines[-1])["alarms_raised"], len(raised), monitor.said())
+
+    def test_a_webhook_gets_each_change_again_until_it_takes_it(self):
+        address = self.place / "address"
+        with receiver() as server, self.job() as job:
+            address.write_text(f"http://127.0.0.1:{server.server_port}/hook/secret\n")
+            with self.monitor("--webhook", f"@{address}") as monitor:
+                pid = self.stop_rank(1)
+                raised = monitor.wait_for('"event":"raised"')
+                wait_until(lambda: len(server.received) > 1)
+                program.kill(pid)
+                job.wait()
+                self.assertEqual(monitor.wait(), 1, monitor.said())
+        refused, taken, *_ = server.received
+        self.assertEqual(refused, taken)
+        self.assertEqual((taken[0], taken[1]), ("/hook/secret", "application/json"))
+        self.assertEqual(json.loads(taken[2]), json.loads(raised))
 
     def test_a_rank_that_stops_after_its_recordings_have_turned_over_is_named(self):
         """All up to the newest event counted as overwritten, and so did the operation in which the others waited."""
@@ -117,7 +167,7 @@ class Monitor(unittest.TestCase):
                 pid = self.stop_rank(1)
                 raised = json.loads(monitor.wait_for('"event":"raised".*_hang"'))  # on a busy machine some are slow
                 self.assertEqual(raised["processes"], ["1"], raised)
-                os.kill(pid, signal.SIGKILL)
+                program.kill(pid)
                 job.wait()
                 self.assertEqual(monitor.wait(), 1, monitor.said())
 
@@ -125,17 +175,50 @@ class Monitor(unittest.TestCase):
         port = program.free_port()
         with self.job(), self.monitor("--serve", port) as monitor:
             def get(path):
-                with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=program.PATIENCE_S) as answer:
                     return answer.headers["Content-Type"], answer.read().decode()
 
             monitor.wait_for("the page is at")
-            wait_until(lambda: json.loads(get("/state.json")[1])["operations"] > 0)
+            def has_all():
+                state = json.loads(get("/state.json")[1])
+                return state["operations"] > 0 and len(state["processes"]) == 3
+
+            wait_until(has_all)
             kind, text = get("/state.json")
             state = json.loads(text)
             self.assertEqual(kind, "application/json")
             self.assertEqual((state["job"], len(state["processes"]), state["alarms"]), ("job", 3, []))
             self.assertEqual(get("/")[0], "text/html; charset=utf-8")
-            self.assertIn('heddle_monitor_processes{recording="job",state="running"} 3\n', get("/metrics")[1])
+            wait_until(lambda: 'heddle_monitor_processes{recording="job",state="running"} 3\n' in get("/metrics")[1])
+
+    def test_a_token_guards_the_page_its_state_and_the_metrics(self):
+        token, port = self.place / "token", program.free_port()
+        token.write_text("secret-of-the-test\n", encoding="utf-8")
+        token.chmod(0o644)
+        refused = program.run("monitor", self.folder, "--serve", port, "--token-file", token)
+        self.assertEqual(refused.returncode, 2, refused.stderr)
+        self.assertIn("other users may read it", refused.stderr)
+        token.chmod(0o600)
+        with self.monitor("--serve", port, "--token-file", str(token)) as monitor:
+            monitor.wait_for("the page is at")
+
+            def status(path, authorization):
+                request = urllib.request.Request(f"http://127.0.0.1:{port}{path}",
+                                                 headers={"Authorization": authorization} if authorization else {})
+                try:
+                    with urllib.request.urlopen(request, timeout=program.PATIENCE_S) as answer:
+                        return answer.status, len(answer.read()) > 0
+                except urllib.error.HTTPError as error:
+                    return error.code, b"job" in error.read()
+
+            browser = "Basic " + base64.b64encode(b"heddle:secret-of-the-test").decode()
+            for path in ("/", "/state.json", "/metrics"):
+                for wrong in (None, "Bearer secret-of-the-tesT", "Bearer ", "Basic "):
+                    self.assertEqual(status(path, wrong), (401, False), (path, wrong))
+                for right in ("Bearer secret-of-the-test", browser):
+                    self.assertEqual(status(path, right), (200, True), (path, right))
+            monitor.process.send_signal(signal.SIGINT)
+            self.assertEqual(monitor.wait(), 130, monitor.said())
 
     def test_ctrl_c_ends_the_watch_and_not_the_job(self):
         with self.job() as job, self.monitor() as monitor:
@@ -144,12 +227,13 @@ class Monitor(unittest.TestCase):
             self.assertEqual(monitor.wait(), 130, monitor.said())
             self.assertIsNone(job.process.poll())
 
-    def test_what_cannot_be_is_refused(self):
+    def test_impossible_options_are_refused(self):
         for options, words in ((("--serve", "nowhere"), "no address to serve on"),
                                (("--every", "1ms"), "too short"),
                                (("-o", "copy"), "--hosts"),
                                (("--via", "ssh"), "--hosts"),
                                (("--hosts", "-x"), "host"),
+                               (("--webhook", "https://me:secret@chat.example/"), "@FILE"),
                                (("--hosts", "a", "-o", str(self.place)), "it is there")):
             with self.subTest(options=options):
                 done = program.run("monitor", self.folder, *options)
@@ -179,19 +263,22 @@ class OtherMachines(Monitor):
         with self.job(), self.monitor("-o", str(self.place / "copy")) as monitor:
             wait_until(lambda: self.rank_process(0) is not None and self.agents())
             (self.place / "down").touch()
+            before = len(monitor.lines)
             for pid in processes_with("agent", str(self.shell)) + self.agents():
-                os.kill(pid, signal.SIGKILL)
+                program.kill(pid)
             monitor.wait_for("127.0.0.1 is not heard")
             time.sleep(5)  # a rank that is silent for 3 s is accused
-            self.assertEqual(monitor.lines, [])
+            # What was recorded before may still be found slow on a busy machine; the lost ranks would hang.
+            raised = [line for line in monitor.lines[before:] if '"event":"raised"' in line]
+            self.assertEqual([line for line in raised if re.search(r'"\w+_hang"', line)], [])
             (self.place / "down").unlink()
             wait_until(lambda: self.agents())
             pid = self.stop_rank(2)
-            raised = json.loads(monitor.wait_for('"event":"raised"'))
+            raised = json.loads(monitor.wait_for('"event":"raised".*_hang"'))
             self.assertEqual(raised["processes"], ["2"])
-            os.kill(pid, signal.SIGKILL)
+            program.kill(pid)
             self.assertEqual(monitor.wait(), 1, monitor.said())
-        self.assertEqual(self.agents(), [])
+        wait_until(lambda: not self.agents())
         read = program.run("record", "info", str(self.place / "copy" / "127.0.0.1"))
         self.assertEqual(read.returncode, 0, read.stdout + read.stderr)
 
@@ -202,7 +289,19 @@ class OtherMachines(Monitor):
             monitor.process.send_signal(signal.SIGTERM)
             self.assertEqual(monitor.wait(), 143, monitor.said())
         self.assertEqual(list(self.place.glob("heddle-monitor-*")), [])
-        wait_until(lambda: not self.agents(), 15)
+        wait_until(lambda: not self.agents())
+
+    def test_an_older_heddle_there_sends_its_ranks_without_the_machine(self):
+        refused = "sed -u 's/\"--nodes\"/\"--nodes-of-later\"/' | "
+        self.shell.write_text(self.shell.read_text().replace("exec env", refused + "env"))
+        with self.job(), self.monitor() as monitor:
+            self.assertIn("its heddle is older", monitor.wait_for("127.0.0.1 is not heard"))
+            wait_until(lambda: self.rank_process(2) is not None and self.agents())
+            pid = self.stop_rank(2)
+            raised = json.loads(monitor.wait_for('"event":"raised".*_hang"'))
+            self.assertEqual(raised["processes"], ["2"])
+            program.kill(pid)
+            self.assertEqual(monitor.wait(), 1, monitor.said())
 
     def test_a_machine_that_cannot_be_reached_is_named(self):
         (self.place / "down").touch()
@@ -212,7 +311,10 @@ class OtherMachines(Monitor):
             self.assertEqual(monitor.wait(), 130)
 
     test_pages_and_metrics_show_the_job = None  # as above
-    test_what_cannot_be_is_refused = None
+    test_a_webhook_gets_each_change_again_until_it_takes_it = None
+    test_a_rank_that_stops_after_its_recordings_have_turned_over_is_named = None  # its monitor is of this machine
+    test_a_token_guards_the_page_its_state_and_the_metrics = None
+    test_impossible_options_are_refused = None
 
 
 if __name__ == "__main__":

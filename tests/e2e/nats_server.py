@@ -15,17 +15,11 @@ SERVER = shutil.which("nats-server", path="/usr/sbin:/usr/bin:/usr/local/bin")
 MISSING = None if SERVER else "there is no nats-server: scripts/setup --nats"
 
 
-def tcp_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class Server:
     """One that may be ended and started again at the same port."""
 
     def __init__(self, folder, configuration=""):
-        self.port = tcp_port()
+        self.port = program.free_port()  # no port that a client gets while the server is away
         self._folder = pathlib.Path(folder)
         self._configuration = self._folder / f"nats-{self.port}.conf"
         self._configuration.write_text(f"host: 127.0.0.1\nport: {self.port}\n{configuration}\n", encoding="utf-8")
@@ -113,7 +107,8 @@ class Client:
             self._came.wait_for(found, timeout)
             document = found()
         if document is None:
-            raise AssertionError(f"none of {len(self.messages)} messages is it: {self.messages[-3:]}")
+            last = dict(self.messages)  # of each subject
+            raise AssertionError(f"none of {len(self.messages)} messages is it: {last}")
         return document
 
     def close(self):

@@ -37,7 +37,7 @@ def command_lines():
 
 class Drive(unittest.TestCase):
     def test_all_ranks_run_on_this_machine(self):
-        done = drive(NET, "--size", "3", "--iterations", "2", "--bytes", "3M", "--check", "--json")
+        done = drive(NET, "--ranks", "3", "--iterations", "2", "--bytes", "3M", "--check", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         document = json.loads(done.stdout)
         self.assertEqual([rank["rank"] for rank in document["ranks"]], [0, 1, 2])
@@ -52,7 +52,7 @@ class Drive(unittest.TestCase):
 
     def test_ranks_meet_in_an_exchange_folder(self):
         with tempfile.TemporaryDirectory() as folder:
-            words = ("nccl", "drive", str(NET), "--size", "2", "--exchange", f"{folder}/new", "--iterations", "1")
+            words = ("nccl", "drive", str(NET), "--ranks", "2", "--exchange", f"{folder}/new", "--iterations", "1")
             with program.started(*words, "--rank", "1", settings={}):
                 done = program.run(*words, "--rank", "0")
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -101,7 +101,7 @@ class Drive(unittest.TestCase):
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
     def test_device_that_is_missing_is_status_2(self):
-        done = drive(NET, "--device", "1", "--size", "3")
+        done = drive(NET, "--device", "1", "--ranks", "3")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(done.stderr.count("the plugin reports 1 device ("), 1, done.stderr)
 
@@ -140,7 +140,7 @@ class Drive(unittest.TestCase):
             self.assertEqual(done.returncode, 2, done.stderr)
 
     def test_rank_that_is_not_one_of_the_ranks_is_named(self):
-        done = drive(NET, "--rank", "5", "--size", "2")
+        done = drive(NET, "--rank", "5", "--ranks", "2")
         self.assertEqual(done.returncode, 2)
         self.assertIn("rank 5 is not one of 2 ranks", done.stderr)
 

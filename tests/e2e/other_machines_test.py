@@ -13,6 +13,7 @@ import unittest
 import lab_fabric
 import program
 import ssh_lab
+import versions_test
 
 
 def processes_with(text):
@@ -40,7 +41,7 @@ def is_below(process, ancestor):
     return process == ancestor
 
 
-def wait_until_gone(text, within=15):
+def wait_until_gone(text, within=program.PATIENCE_S):
     end = time.monotonic() + within
     while processes_with(text) and time.monotonic() < end:
         time.sleep(0.05)
@@ -174,11 +175,14 @@ class RemoteShell(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "100000\n"), done.stderr[-500:])
 
     def test_a_signal_before_the_agent_runs_is_not_lost(self):
-        self.shell.write_text('#!/bin/sh\nsleep 2\nshift\nexec sh -c "$*"\n')
-        begun = time.monotonic()
+        self.shell.write_text('#!/bin/sh\ntouch "$0.begun"\nsleep 2\nshift\nexec sh -c "$*"\n')
         with program.started("run", "--via", self.via, "--hosts", "127.0.0.1", "--grace", "30s", "--",
                              "sleep", "60") as run:
-            time.sleep(0.5)
+            begun = time.monotonic()
+            while not os.path.exists(f"{self.shell}.begun"):
+                self.assertLess(time.monotonic() - begun, program.PATIENCE_S)
+                time.sleep(0.02)
+            begun = time.monotonic()
             run.signal(signal.SIGTERM)
             self.assertEqual(run.wait(), 143)
         self.assertLess(time.monotonic() - begun, 20)
@@ -195,7 +199,7 @@ class RemoteShell(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)["results"][0]["size"], 65536)
 
-    def test_what_cannot_be_meant_is_refused(self):
+    def test_contradictory_options_are_refused(self):
         for words, why in ((("--via", "rsh"), "{host}"),
                            (("--via", "ssh", "-n", "2"), "--hosts"),
                            (("--via", "ssh", "--hosts", "-oProxyCommand=x"), "no name of a host"),
@@ -211,7 +215,21 @@ class RemoteShell(unittest.TestCase):
             done = program.run("agent", input=text)
             self.assertEqual(done.returncode, 125)
             self.assertIn("heddle", done.stderr)
-        self.assertIn("another version", program.run("agent", input='{"heddle_agent":99}\n').stderr)
+
+    def test_an_agent_of_another_version_names_the_machine_to_upgrade(self):
+        own = versions_test.number_in(*versions_test.FORMATS["orders to agents"])
+        for version, side in ((0, "calls"), (own - 1, "calls"), (own + 1, "was called"), (99, "was called")):
+            line = (f"heddle: cannot run what another heddle asks for: its order is of version {version}, this agent "
+                    f"reads version {own} (upgrade heddle on the machine that {side})")
+            done = program.run("agent", input=f'{{"heddle_agent":{version}}}\n')
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (125, "", line + "\n"))
+        # What the machine that calls prints: its order passes a shell that makes it one of the version before.
+        self.shell.write_text('#!/bin/sh\nshift\nhead -n 1 | sed \'s/"heddle_agent":[0-9]*/"heddle_agent":0/\' | '
+                              'sh -c "$*"\n')
+        done = self.run_on("true", options=("-n", 1))
+        self.assertEqual(done.returncode, 125)
+        self.assertRegex(done.stderr, r"^heddle: cannot start anything on 127\.0\.0\.1: .*"
+                                      r"\(upgrade heddle on the machine that calls\)")
 
 
 @unittest.skipIf(ssh_lab.MISSING, str(ssh_lab.MISSING))
@@ -246,7 +264,8 @@ class Ssh(unittest.TestCase):
                              self.via, "--hosts", "h1,h2", "--tag-output", "--", "sh", "-c",
                              f"echo begun; sleep {mark}") as run:
             run.wait_for(r"\[1\] begun")
-            clients = [process for process, line in processes_with("ssh_config h2 ") if "agent" in line]
+            to_h2 = self.via.replace("{host} {command}", "h2 ")  # of this lab: other tests have an h2, too
+            clients = [process for process, line in processes_with(to_h2) if "agent" in line]
             self.assertEqual(len(clients), 1)
             os.kill(clients[0], signal.SIGKILL)
             self.assertEqual(run.wait(), 137)

@@ -14,6 +14,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 
 HEDDLE = os.environ.get("HEDDLE", "heddle")
 PATIENCE_S = 60
@@ -32,9 +33,10 @@ def sample(cases, every=4):
 
 
 def environment(**settings):
-    """A clean one: no HEDDLE_* of the caller, no configuration file of the host."""
+    """A clean one: no HEDDLE_* of the caller, no configuration file of the host, and a home that none can make: a tool
+    of the host once made /nonexistent, which other tests expect to be missing."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("HEDDLE")}
-    clean.update({"HOME": "/nonexistent", "LC_ALL": "C.UTF-8", **settings})
+    clean.update({"HOME": "/proc/nonexistent", "LC_ALL": "C.UTF-8", **settings})
     return clean
 
 
@@ -49,16 +51,45 @@ def free_port():
             return port
 
 
+def is_taken(port):
+    """By a UDP socket. A probe that binds the port would keep it from the program for a moment."""
+    for table in ("udp", "udp6"):
+        with open(f"/proc/net/{table}", encoding="ascii") as file:
+            if any(int(line.split()[1].rsplit(":", 1)[1], 16) == port for line in file.readlines()[1:]):
+                return True
+    return False
+
+
 def run(*arguments, settings=None, timeout=PATIENCE_S, **options):
     """Runs to its end: a CompletedProcess with text."""
     return subprocess.run([HEDDLE, *map(str, arguments)], env=environment(**(settings or {})),
                           capture_output=True, text=True, timeout=timeout, check=False, **options)
 
 
+def kill(process):
+    """SIGKILL to a process that may have ended: the others of a job end it some seconds after it was stopped."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
+
+
+def recordings(folder):
+    """The names of the recordings of a job's processes."""
+    return sorted(name for name in os.listdir(folder) if name.endswith(".heddle"))
+
+
 def page_data(path):
     """The data embedded in an HTML page of the program."""
     with open(path, encoding="utf-8") as file:
         return json.loads(re.search('type="application/json">(.*?)</script>', file.read(), re.DOTALL).group(1))
+
+
+def foreign_socket(test):
+    """A socket of UDP by which a test is the other end of a connection."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    test.addCleanup(made.close)
+    made.bind(("127.0.0.1", 0))
+    made.settimeout(PATIENCE_S)
+    return made
 
 
 def mount_small_disk(test, folder, size):
@@ -80,8 +111,8 @@ def controllers():
 class Process:
     """A running program; wait_for() waits for a line of its output."""
 
-    def __init__(self, *arguments, settings=None, before=(), **options):
-        self.process = subprocess.Popen([*before, HEDDLE, *map(str, arguments)],
+    def __init__(self, *arguments, settings=None, before=(), program=HEDDLE, **options):
+        self.process = subprocess.Popen([*before, program, *map(str, arguments)],
                                         env=environment(**(settings or {})), text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         self.lines = []
@@ -114,6 +145,14 @@ class Process:
         if line is None:
             raise AssertionError(f"no line matches '{pattern}' in:\n{self.said()}")
         return line
+
+    def wait_for_port(self, port, timeout=PATIENCE_S):
+        """Until it has a UDP socket at this port: with --json a server prints nothing before its end."""
+        end = time.monotonic() + timeout
+        while not is_taken(port):
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise AssertionError(f"nothing listens at port {port}:\n{self.said()}")
+            time.sleep(0.01)
 
     def said(self):
         """All its output so far."""
@@ -152,7 +191,9 @@ def server(*arguments, command="perf", **options):
     """A listening server and its port, which clients can reach when this is entered."""
     port = free_port()
     with started(command, "--listen", "-p", port, *arguments, **options) as process:
-        if "--json" not in arguments:
+        if "--json" in arguments:
+            process.wait_for_port(port)
+        else:
             process.wait_for(r"listens on")
         yield process, port
 

@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import tempfile
-import time
 import unittest
 
 import program
@@ -42,15 +41,6 @@ def slurm(rank, size, job):
     return {"SLURM_PROCID": str(rank), "SLURM_STEP_NUM_TASKS": str(size), "SLURM_JOB_ID": str(job),
             "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_NODES": "1", "SLURM_STEP_NODELIST": "n0",
             "SLURM_LAUNCH_NODE_IPADDR": "127.0.0.1"}
-
-
-def is_taken(port):
-    """By a UDP socket. A probe that binds the port would keep it from the program for a moment."""
-    for table in ("udp", "udp6"):
-        with open(f"/proc/net/{table}", encoding="ascii") as file:
-            if any(int(line.split()[1].rsplit(":", 1)[1], 16) == port for line in file.readlines()[1:]):
-                return True
-    return False
 
 
 class Ranks(unittest.TestCase):
@@ -142,9 +132,7 @@ class Ranks(unittest.TestCase):
     def test_an_interrupt_ends_the_wait(self):
         port = program.free_port()
         with ranks([heddle(0, 2, f"udp://127.0.0.1:{port}")]) as (first,):
-            limit = time.monotonic() + program.PATIENCE_S
-            while not is_taken(port) and time.monotonic() < limit:
-                time.sleep(0.01)
+            first.wait_for_port(port)
             first.signal(program.INTERRUPT)
             self.assertEqual(first.wait(), 130)
 

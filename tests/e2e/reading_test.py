@@ -125,7 +125,7 @@ class Reading(unittest.TestCase):
             info = json.loads(program.run("record", "info", self.folder, "--json").stdout)
             self.assertGreaterEqual(len(info["recordings"]) + len(info["unreadable"]), len(names))
 
-    def test_what_is_missing_is_told(self):
+    def test_missing_events_of_a_damaged_recording_are_counted(self):
         truth = generate(self.folder, "--ranks", 8, "--events", 30_000)
         name = sorted(os.listdir(self.folder))[0]
         path = os.path.join(self.folder, name)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 
 import program
@@ -53,16 +54,25 @@ class Record(unittest.TestCase):
         self.assertEqual(len(opened), 2)
         self.assertEqual(opened[0]["connection"], opened[1]["peer_connection"])
 
+    def completed(self):
+        """Messages that the only process sent or received."""
+        one, = self.recordings()
+        return one["events_by_kind"].get("message_completed", 0)
+
     def test_a_killed_process_leaves_what_it_did(self):
         port = program.free_port()
         with program.started("ping", "--listen", "-p", port, settings={"HEDDLE_RECORD": self.folder}) as serving:
             serving.wait_for("listens")
             self.assertEqual(program.run("ping", "127.0.0.1", "-p", port, "-C", 3).returncode, 0)
+            end = time.monotonic() + program.PATIENCE_S
+            while self.completed() < 6:  # the last answer is complete once the server knows that it came
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
             serving.signal(signal.SIGKILL)
             serving.process.wait()
         one, = self.recordings()
         self.assertFalse(one["ended_well"])
-        self.assertGreaterEqual(one["events_by_kind"]["message_completed"], 6)
+        self.assertGreaterEqual(self.completed(), 6)
         self.assertIn("killed, or still running", self.info().stdout)
 
     def matrix(self, *more):
@@ -92,8 +102,9 @@ class Record(unittest.TestCase):
     def test_the_folder_is_its_owners(self):
         self.test_a_killed_process_leaves_what_it_did()
         self.assertEqual(os.stat(self.folder).st_mode & 0o777, 0o700)
-        for name in os.listdir(self.folder):
-            self.assertEqual(os.stat(os.path.join(self.folder, name)).st_mode & 0o777, 0o600)
+        for folder, folders, names in os.walk(self.folder):
+            self.assertEqual({os.stat(os.path.join(folder, name)).st_mode & 0o777 for name in folders} - {0o700}, set())
+            self.assertEqual({os.stat(os.path.join(folder, name)).st_mode & 0o777 for name in names} - {0o600}, set())
 
     def test_a_command_that_records_nothing(self):
         done = program.run("record", "-o", self.folder, "--", "true")
@@ -208,13 +219,13 @@ class Record(unittest.TestCase):
 
     def test_a_damaged_file_is_read_and_told(self):
         self.test_a_killed_process_leaves_what_it_did()
-        name, = os.listdir(self.folder)
+        name, = program.recordings(self.folder)
         os.truncate(os.path.join(self.folder, name), 20_000)
         done = self.info()
         self.assertEqual(done.returncode, 1)
         self.assertIn("damaged", done.stdout)
 
-    def test_what_asks_it_to_end_reaches_the_command(self):
+    def test_a_signal_to_end_reaches_the_command(self):
         with program.started("record", "-o", self.folder, "--", program.HEDDLE, "ping", "--listen", "-p",
                              program.free_port()) as recording:
             recording.wait_for("listens")

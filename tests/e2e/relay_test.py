@@ -40,7 +40,14 @@ delay = "3ms"
 """
 
 # A peer that was killed is dead after this, with keys; a handshake without an answer ends.
-QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "1500", "HEDDLE_HANDSHAKE_TIMEOUT_MS": "1500"}
+QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "3000", "HEDDLE_HANDSHAKE_TIMEOUT_MS": "3000"}
+# An end that waits for its timeout of 30 s takes longer than this.
+SOON_S = 20
+
+
+def metric(page, name):
+    """The value of a metric without labels."""
+    return float(re.search(rf"(?m)^{name} (\S+)$", page).group(1))
 
 
 class Relay(unittest.TestCase):
@@ -62,7 +69,7 @@ class Relay(unittest.TestCase):
         with program.started("relay", "--to", to, "-p", port, *more,
                              settings=settings or self.settings) as process:
             if "--json" in more:
-                time.sleep(0.5)
+                process.wait_for_port(port)
             else:
                 process.wait_for("relays on")
             yield process, port
@@ -108,13 +115,25 @@ class Relay(unittest.TestCase):
         with self.server(), self.relay(f"127.0.0.1:{self.port}") as (_, port):
             self.expect_measured(self.perf((port,), "bw", "-t", "0.5", "--check", "--bidirectional", "--json"), ("bw",))
 
+    def page_with(self, port, name, least):
+        """The page of a relay's metrics, once one of them has this value or more."""
+        end = time.monotonic() + program.PATIENCE_S
+        while True:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=program.PATIENCE_S) as answer:
+                page = answer.read().decode()
+            if metric(page, name) >= least:
+                return page
+            self.assertLess(time.monotonic(), end, page)
+            time.sleep(0.02)
+
     def kill_and_start(self, number):
+        shown = program.free_port()
         with self.server("--once") as server, contextlib.ExitStack() as relays:
             _, far_port = relays.enter_context(self.relay(f"127.0.0.1:{self.port}"))
-            near, near_port = relays.enter_context(self.relay(f"127.0.0.1:{far_port}"))
+            near, near_port = relays.enter_context(self.relay(f"127.0.0.1:{far_port}", "--metrics", shown))
             with program.started(*self.words((near_port, far_port), "bw", "-t", "4", "--check", "--json"),
                                  settings=self.settings) as client:
-                time.sleep(1)
+                self.page_with(shown, "heddle_relay_bytes_total", 8 << 20)
                 near.signal(number)
                 near.wait()
                 relays.enter_context(self.relay(f"127.0.0.1:{far_port}", port=near_port))
@@ -201,9 +220,9 @@ class Relay(unittest.TestCase):
                 self.assertTrue(relay_was_used)
                 time.sleep(0.5)
                 client.signal(signal.SIGINT)
-                self.assertEqual(client.wait(10), 130)
-            relay.wait_for("there, .* back, in", timeout=10)
-            self.assertEqual(server.wait(10), 2, server.said())
+                self.assertEqual(client.wait(SOON_S), 130)
+            relay.wait_for("there, .* back, in", timeout=SOON_S)
+            self.assertEqual(server.wait(SOON_S), 2, server.said())
 
     def test_wrong_words(self):
         for words, why in (((), "--to"), (("--to", "no.such.host.invalid"), "no.such.host.invalid"),
@@ -224,9 +243,8 @@ class Relay(unittest.TestCase):
         shown = program.free_port()
         with self.server(), self.relay(f"127.0.0.1:{self.port}", "--metrics", shown) as (_, port):
             self.expect_measured(self.perf((port,), "lat", "-t", "0.1", "--json"), ("lat",))
-            time.sleep(0.5)
-            page = urllib.request.urlopen(f"http://127.0.0.1:{shown}/metrics", timeout=10).read().decode()
-        self.assertIn("heddle_relay_sessions_total 1", page)
+            page = self.page_with(shown, "heddle_relay_sessions_total", 1)
+        self.assertEqual(metric(page, "heddle_relay_sessions_total"), 1)
         reference = METRICS.read_text(encoding="utf-8")
         listed = re.findall(r"\| `(heddle_relay_\w+)` \| (\w+) \|", reference)
         self.assertEqual(set(re.findall(r"^# TYPE (heddle_relay_\w+) (\w+)$", page, re.MULTILINE)), set(listed))

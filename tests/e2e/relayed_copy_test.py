@@ -15,7 +15,7 @@ import file_trees
 import program
 
 # A peer that was killed is dead after this, with keys; a handshake without an answer ends.
-QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "1500", "HEDDLE_HANDSHAKE_TIMEOUT_MS": "1500"}
+QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "3000", "HEDDLE_HANDSHAKE_TIMEOUT_MS": "3000"}
 LARGE = 600 << 20
 # An end that waits for its timeout of 30 s takes longer than this.
 SOON_S = 20
@@ -193,7 +193,7 @@ class RelayedCopy(unittest.TestCase):
         (self.source / "file").write_text("text", encoding="ascii")
         there = f"127.0.0.1:{self.port}"
         with self.relay(there) as (_, port):
-            self.expect_refused(self.copy((port,)), f"cannot connect to {there}", "nobody listens on that port")
+            self.expect_refused(self.copy((port,)), f"cannot connect to {there}", "no program listens on that port")
             self.expect_refused(self.copy((program.free_port(),)), "cannot open a session through the relay",
                                 "start 'heddle relay' there")
             with self.receiver():

@@ -97,17 +97,20 @@ class Signature(unittest.TestCase):
     def test_a_folder_that_cannot_be_signed_is_refused_before_anything_is_measured(self):
         self.report.mkdir()
         (self.report / "more").symlink_to("/etc/passwd")
-        done = program.run("verify", "--quick", "--report", self.report, "--sign", self.place / "one.key")
-        self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("a signature covers files alone", done.stderr)
+        for words, answer in ((("--quick", "--report", self.report), "the folder is not empty"),
+                              (("report", self.report), "a signature covers files alone")):
+            done = program.run("verify", *words, "--sign", self.place / "one.key")
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn(answer, done.stderr)
         (self.report / "more").unlink()
         inside = shutil.copy(self.place / "one.key", self.report)
         (self.place / "link.key").symlink_to(inside)
-        for words in (("--report", self.report), ("report", self.report)):
+        for words, answer in ((("--report", self.report), "the folder is not empty"),
+                              (("report", self.report), "it is in the folder of the report")):
             for key in (inside, self.place / "link.key"):
                 done = program.run("verify", *words, "--sign", key)
                 self.assertEqual(done.returncode, 2, done.stdout)
-                self.assertIn("it is in the folder of the report", done.stderr)
+                self.assertIn(answer, done.stderr)
         self.assertEqual([path.name for path in self.report.iterdir()], ["one.key"])
 
     def test_a_report_that_cannot_be_signed_in_the_end_keeps_its_verdict_and_says_how_to_sign_it(self):

@@ -40,7 +40,7 @@ class Run(run_case.RunCase):
         """The key is neither on a command line nor in an environment, and gone afterwards."""
         script = ('echo "$HEDDLE_PROTECTION $HEDDLE_KEY_FILE"; cat "$HEDDLE_KEY_FILE"; '
                   'stat -L -c "%a %s" "$HEDDLE_KEY_FILE"; echo x >"$HEDDLE_KEY_FILE" && echo written; '
-                  'sleep 60')
+                  'sleep 1000')
         with self.started("-n", 1, "--protect", "--", "sh", "-c", script) as running:
             path = running.wait_for(r"^full /proc/\d+/fd/\d+$").split()[1]
             key = running.wait_for(r"^[0-9a-f]{64}$").strip()
@@ -177,8 +177,13 @@ class Run(run_case.RunCase):
         self.expect_nothing_left()
 
     def test_ranks_may_end_at_different_times(self):
-        done = self.run_ranks("-n", 2, "--", "sh", "-c", 'sleep 0.$HEDDLE_RANK; echo $HEDDLE_RANK')
-        self.assertEqual((done.returncode, done.stdout), (0, "0\n1\n"))
+        first = os.path.join(self.folder.name, "first")
+        script = ('if [ $HEDDLE_RANK = 0 ]; then echo 0; echo $$ > "$0.new"; mv "$0.new" "$0"; exit; fi; '
+                  'until [ -e "$0" ] && ! grep -q "^State:[[:space:]]*[RSDTt]" "/proc/$(cat "$0")/status" 2>/dev/null; '
+                  'do sleep 0.01; done; rm "$0"; echo 1')
+        done = self.run_ranks("-n", 2, "--", "sh", "-c", script, first)
+        self.assertEqual((done.returncode, done.stdout), (0, "0\n1\n"), done.stderr)
+        self.expect_nothing_left()
 
     def test_what_ranks_leave_in_the_background_is_ended(self):
         done = self.run_ranks("-n", 2, "--", "sh", "-c", "setsid sleep 1000 & sleep 1000 & true")
@@ -230,16 +235,18 @@ class Run(run_case.RunCase):
     # `timeout` and batch systems send so, and the run passed each on twice. A rank outside of the group gets only
     # what is passed on.
     def test_a_signal_to_the_whole_group_is_passed_on_once(self):
-        script = ("import os, signal, time\nos.setsid()\nasked = 0\ndef count(number, frame):\n    global asked\n"
-                  "    asked += 1\nsignal.signal(signal.SIGUSR1, count)\nprint('ready', flush=True)\n"
-                  "while asked == 0: time.sleep(0.01)\nend = time.monotonic() + 1.5\n"
-                  "while time.monotonic() < end: time.sleep(0.01)\nprint('asked', asked)\n")
+        script = ("import os, signal, time\nos.setsid()\nasked = 0\ndef count(number, frame):\n    global asked, end\n"
+                  "    asked += 1\n    end = time.monotonic() + 1.5\n    print('got', asked, flush=True)\n"
+                  "signal.signal(signal.SIGUSR1, count)\nprint('ready', flush=True)\n"
+                  "while asked < 2 or time.monotonic() < end: time.sleep(0.01)\nprint('asked', asked)\n")
         with self.started("-n", 2, "-t", "--", sys.executable, "-c", script, start_new_session=True) as process:
             for rank in range(2):
                 process.wait_for(rf"\[{rank}\] ready")
-            for _ in range(2):
-                os.killpg(process.process.pid, signal.SIGUSR1)
+            for number in (1, 2):
                 time.sleep(0.1)
+                os.killpg(process.process.pid, signal.SIGUSR1)
+                for rank in range(2):  # two that are pending at once are one
+                    process.wait_for(rf"\[{rank}\] got {number}$")
             self.assertEqual(process.wait(), 0)
             for rank in range(2):
                 self.assertRegex(process.said(), rf"\[{rank}\] asked 2\b")

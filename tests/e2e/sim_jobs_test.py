@@ -209,7 +209,7 @@ hosts = ["h0..h3"]
                 'microbatches = 4\n')
 
     def test_a_trace_of_a_job_is_read_as_any_recording(self):
-        traced = self.document(self.TRAINING, "--matrix", "--trace", "trace")
+        traced = self.document(self.TRAINING, "--delivered", "--trace", "trace")
         self.assertEqual(traced["history"], self.document(self.TRAINING)["history"])
         (job,) = traced["jobs"]
         matrix = self.read("matrix", "trace", "--format", "json")
@@ -227,7 +227,7 @@ hosts = ["h0..h3"]
         done = program.run("workload", "from", "trace", "-o", "again.toml", cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         with open(os.path.join(self.folder, "again.toml"), encoding="utf-8") as file:
-            (again,) = self.document(file.read().replace("version = 1\n", ""), "--matrix")["jobs"]
+            (again,) = self.document(file.read().replace("version = 1\n", ""), "--delivered")["jobs"]
         self.assertEqual(self.delivered(again), self.delivered(job))
         sizes = lambda each: sorted((call["operation"], call["algorithm"], call["bytes"]) for call in each["calls"])
         self.assertEqual(sizes(again), sizes(job))
@@ -239,7 +239,7 @@ hosts = ["h0..h3"]
         jobs = ('[[job]]\nkind = "all_reduce"\nname = "first"\nbytes = "1MB"\nhosts = ["h0..h2"]\n'
                 '[[job]]\nkind = "all_gather"\nbytes = "400KB"\nhosts = ["h2..h5"]\n'
                 '[[job]]\nkind = "incast"\nto = "h7"\nhosts = ["h6..h7"]\nbytes = "50KB"\n')
-        document = self.document(jobs, "--matrix", "--trace", "trace")
+        document = self.document(jobs, "--delivered", "--trace", "trace")
         matrix = self.read("matrix", "trace", "--format", "json")
         # Three ranks, four ranks, then the hosts that send or receive flows.
         self.assertEqual(len(matrix["measured"]), 9)

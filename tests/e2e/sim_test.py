@@ -124,8 +124,8 @@ class Sim(unittest.TestCase):
         refusals = ((("--transport", "roce", "--cc", "swift"), "--cc swift is for heddle's transport"),
                     (("--transport", "roce", "--paths", 4), "--paths is for heddle's transport"),
                     (("--transport", "roce", "--trace", "t"), "--trace records what heddle's transport"),
-                    (("--transport", "roce", "--matrix", "--json"), "--matrix counts what heddle's transport"),
-                    (("--matrix",), "--matrix is part of the JSON"),
+                    (("--transport", "roce", "--delivered", "--json"), "--delivered counts what heddle's transport"),
+                    (("--delivered",), "--delivered is part of the JSON"),
                     (("--selector", "plan"), "--selector plan needs one"),
                     (("--cc", "dcqcn"), "--cc dcqcn is for RoCE NICs"),
                     (("--rdma-mtu", 1024), "--rdma-mtu is for RoCE NICs"))

@@ -193,7 +193,7 @@ TEST_P(SimulatedRendezvous, RanksFindARank0ThatWasKilledAndStartedAgain) {
   expect_the_group();
 }
 
-TEST_P(SimulatedRendezvous, ThoseWhoWaitAreToldWhoIsMissing) {
+TEST_P(SimulatedRendezvous, WaitingRanksGetTheNamesOfTheMissing) {
   for (uint32_t rank = 0; rank < kRanks; ++rank) {
     if (rank != 3) begin(rank);
   }

@@ -91,7 +91,7 @@ class Size(unittest.TestCase):
                 done = program.run("sim", "--topology", topology, "--workload", job, "--json")
                 step = json.loads(done.stdout)["jobs"][0]["steps"][0]
                 formula = self.figures("overlap", "--parameters", "10000000", "--gpus", "4", "--bucket", "5000000",
-                                       "--forward", "800us", "--backward", f"{8 * backward_us}us", "--mtu", "8928",
+                                       "--forward", "800us", "--backward", f"{8 * backward_us}us", "--payload", "8928",
                                        "--headers", "110", "--chunk", "256K")
                 self.assertAlmostEqual(formula["step_s"] * 1e6 / step["took_us"], 1, delta=0.03)
                 self.assertAlmostEqual(formula["exposed_s"] * 1e6 / step["exposed_us"], 1, delta=0.06)

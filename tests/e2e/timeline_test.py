@@ -87,8 +87,8 @@ class Timeline(unittest.TestCase):
     def test_part_of_it(self):
         spans = [event for event in self.trace() if event["ph"] == "X"]
         middle = sorted(event["ts"] for event in spans)[len(spans) // 2] / 1e6
-        early = [event for event in self.trace("--to", middle) if event["ph"] == "X"]
-        late = [event for event in self.trace("--from", middle) if event["ph"] == "X"]
+        early = [event for event in self.trace("--until", middle) if event["ph"] == "X"]
+        late = [event for event in self.trace("--since", middle) if event["ph"] == "X"]
         self.assertTrue(all(event["ts"] <= middle * 1e6 + 0.001 for event in early))
         self.assertTrue(all(event["ts"] + event["dur"] >= middle * 1e6 - 0.001 for event in late))
         self.assertLess(len(early), len(spans))
@@ -113,9 +113,9 @@ class Timeline(unittest.TestCase):
 
     def test_a_time_without_anything_is_told(self):
         for form in ("csv", "perfetto"):
-            done = program.run("timeline", self.folder, "--format", form, "--from", 1e6)
+            done = program.run("timeline", self.folder, "--format", form, "--since", 1e6)
             self.assertEqual(done.returncode, 2, form)
-            self.assertIn("cannot tell what happened: no operation, message or wait was recorded in that time",
+            self.assertIn("cannot say what happened: no operation, message or wait was recorded in that time",
                           done.stderr)
 
     def page(self, *more):
@@ -146,11 +146,11 @@ class Timeline(unittest.TestCase):
         way = whole["nics"][0]["ways"][0]
         half = len(way["steps"]) // 2
         middle = (sum(way["steps"][:half]) + 0.123) * whole["bin"] / 1e9
-        halves = [self.page(*part)[1] for part in (("--to", middle), ("--from", middle))]
+        halves = [self.page(*part)[1] for part in (("--until", middle), ("--since", middle))]
         sums = [sum(nic["total"][0] for nic in data["nics"]) for data in (whole, *halves)]
         self.assertGreater(min(sums), 0)
         self.assertEqual(sums[0], sums[1] + sums[2])
-        done = program.run("timeline", self.folder, "--format", "html", "--from", 1e6)
+        done = program.run("timeline", self.folder, "--format", "html", "--since", 1e6)
         self.assertEqual(done.returncode, 2)
         self.assertIn("cannot show the load", done.stderr)
 

@@ -66,7 +66,7 @@ class Traced(unittest.TestCase):
 
     def test_traced_paths_carry_what_switches_count(self):
         # A machine that does much else may begin to send before the look at the ways has ended.
-        for number in range(3):
+        for number in range(6):
             if number > 0:
                 self.lab.close()
                 self.make_lab()

@@ -199,7 +199,8 @@ def link(up):
 def down(mode):
     """The link goes down: for a second, then for longer than a peer may be silent."""
     served = listener(mode)
-    client = transfer(mode, 10)
+    # Where other programs use the host's processors, the second may become several.
+    client = transfer(mode, 12, dead_after_ms=30_000)
     found = {"began": flows(mode, client)}
     link(False)
     time.sleep(1)

@@ -121,7 +121,7 @@ class Faults(unittest.TestCase):
 
     @each_of("down")
     def test_a_short_interruption_of_the_link_ends_nothing(self, found):
-        self.assertTrue(found["began"] and found["goes on"], found)
+        self.assertTrue(found["began"] and found["goes on"], (found["client"]["errors"], found))
         self.assert_complete(found["client"])
 
     @each_of("down")

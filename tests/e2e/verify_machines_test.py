@@ -7,6 +7,7 @@ Needs root, network namespaces and sshd; skipped where they are missing: exit st
 import json
 import os
 import pathlib
+import shutil
 import signal
 import sys
 import tempfile
@@ -20,9 +21,26 @@ import ssh_lab
 import verify_test
 
 
+# Above this share of the processors for other programs verify calls its machine disturbed.
+DISTURBED = 0.25
+
+
+def inventory_without_counts(report):
+    """Its first stage, but for counters of NICs, which a test that goes on counts further."""
+    stage = report["stages"][0]
+    counted = ("link flaps", "NIC errors", "NIC drops", "RDMA errors")
+    return {**stage, "rows": [row for row in stage["rows"] if row["check"] not in counted],
+            "data": {name: value for name, value in stage["data"].items() if name != "counted"}}
+
+
 @unittest.skipIf(ssh_lab.MISSING, str(ssh_lab.MISSING))
 class Machines(unittest.TestCase):
-    """Hosts of a lab as machines that ssh reaches; the test itself runs on one of them."""
+    """Hosts of a lab as machines that ssh reaches; the test itself runs on one of them. Tests of equal fabrics share
+    their machines, on which each leaves nothing."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = {}  # machines, by fabric
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -31,10 +49,29 @@ class Machines(unittest.TestCase):
         self.topology = self.folder / "plan.toml"
         self.topology.write_text(verify_test.FABRIC, encoding="utf-8")
 
-    def start(self, text=verify_test.FABRIC, hosts=("h0", "h1"), ipv6=False):
-        machines = ssh_lab.SshLab(text, hosts, ipv6=ipv6)
+    def start(self, text, hosts=("h0", "h1"), **options):
+        machines = ssh_lab.SshLab(text, hosts, **options)
         self.addCleanup(machines.close)
         return machines
+
+    def share(self, text, hosts):
+        """Machines that are started once, without a server of the test before."""
+        if text not in self.shared:
+            machines = ssh_lab.SshLab(text, hosts, f"shared{len(self.shared)}")
+            self.addClassCleanup(machines.close)
+            self.shared[text] = machines
+        for host in hosts:
+            self.wait_for_server(self.shared[text], False, host)
+        return self.shared[text]
+
+    def two(self):
+        return self.share(verify_test.FABRIC, ("h0", "h1"))
+
+    def three_of_four(self):
+        """The hosts of a larger fabric, of which h3 has no sshd, and its topology."""
+        text = verify_test.FABRIC.replace("hosts_per_leaf = 1", "hosts_per_leaf = 2")
+        self.topology.write_text(text, encoding="utf-8")
+        return self.share(text, ("h0", "h1", "h2"))
 
     def verify(self, machines, *words, via=None, hosts="h0,h1"):
         return machines.at("h0", "verify", "--quick", "--json", "--via", via or machines.via, "--hosts", hosts,
@@ -58,21 +95,32 @@ class Machines(unittest.TestCase):
 
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_clean_machines_pass_and_nothing_stays_on_them(self):
-        machines = self.start()
-        before = set(pathlib.Path("/tmp").glob("heddle-verify-*-*"))
-        done = self.verify(machines, "--topology", self.topology, "--report", self.folder / "report")
+        machines = self.two()
+        before = lab_fabric.recordings_left()
+        for _ in range(2):
+            done = self.verify(machines, "--topology", self.topology, "--report", self.folder / "report")
+            self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+            report = json.loads(done.stdout)
+            if not self.is_slow_beside_others(report):
+                break
+            shutil.rmtree(self.folder / "report")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        report = json.loads(done.stdout)
         self.assertEqual(verify_test.wrong_rows(report), set(), done.stdout)
         self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
         self.assertFalse(report["emulated"])
         for recording in ("recording", "training"):
             self.assertGreater(len(list((self.folder / "report" / recording).glob("*.heddle"))), 1, recording)
-        self.assertEqual(set(pathlib.Path("/tmp").glob("heddle-verify-*-*")), before)
+        self.assertLessEqual(lab_fabric.recordings_left(), before)
         self.wait_for_server(machines, False)
         loads = [link["forward"]["peak_bits_per_s"] for link in report["links"] if "h0" in (link["a"], link["b"])]
         self.assertGreater(loads[0], 5e6)
         self.expect_diff_and_baseline(self.folder / "report")
+
+    @staticmethod
+    def is_slow_beside_others(report):
+        """Whether speeds alone are wrong where other programs took the cores: that is no test of the fabric."""
+        wrong = {check for check, _ in verify_test.wrong_rows(report)}
+        return wrong and wrong <= {"goodput", "link rate"} and report["others_busy_share"] > DISTURBED
 
     def expect_diff_and_baseline(self, report):
         same = program.run("verify", "diff", report, report / "report.json", "--json")
@@ -101,13 +149,13 @@ class Machines(unittest.TestCase):
 
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_machines_with_ipv6_addresses_alone_pass_and_the_report_says_so(self):
-        machines = self.start(ipv6=True)
+        machines = self.start(verify_test.FABRIC, ipv6=True)
         done = self.verify(machines, "--topology", self.topology, hosts="h0=h0-v6,h1=h1-v6")
         report = json.loads(done.stdout or "{}")
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         wrong = {check for check, _ in verify_test.wrong_rows(report)}
         # Other programs that take most of a machine's cores lower its goodput, whatever the addresses are.
-        busy = report["others_busy_share"] > 0.5
+        busy = report["others_busy_share"] > DISTURBED
         self.assertLessEqual(wrong, {"goodput"} if busy else set(), done.stdout)
         if not wrong:
             self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
@@ -121,10 +169,7 @@ class Machines(unittest.TestCase):
         self.assertAlmostEqual(pairs[0]["allowed_bits_per_s"], 2e7 * 1412 / 1514, delta=1)
 
     def test_machines_that_have_no_ip_version_in_common_are_refused(self):
-        lab = lab_fabric.Lab(self.folder, verify_test.FABRIC, "versions")
-        self.addCleanup(lab.close)
-        done = program.run("lab", "exec", "h0", "--lab", lab.name, "--", program.HEDDLE, "verify", "--hosts",
-                           "h0,h1=h1-v6")
+        done = self.two().at("h0", "verify", "--hosts", "h0,h1=h1-v6")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("cannot test h1 with h0: h1 has an IPv6 address alone, fd00:0:1::1, and h0 an IPv4 address "
                       "alone, 10.0.0.1", done.stderr)
@@ -139,8 +184,11 @@ class Machines(unittest.TestCase):
         machines = self.start(verify_test.FABRIC + '[[override]]\nlink = ["h1", "leaf1"]\nrate = "4Mbit/s"\n')
         done = self.verify(machines, "--topology", self.topology, "--stage", "pairs")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertTrue({where for _, where in verify_test.wrong_rows(json.loads(done.stdout))} &
-                        {"h1", "h0 to h1", "h1 to h0", "h1 to leaf1", "leaf1 to h1"}, done.stdout)
+        report = json.loads(done.stdout)
+        # Ports of switches are not read: what leaf1 sends to h1 is no more than what leaf0 sends to h0.
+        self.assertEqual(verify_test.wrong_rows(report), {("goodput", "h0 to h1"), ("goodput", "h1 to h0"),
+                                                          ("link rate", "h1 to leaf1")}, done.stdout)
+        self.assertEqual({link["label"] for link in report["links"] if link["named"]}, {"h1 - leaf1"})
 
     @unittest.skipUnless(os.environ.get("VERIFY_MACHINES") == "all", "minutes of a quiet machine: VERIFY_MACHINES=all")
     def test_of_links_of_two_rates_the_swapped_two_are_named_without_ports_of_switches(self):
@@ -164,7 +212,7 @@ class Machines(unittest.TestCase):
 
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_the_table_of_nccl_stands_beside_where_machines_have_gpus_and_nccl_tests(self):
-        machines = self.start()
+        machines = self.two()
         programs = self.folder / "bin"
         programs.mkdir()
         for name, text in (("nvidia-smi", "echo GPU 0: one; echo GPU 1: another"), ("all_reduce_perf", "exit 1"),
@@ -186,26 +234,39 @@ class Machines(unittest.TestCase):
                          "^9.84 Gb/s bus bandwidth of 64 KiB, 80.0 us a call; heddle [\\d.]+ Mb/s$")
         self.assertEqual(stage["data"]["nccl_sizes"][0]["count"], 16384)
         asked = (self.folder / "asked").read_text(encoding="utf-8")
-        self.assertRegex(asked, r"^-np 4 -H 10\.0\.0\.1:2,10\.0\.\d\.1:2 all_reduce_perf -b 65536 -e \d+ -f 8 -g 1\n$")
+        self.assertRegex(asked, r"^-np 4 -H 10\.0\.0\.1:2,10\.0\.\d\.1:2 all_reduce_perf -b 1024 -e \d+ -f 4 -g 1\n$")
         text = (self.folder / "report" / "report.txt").read_text(encoding="utf-8")
-        self.assertRegex(text, r"# NCCL\n(  #.*\n)+ +65536 +16384 +float +80.00 +0.8200 +1.2300 +0\n")
+        self.assertRegex(text, r"# NCCL\n(  #.*\n)+ +65536 +16384 +float +sum +-1 +80.00 +0.8200 +1.2300 +0 +"
+                               r"79.00 +0.8300 +1.2400 +0\n")
         self.assertTrue(any("mpirun" in line for line in stage["commands"]), stage["commands"])
         self.assertFalse(any("nvidia-smi" in line for line in stage["commands"]), stage["commands"])
 
     def test_what_one_machine_has_otherwise_is_named(self):
-        machines = self.start()
-        via = self.wrapper(machines, 'document["wall_seconds"] += 60; document["facts"]["kernel"] = "Linux 2.4"')
+        machines = self.two()
+        via = self.wrapper(machines, 'document["facts"]["kernel"] = "Linux 2.4"')
         done = self.verify(machines, "--topology", self.topology, "--stage", "inventory", via=via)
         report = json.loads(done.stdout)
         warned = {(row["check"], row["where"]): row["measured"] for row in report["stages"][0]["rows"]
                   if row["grade"] == "warn"}
         self.assertIn("kernel", {check for check, _ in warned}, done.stdout)
-        # A lower bound: what the login took, seconds on a busy machine, is missing.
-        self.assertRegex(warned["clock", "h1"], r"^(5\d|60)\.\d s ahead$")
+
+    @unittest.skipIf(program.sanitized(), "the clock is moved by a library that is loaded first")
+    def test_a_clock_that_is_two_seconds_ahead_or_behind_is_named_with_the_error_of_the_reading(self):
+        for seconds, word in ((2, "ahead"), (-2, "behind")):
+            machines = ssh_lab.SshLab(verify_test.FABRIC, ("h0", "h1"), clocks={"h1": seconds})
+            try:
+                done = self.verify(machines, "--topology", self.topology, "--stage", "inventory")
+            finally:
+                machines.close()
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            rows = [row for row in json.loads(done.stdout)["stages"][0]["rows"] if row["check"] == "clock"]
+            self.assertEqual([(row["where"], row["grade"]) for row in rows], [("h1", "warn"), ("1 of 2 hosts", "pass")])
+            self.assertRegex(rows[0]["measured"], rf"^(1\.9|2\.[01]) s {word}, to within [\d.]+ [mu]s$")
+            self.assertRegex(rows[1]["measured"], r"^apart by at most [\d.]+ [mu]s$")
 
     def test_errors_of_a_nic_while_the_test_runs_are_named_and_an_older_heddle_counts_none(self):
         changes = ('document["nics"][0]["counts"]["rx_crc_errors"] = time.time_ns()', 'document.pop("nics")')
-        machines = self.start()
+        machines = self.two()
         for change, measured in zip(changes, (r"^nic0: rx_crc_errors \d+$", "^not known$")):
             done = self.verify(machines, "--topology", self.topology, "--stage", "inventory",
                                via=self.wrapper(machines, change, "nics"))
@@ -216,12 +277,13 @@ class Machines(unittest.TestCase):
 
     def warnings_of(self, change):
         """{(check, where): row} of the inventory's warnings, where machine h1 answers with changed facts."""
-        machines = self.start()
+        machines = self.two()
         done = self.verify(machines, "--topology", self.topology, "--stage", "inventory",
                            via=self.wrapper(machines, change))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         rows = json.loads(done.stdout)["stages"][0]["rows"]
-        self.assertEqual([row for row in rows if not row["measured"] or row["grade"] != "pass" and not row["todo"]], [])
+        wrong = [row for row in rows if row["grade"] in ("warn", "fail") and not row["todo"]]
+        self.assertEqual([row for row in rows if not row["measured"]] + wrong, [])
         return {(row["check"], row["where"]): row for row in rows if row["grade"] == "warn"}
 
     def test_firmware_gpus_a_firewall_and_a_narrow_slot_of_one_machine_are_named(self):
@@ -229,15 +291,18 @@ class Machines(unittest.TestCase):
             'document["facts"].update({"NIC firmware": "mlx5_core 28.35.1", "GPUs": "7 x H200, driver 550"}); '
             'document["firewall"].update({"dropping": ["input"]}); document["machine"].update({"pcie": [{"name": '
             '"nic0", "gpu": False, "width": 8, "most_width": 16, "speed": 16, "most_speed": 16, "slot_width": 8, '
-            '"slot_speed": 16}], "clock": {"synchronized": True, "error_s": 0.5}})')
-        # Of two machines either may be the one that differs.
-        for check in ("NIC firmware", "GPUs"):
-            self.assertEqual(len([where for each, where in warned if each == check]), 1, warned)
-        self.assertIn("mlx5_core 28.35.1", str([row for (check, _), row in warned.items() if check == "NIC firmware"]))
+            '"slot_speed": 16}], "clock": {"synchronized": True, "error_s": 0.5}, '
+            '"acs": {"bridges": 3, "redirecting": 2, "gpus": True}})')
+        # Of two machines none is the one that differs.
+        for check, measured in (("NIC firmware", "mlx5_core 28.35.1 on h1"), ("GPUs", "7 x H200, driver 550 on h1")):
+            row = warned[check, "h0, h1"]
+            self.assertRegex(row["measured"], rf"^.+ on h0; {measured}$")
+            self.assertEqual({where for each, where in warned if each == check}, {"h0, h1"})
         self.assertEqual(warned["firewall", "h1"]["measured"], "drops on input by default")
         narrow = warned["PCIe links", "h1"]
         self.assertEqual(narrow["measured"], "x8 at 16 GT/s of nic0")
         self.assertIn("the port above it has x8", narrow["todo"])
+        self.assertRegex(warned["ACS redirection", "h1"]["measured"], "^2 of 3 bridges redirect: ")
         self.assertEqual(warned["clock synchronization", "h1"]["measured"], "set by a program, off by about 500 ms")
 
     def test_an_older_heddle_without_these_facts_is_accepted_and_named(self):
@@ -249,15 +314,70 @@ class Machines(unittest.TestCase):
         self.assertEqual({where for check, where in warned if check == "facts"}, {"h1"})
 
     def test_a_machine_that_does_not_answer_is_named(self):
-        machines = ssh_lab.SshLab(verify_test.FABRIC, ("h0",))
-        self.addCleanup(machines.close)
-        done = self.verify(machines)
+        done = self.verify(self.three_of_four(), hosts="h0,h3")
         self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("cannot test h1: cannot start anything on h1", done.stderr)
+        self.assertIn("cannot test h3: cannot start anything on h3", done.stderr)
         self.assertIn("Connection refused", done.stderr)
 
+    def expect_rest_without(self, report, silent, hosts):
+        """The last stage names the host that is left out, and the others work."""
+        rest = report["stages"][-1]
+        self.assertEqual((rest["name"], rest["outcome"]), ("rest", "passed"), rest)
+        self.assertEqual([row["where"] for row in rest["rows"] if row["check"] == "left out"], [silent], rest["rows"])
+        self.assertEqual(rest["data"]["hosts"], hosts)
+        group = next(row for row in rest["rows"] if row["check"] == "largest good group")
+        self.assertEqual((group["where"], group["grade"]), (f"{len(hosts)} of {len(hosts) + 1} hosts", "pass"))
+
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_a_machine_that_does_not_answer_is_left_out_and_the_rest_is_tested(self):
+        machines = self.three_of_four()
+        expected = self.topology.with_name("expected.toml")  # what other programs slow down is not the question
+        expected.write_text('version = 1\npair_share = "5%"\ncollective_share = "2%"\nall_to_all_share = "2%"\n',
+                            encoding="utf-8")
+        report = self.expect_silent(self.verify(machines, "--topology", self.topology, "--expect", expected,
+                                                hosts="h0,h1,h2,h3"))
+        self.assertEqual([stage["outcome"] for stage in report["stages"][1:-1]], ["not run"] * 6)
+        self.expect_rest_without(report, "h3", ["h0", "h1", "h2"])
+        self.expect_silent(self.verify(machines, "--stage", "inventory", hosts="h0,h1,h2,h3"))
+
+    def expect_silent(self, done):
+        """h3 has the only failed row of the inventory, which has the facts of the others."""
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(report["verdict"], "FAIL")
+        inventory = report["stages"][0]
+        self.assertEqual(inventory["outcome"], "failed")
+        failed = [row for row in inventory["rows"] if row["grade"] == "fail"]
+        self.assertEqual([(row["check"], row["where"]) for row in failed], [("machine", "h3")])
+        self.assertIn("does not answer: cannot start anything on h3: ", failed[0]["measured"])
+        self.assertIn("see whether h3 is up", failed[0]["todo"])
+        self.assertEqual({place["name"] for place in inventory["data"]["places"]}, {"h0", "h1", "h2"})
+        return report
+
+    def test_of_a_machine_that_does_not_answer_a_single_stage_says_so(self):
+        done = self.verify(self.three_of_four(), "--stage", "pairs", hosts="h0,h1,h3")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertEqual(verify_test.wrong_rows(json.loads(done.stdout)), {("machine", "h3")})
+
+    @unittest.skipUnless(os.environ.get("VERIFY_MACHINES") == "all", "minutes of a quiet machine: VERIFY_MACHINES=all")
+    def test_a_machine_that_dies_in_the_middle_is_named_and_the_rest_is_tested(self):
+        text = verify_test.FABRIC.replace("hosts_per_leaf = 1", "hosts_per_leaf = 2")
+        self.topology.write_text(text, encoding="utf-8")
+        machines = self.start(text, ("h0", "h1", "h2", "h3"))
+        with program.started("lab", "exec", "h0", "--lab", machines.lab.name, "--", program.HEDDLE, "verify", "--quick",
+                             "--json", "--via", machines.via, "--hosts", "h0,h1,h2,h3", "--topology",
+                             self.topology) as test:
+            self.wait_for_server(machines, True)
+            machines.lab.exec("h1", "ip", "link", "set", "nic0", "down")
+            self.assertEqual(test.wait(timeout=400), 1, test.said())
+            report = json.loads("\n".join(test.lines))
+        failed = next(stage for stage in report["stages"] if stage["outcome"] == "failed")
+        self.assertIn(failed["name"], ("reach", "pairs"))
+        self.assertIn(("machine", "h1"), {(row["check"], row["where"]) for row in failed["rows"]})
+        self.expect_rest_without(report, "h1", ["h0", "h2", "h3"])
+
     def test_a_topology_of_other_hosts_is_refused(self):
-        machines = self.start()
+        machines = self.two()
         larger = verify_test.FABRIC.replace("hosts_per_leaf = 1", "hosts_per_leaf = 2")
         self.topology.write_text(larger, encoding="utf-8")
         done = self.verify(machines, "--topology", self.topology)
@@ -265,7 +385,7 @@ class Machines(unittest.TestCase):
         self.assertIn("it has 4 hosts, of which 2 are among the 2 machines", done.stderr)
 
     def test_interrupted_it_leaves_nothing_on_the_machines(self):
-        machines = self.start()
+        machines = self.two()
         with program.started("lab", "exec", "h0", "--lab", machines.lab.name, "--", program.HEDDLE, "verify", "--via",
                              machines.via, "--hosts", "h0,h1", "--topology", self.topology) as test:
             self.wait_for_server(machines, True)
@@ -275,22 +395,57 @@ class Machines(unittest.TestCase):
 
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_interrupted_while_ranks_record_it_leaves_no_recordings_on_the_machines(self):
-        machines = self.start()
+        machines = self.two()
+        stale = pathlib.Path(f"/tmp/heddle-verify-{os.getpid()}-0")  # as of a test that was killed
+        stale.mkdir()
+        self.addCleanup(shutil.rmtree, stale, ignore_errors=True)
+        os.utime(stale, (0, time.time() - 2 * 86_400))
         with program.started("lab", "exec", "h0", "--lab", machines.lab.name, "--", program.HEDDLE, "verify",
                              "--via", machines.via, "--hosts", "h0,h1", "--topology", self.topology, "--stage",
                              "collectives") as test:
-            end = time.monotonic() + 30
-            while not (folders := list(pathlib.Path("/tmp").glob("heddle-verify-*-*"))):
+            end = time.monotonic() + program.PATIENCE_S
+            while not (folders := list(pathlib.Path("/tmp").glob(f"heddle-verify-{test.process.pid}-*"))):
                 self.assertLess(time.monotonic(), end)
                 time.sleep(0.05)
             test.signal(signal.SIGINT)
             self.assertEqual(test.wait(), 130)
-        self.assertEqual([folder for folder in folders if folder.exists()], [])
+        self.assertEqual([folder for folder in {*folders, stale} if folder.exists()], [])
 
-    def wait_for_server(self, machines, there):
-        end = time.monotonic() + 30
-        while bool(machines.lab.exec("h1", "ss", "-Hlun", "sport = :18700").strip()) != there:
-            self.assertLess(time.monotonic(), end, f"a server on h1: {not there}")
+    @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
+    def test_interrupted_in_pairs_it_goes_on_there_and_keeps_the_inventory(self):
+        machines = self.two()
+        folder, expected = self.folder / "report", self.folder / "expected.toml"
+        expected.write_text('version = 1\npair_share = "5%"\nlink_share = "5%"\n', encoding="utf-8")
+        reached = ("--via", machines.via, "--hosts", "h0,h1")
+
+        def document():
+            return json.loads((folder / "report.json").read_text(encoding="utf-8"))
+
+        with program.started("lab", "exec", "h0", "--lab", machines.lab.name, "--", program.HEDDLE, "verify", "--quick",
+                             *reached, "--topology", self.topology, "--expect", expected, "--stage", "inventory",
+                             "--stage", "pairs", "--report", folder) as test:
+            end = time.monotonic() + program.PATIENCE_S
+            while not (folder / "report.json").exists():  # after the stage inventory
+                self.assertLess(time.monotonic(), end)
+                time.sleep(0.02)
+            self.wait_for_server(machines, True)
+            test.signal(signal.SIGINT)
+            self.assertEqual(test.wait(), 130, test.said())
+        before = document()
+        self.assertEqual([stage["outcome"] for stage in before["stages"]], ["passed", "interrupted"])
+        done = machines.at("h0", "verify", "--resume", folder, *reached, timeout=200)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        after = document()
+        self.assertEqual([stage["outcome"] for stage in after["stages"]], ["passed", "passed"])
+        self.assertEqual(len(after["stages"][1]["data"]["pairs"]), 2)
+        self.assertEqual(*(inventory_without_counts(each) for each in (before, after)))
+        self.assertRegex("\n".join(after["notes"]), r"(?m)^resumed .* UTC; kept: inventory \(")
+        self.wait_for_server(machines, False)
+
+    def wait_for_server(self, machines, there, host="h1"):
+        end = time.monotonic() + program.PATIENCE_S
+        while bool(machines.lab.exec(host, "ss", "-Hlun", "sport = :18700").strip()) != there:
+            self.assertLess(time.monotonic(), end, f"a server on {host}: {not there}")
             time.sleep(0.1)
 
 

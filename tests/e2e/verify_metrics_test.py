@@ -48,6 +48,12 @@ def value(samples, name, **labels):
     return values[0] if len(values) == 1 else values
 
 
+def exceeds(samples, least, name, **labels):
+    """Whether there is one sample with these labels, and it is above `least`."""
+    found = value(samples, name, **labels)
+    return isinstance(found, float) and found > least
+
+
 def address_of(verify):
     return verify.wait_for(r"metrics are at http://").split()[-1]
 
@@ -86,11 +92,16 @@ class Served(unittest.TestCase):
         return pages
 
     def test_it_serves_while_it_tests_and_ends_with_ctrl_c(self):
-        with verifying("verify", "--full", "--topology", self.topology, "--metrics", "0") as verify:
+        with verifying("verify", "--topology", self.topology, "--metrics", "0") as verify:
             url = address_of(verify)
             self.assertRegex(url, r"^http://127\.0\.0\.1:\d+/metrics$")
-            pages = self.wait_until(url, lambda page: value(page, "link_transmitted_bytes_total", **{"from": "h0"}) and
-                                    value(page, "link_transmitted_bytes_total", **{"from": "h0"}) > 500_000)
+            # A NIC's counters are read after those of the links: both must have grown.
+            pages = self.wait_until(url, lambda page: exceeds(page, 500_000, "link_transmitted_bytes_total",
+                                                              **{"from": "h0"}) and
+                                    exceeds(page, 100_000, "nic_bytes_total", host="h0", device="nic0",
+                                            direction="sent") and
+                                    exceeds(page, 100_000, "nic_bytes_total", host="h0", device="nic0",
+                                            direction="received"))
             self.expect_known(scrape(url), pages[-1])
             self.expect_counters_that_never_fall(pages)
             last = pages[-1]
@@ -100,6 +111,7 @@ class Served(unittest.TestCase):
             self.assertEqual(value(last, "link_rate_bytes_per_second", **{"from": "leaf0", "to": "spine1"}), 1.25e6)
             self.assertEqual(sorted({dict(pairs)["from"] for name, pairs in last if "_link_" in name}),
                              ["h0", "h1", "leaf0", "leaf1", "spine0", "spine1"])
+            self.expect_nics(pages, "nic0")
             with self.assertRaises(urllib.error.HTTPError) as refused:
                 scrape(url.removesuffix("metrics") + "other")
             self.assertEqual(refused.exception.code, 404)
@@ -122,6 +134,15 @@ class Served(unittest.TestCase):
             self.assertEqual({label for label, _ in pairs}, known[name][1], name)
             self.assertIn(("fabric", "small"), pairs)
 
+    def expect_nics(self, pages, device):
+        """Of both hosts and no switch: bytes that grew with the test, and a carrier."""
+        last = pages[-1]
+        self.assertEqual({dict(pairs)["host"] for name, pairs in last if "_nic_" in name}, {"h0", "h1"})
+        for direction in ("received", "sent"):
+            self.assertGreater(value(last, "nic_bytes_total", host="h0", device=device, direction=direction), 100_000)
+        self.assertEqual(value(last, "nic_carrier", host="h1", device=device), 1)
+        self.assertEqual(value(last, "nic_carrier_changes_total", host="h1", device=device), 0)
+
     def expect_counters_that_never_fall(self, pages):
         for before, after in zip(pages, pages[1:]):
             fallen = [key for key, number in before.items() if key[0].endswith("_total") and after[key] < number]
@@ -140,6 +161,8 @@ class Served(unittest.TestCase):
             busy = {dict(pairs)["gpu"]: number for (name, pairs), number in page.items()
                     if name == "heddle_gpu_utilization_ratio"}
             self.assertEqual(busy, {"0": 0.97})
+            self.assertRegex(scrape(url), r"(?m)^# HELP heddle_gpu_utilization_ratio .* Of the machine that runs the "
+                             r"test, not of those of --hosts\.$")
 
     def test_figures_of_pairs_follow_their_stage(self):
         with verifying("verify", "--quick", "--stage", "pairs", "--stage", "collectives", "--topology",
@@ -150,6 +173,13 @@ class Served(unittest.TestCase):
                                    value(page, "stage_state", stage="pairs", state="not_run") == 0)[-1]
             for name in ("pair_goodput_bytes_per_second", "pair_allowed_bytes_per_second"):
                 self.assertGreater(value(page, name, **{"from": "h0", "to": "h1"}), 0, name)
+            paths = value(page, "path_goodput_bytes_per_second", **{"from": "h0", "to": "h1"})
+            self.assertGreater(len(paths), 1)
+            # All paths of a pair sent what arrived, and what had not arrived when the time was over.
+            goodput = value(page, "pair_goodput_bytes_per_second", **{"from": "h0", "to": "h1"})
+            self.assertGreater(sum(paths), 0.5 * goodput)
+            self.assertLess(sum(paths), 3 * goodput)
+            self.assertGreater(max(value(page, "path_rtt_seconds", **{"from": "h0", "to": "h1"})), 0)
             self.assertEqual(sum(value(page, "verdict")), 1)
 
     def test_without_root_it_is_reached_all_the_same(self):
@@ -158,8 +188,9 @@ class Served(unittest.TestCase):
                              cwd="/") as verify:
             try:
                 url = address_of(verify)
+                # It may begin and end between two scrapes.
                 page = self.wait_until(url, lambda each: value(each, "stage_state", stage="reach",
-                                                              state="running") == 1)
+                                                              state="not_run") == 0)
                 self.assertIn(("fabric", "emulated"), next(iter(page[-1]))[1])
             except (AssertionError, OSError):
                 if "cannot make a lab" in verify.said():
@@ -172,17 +203,19 @@ class Served(unittest.TestCase):
     def test_machines_have_the_same_metrics(self):
         machines = ssh_lab.SshLab(verify_test.FABRIC, ("h0", "h1"))
         self.addCleanup(machines.close)
-        with verifying("lab", "exec", "h0", "--lab", machines.lab.name, "--", program.HEDDLE, "verify", "--full",
+        with verifying("lab", "exec", "h0", "--lab", machines.lab.name, "--", program.HEDDLE, "verify",
                              "--via", machines.via, "--hosts", "h0,h1", "--topology", self.topology, "--metrics",
                              "0") as verify:
             url = address_of(verify)
             end = time.monotonic() + program.PATIENCE_S
             page = {}
-            while not any(name.endswith("bytes_total") and number > 500_000 for (name, _), number in page.items()):
+            # Each machine sends its counters by itself.
+            while not (any(name.endswith("bytes_total") and number > 500_000 for (name, _), number in page.items()) and
+                       exceeds(page, 0, "link_peak_bytes_per_second", **{"from": "h0"}) and
+                       exceeds(page, 0, "nic_bytes_total", host="h1", device="nic0", direction="received")):
                 self.assertLess(time.monotonic(), end, page)
                 page = samples_of(machines.lab.exec("h0", "curl", "-sS", url))
                 time.sleep(0.2)
-            self.assertGreater(value(page, "link_peak_bytes_per_second", **{"from": "h0"}), 0)
             self.assertEqual(value(page, "link_rate_bytes_per_second", **{"from": "h1"}), 5e6)
             verify.signal(signal.SIGINT)
             self.assertEqual(verify.wait(), 130, verify.said())

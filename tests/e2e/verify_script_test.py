@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,10 +12,12 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEDDLE = '''#!/bin/sh
 echo "heddle $*"
+sleep ${TAKES:-0}
 mkdir -p "$3" && : > "$3/report.html"
 exit ${TESTED:-0}
 '''
-BENCH = '#!/bin/sh\necho "bench $* with $HEDDLE_BENCH_BIN"\nexit ${MEASURED:-0}\n'
+BENCH = '#!/bin/sh\necho "bench $* with $HEDDLE_BENCH_BIN"\nsleep ${TAKES:-0}\nexit ${MEASURED:-0}\n'
+TOOK = re.compile(r"^took (\d+) s: the test of a fabric (\d+) s, heddle beside TCP (\d+) s$", re.MULTILINE)
 
 
 class Script(unittest.TestCase):
@@ -45,6 +48,15 @@ class Script(unittest.TestCase):
         self.assertEqual(lines[0], "heddle verify --report build/verify_report")
         self.assertIn(f"bench verify with {self.folder}/build/release/bin", lines)
         self.assertEqual(lines[-1], "report: build/verify_report/report.html")
+
+    def test_it_prints_the_seconds_of_both_parts_and_of_all(self):
+        whole, fabric, beside = map(int, TOOK.search(self.run_script(TAKES="1.2").stdout).groups())
+        self.assertGreaterEqual(min(fabric, beside), 1)
+        self.assertGreaterEqual(whole, 2)
+        self.assertIn(whole - fabric - beside, (0, 1))  # whole seconds
+        failed = self.run_script(TESTED="1", MEASURED="1")
+        self.assertRegex(failed.stdout, TOOK)
+        self.assertRegex(self.run_script(REFUSED="1").stdout, r"(?m)^took \d+ s: heddle beside TCP \d+ s$")
 
     def test_a_report_that_is_there_stays_and_the_next_has_a_number(self):
         self.run_script()

@@ -2,13 +2,14 @@
 """Where two versions meet: each format that leaves a process works with its own version, and a neighboring one gets
 one error that names what is of another version and what to do. docs/reference/compatibility.md has the same numbers."""
 
+import contextlib
 import json
 import os
 import pathlib
 import re
-import socket
 import struct
 import tempfile
+import threading
 import unittest
 
 import program
@@ -23,15 +24,27 @@ FORMATS = {
     "topology and workload files": ("topology/file.h", "kTopologyFileVersion"),
     "plans": ("apps/cli/plan/plan_file.h", "kPlanFileVersion"),
     "rendezvous of ranks": ("collectives/rendezvous/messages.h", "kRendezvousVersion"),
+    "NCCL plugin's protocol": ("plugins/nccl/net/handle.h", "kVersion"),
+    "orders to agents": ("launch/remote/agent_lines.cc", "kVersion"),
 }
+# Likewise, of programs that meet and leave no file: each names the side to upgrade in its room's unit tests.
+MEETINGS = {
+    "copies": ("copying/params.h", "kVersion"),
+    "relayed sessions": ("relaying/params.h", "kVersion"),
+    "tests of ping and perf": ("measure/control.h", "kControlVersion"),
+    "documents of probes": ("probing/documents.cc", "kVersion"),
+}
+# What ranks send one another once they have met. A connection with another number ends without a sentence, so the
+# number of the rendezvous changes with it: kept_files_test compares both with those of each release.
+CONTROL = ("collectives/execution/control.cc", "kVersion")
 
 
-def number_in(path, name):
-    text = (ROOT / path).read_text(encoding="utf-8")
+def number_in(path, name, tree=ROOT):
+    text = (tree / path).read_text(encoding="utf-8")
     return int(re.search(rf"constexpr \w+ {name} = (\d+);", text).group(1))
 
 
-WIRE, RECORDING, TOPOLOGY, PLAN, _ = (number_in(*place) for place in FORMATS.values())
+WIRE, RECORDING, TOPOLOGY, PLAN, *_ = (number_in(*place) for place in FORMATS.values())
 FABRIC = """version = {}
 [fabric]
 kind = "leaf_spine"
@@ -39,14 +52,17 @@ leaves = 2
 spines = 2
 hosts_per_leaf = 2
 """
+UPGRADE = "upgrade this heddle"  # what reads a file of a newer version
 WORKLOAD = 'version = {}\n[[job]]\nkind = "permutation"\nbytes = "100KB"\n'
 
 
 class Documented(unittest.TestCase):
     def test_the_table_of_compatibility_has_the_numbers_of_the_code(self):
         page = (ROOT / "docs/reference/compatibility.md").read_text(encoding="utf-8")
-        for row, place in FORMATS.items():
+        for row, place in {**FORMATS, **MEETINGS}.items():
             self.assertRegex(page, rf"(?m)^\| {row} \| {number_in(*place)} \|")
+        # The one number that users see of what ranks send one another: CONTROL changes with it.
+        self.assertRegex(page, rf"(?m)^\| collectives \| {number_in(*FORMATS['rendezvous of ranks'])} \|")
         self.assertEqual(number_in("topology/workload_file.h", "kWorkloadFileVersion"), TOPOLOGY)
         self.assertEqual(number_in("engine/route_plan.cc", "kVersion"), PLAN)
 
@@ -79,8 +95,9 @@ class Files(unittest.TestCase):
     def test_topologies_and_workloads(self):
         self.assertEqual(self.simulate().returncode, 0)
         for other in (TOPOLOGY - 1, TOPOLOGY + 1):
-            words = (f"the version of its schema is {other}, this heddle reads version {TOPOLOGY}",
-                     "use a heddle that reads it")
+            todo = f"write it anew for version {TOPOLOGY}, or use the older heddle"
+            words = (f"the version of its schema is {other}, this heddle reads version {TOPOLOGY} "
+                     f"({UPGRADE if other > TOPOLOGY else todo})",)
             self.expect_one_error(self.simulate(topology=other), "fabric.toml:1", *words)
             self.expect_one_error(self.simulate(workload=other), "job.toml:1", *words)
 
@@ -93,14 +110,17 @@ class Files(unittest.TestCase):
         for other in (PLAN - 1, PLAN + 1):
             self.write("other.json", json.dumps({**plan, "version": other}))
             done = self.run_here("sim", *files, "--plan", "other.json")
-            self.expect_one_error(done, f"its version is {other}, and this build reads version {PLAN}")
+            todo = "make it anew with this 'heddle plan', or use the older heddle"
+            self.expect_one_error(done, f"its version is {other}, and this heddle reads version {PLAN} "
+                                        f"({UPGRADE if other > PLAN else todo})")
             # A transport works without its plan, and logs why.
             with program.server("--bind", "127.0.0.1") as (_, port):
                 done = self.run_here("ping", f"127.0.0.1:{port}", "-C", 1,
                                      settings={"HEDDLE_PLAN": str(self.folder / "other.json")})
             self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertRegex(done.stderr, rf"^\S+ warn cannot follow the plan .*: its version is not {PLAN} \(make it "
-                                          r"with the 'heddle plan' of this build\); paths are chosen adaptively\n$")
+            todo = UPGRADE if other > PLAN else "make it anew with this 'heddle plan'"
+            self.assertRegex(done.stderr, rf"^\S+ warn cannot follow the plan .*: its version is not {PLAN} "
+                                          rf"\({todo}\); paths are chosen adaptively\n$")
 
     def recorded(self):
         done = self.run_here("record", "-o", "job", "--", program.HEDDLE, "run", "-n", 2, "--", program.HEDDLE, "ranks")
@@ -118,8 +138,9 @@ class Files(unittest.TestCase):
             done = self.run_here("record", "info", "job")
             self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
             for line in done.stderr.splitlines()[:len(files)]:
-                self.assertRegex(line, rf"cannot read the recording .*: it is of version {other}, this program reads "
-                                       rf"{RECORDING} \(use the heddle that made it\)$")
+                todo = UPGRADE if other > RECORDING else "record anew, or use the older heddle"
+                self.assertRegex(line, rf"cannot read the recording .*: it is of version {other}, this heddle reads "
+                                       rf"{RECORDING} \({todo}\)$")
 
     def test_a_recording_with_an_event_that_is_not_known_is_read(self):
         """A newer heddle records more: its file says what, and readers leave it out."""
@@ -135,19 +156,62 @@ class Files(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
 
 
+class ForeignPeer(threading.Thread):
+    """Between a rank and its store: each sees the other speak another version of the wire protocol."""
+
+    def __init__(self, test, store_port, version):
+        super().__init__(daemon=True)
+        self.store, self.version = ("127.0.0.1", store_port), version
+        self.socket = program.foreign_socket(test)
+        self.port = self.socket.getsockname()[1]
+        self.rank = None
+
+    def run(self):
+        with contextlib.suppress(OSError):  # closed at the end of the test
+            while True:
+                packet, sender = self.socket.recvfrom(2048)
+                packet = bytearray(packet)
+                kind = packet[0] & 15
+                packet[0] = self.version << 4 | kind
+                if kind == INIT:
+                    self.rank = (sender[0], struct.unpack_from("<H", packet, 24)[0])
+                    struct.pack_into("<H", packet, 24, self.port)
+                elif kind == VERSION:
+                    packet[16] = packet[17] = self.version
+                self.socket.sendto(packet, self.store if kind == INIT else self.rank)
+
+
+class Job(unittest.TestCase):
+    def test_ranks_of_two_versions_say_which_host_to_upgrade(self):
+        """The rank named the version and no host, rank 0 only that a rank had not come."""
+        for other in (WIRE - 1, WIRE + 1):
+            port = program.free_port()
+            foreign = ForeignPeer(self, port, other)
+            foreign.start()
+            settings = {"HEDDLE_SIZE": "2", "HEDDLE_RENDEZVOUS_TIMEOUT_MS": "4000"}
+            ranks = []
+            for rank, at in enumerate((port, foreign.port)):
+                mine = {**settings, "HEDDLE_RANK": str(rank), "HEDDLE_STORE": f"udp://127.0.0.1:{at}"}
+                ranks.append(program.Process("ranks", settings=mine))
+                self.addCleanup(ranks[-1].close)
+            self.assertEqual([rank.wait() for rank in ranks], [2, 2])
+            [store], [line] = ranks[0].errors, ranks[1].errors
+            self.assertRegex(line, rf"^heddle: cannot find the other ranks: the store at 127.0.0.1:{foreign.port}: "
+                             + (r"the peer speaks an older version of the wire protocol \(upgrade heddle on the peer's "
+                                r"machine\)$" if other < WIRE else
+                                r"the peer speaks a newer version of the wire protocol \(upgrade heddle on this "
+                                r"machine\)$"))
+            self.assertRegex(store, r"^heddle: cannot find all ranks: rank 1 of 2 did not come to \S+ within 4 s; \d+ "
+                                    r"packets? of another version of the wire protocol came \(install the same version "
+                                    r"of heddle on all hosts; else see why they do not start, or cannot ")
+
+
 class Wire(unittest.TestCase):
     """Neighbors by hand: bad_input_test has versions far off, and packets that are none."""
 
-    def foreign(self):
-        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.addCleanup(made.close)
-        made.bind(("127.0.0.1", 0))
-        made.settimeout(program.PATIENCE_S)
-        return made
-
     def test_a_client_names_an_older_and_a_newer_server(self):
         for other in (WIRE - 1, WIRE + 1):
-            foreign = self.foreign()
+            foreign = program.foreign_socket(self)
             with program.started("ping", "127.0.0.1", "-p", foreign.getsockname()[1]) as client:
                 init, sender = foreign.recvfrom(2048)
                 connection, nonce, _, reply_port = struct.unpack_from("<IQqH", init, 4)
@@ -163,7 +227,7 @@ class Wire(unittest.TestCase):
     def test_a_server_answers_an_older_and_a_newer_client_with_its_versions(self):
         with program.server("--bind", "127.0.0.1") as (_, port):
             for other in (WIRE - 1, WIRE + 1):
-                foreign = self.foreign()
+                foreign = program.foreign_socket(self)
                 init = struct.pack("<BBHIQqH", other << 4 | INIT, 0, 0, 77, 0x1122334455667788, 0,
                                    foreign.getsockname()[1])
                 foreign.sendto(init.ljust(INIT_BYTES, b"\0"), ("127.0.0.1", port))

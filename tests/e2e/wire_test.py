@@ -18,6 +18,8 @@ import unittest
 import lab_fabric
 import program
 
+TRIES = 4  # of a transfer, on a machine that does much else
+
 # The queues that fill are the switches': what a host's own queue drops never gets to its interface.
 _FAST = """rate = "1Gbit/s"
 queue = "8MB"
@@ -91,12 +93,22 @@ class Wire(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="heddle-wire-test-")
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        self.job = os.path.join(folder.name, "job")
 
     def make_lab(self, text):
         lab = lab_fabric.Lab(self.folder, text, "wire")
         self.addCleanup(lab.close)
         return lab
+
+    def counted(self, nics, to, settings=(), bind=()):
+        """A lab, and what its interfaces counted of a transfer: again, with another lab, where the kernel had no time
+        for packets."""
+        for number in range(TRIES):
+            lab, self.job = self.make_lab(rails(nics)), os.path.join(self.folder, f"job{number}")
+            counted, kept_up = self.transfer(lab, to, settings, bind)
+            if kept_up:
+                return lab, counted
+            lab.close()
+        self.fail("this machine did not keep up")
 
     def started(self, lab, host, *words, **options):
         command = [program.HEDDLE, "lab", "exec", host, "--lab", lab.name, "--", *words]
@@ -106,7 +118,8 @@ class Wire(unittest.TestCase):
         return process
 
     def transfer(self, lab, to, settings=(), bind=()):
-        """What the interfaces counted of UDP in a recorded transfer: {host: {device: (sent, received)}}."""
+        """What the interfaces counted of UDP in a recorded transfer: {host: {device: (sent, received)}}; and whether
+        the kernel had time for all packets."""
         hosts = ("h0", "h1")
         counting = {host: self.started(lab, host, sys.executable, "-c", _COUNT, stdin=subprocess.PIPE)
                     for host in hosts}
@@ -120,14 +133,14 @@ class Wire(unittest.TestCase):
         lab.exec("h0", *perf, to, "bw", "-s", "256K", "-t", "1", *bind)
         serving.send_signal(signal.SIGTERM)
         serving.communicate()
-        counted = {}
+        counted, kept_up = {}, True
         for host in hosts:
             lab.settled(host)
             said, _ = counting[host].communicate("")
             devices = json.loads(said)
-            self.assertFalse(any(overrun for _, _, overrun in devices.values()), "this machine did not keep up")
+            kept_up = kept_up and not any(overrun for _, _, overrun in devices.values())
             counted[host] = {device: (sent, received) for device, (sent, received, _) in devices.items()}
-        return counted
+        return counted, kept_up
 
     def told(self):
         """What the recordings say: {(host, direction): bytes}."""
@@ -171,8 +184,7 @@ class Wire(unittest.TestCase):
         return dict(both + [((names[link["b"]], names[link["a"]]), link["back"]) for link in fabric["links"]])
 
     def test_with_losses_and_repeats(self):
-        lab = self.make_lab(rails(1))
-        counted = self.transfer(lab, "h1", ["HEDDLE_RECORD_LEVEL=bins"])
+        lab, counted = self.counted(1, "h1", ["HEDDLE_RECORD_LEVEL=bins"])
         self.expect_exact(counted)
         links = self.links(lab)
         self.assertEqual(len(links), 4)
@@ -185,12 +197,12 @@ class Wire(unittest.TestCase):
     def test_ipv6_sealed(self):
         key = os.path.join(self.folder, "key")
         lab_fabric.heddle("key", "generate", key)
-        counted = self.transfer(self.make_lab(rails(1)), "h1-v6", [f"HEDDLE_KEY_FILE={key}"])
+        _, counted = self.counted(1, "h1-v6", [f"HEDDLE_KEY_FILE={key}"])
         matrix = self.expect_exact(counted)
         self.assertGreater(matrix["totals"]["measured"], 1 << 20)
 
     def test_each_of_two_nics(self):
-        counted = self.transfer(self.make_lab(rails(2)), "h1", bind=("--bind", "nic0,nic1"))
+        _, counted = self.counted(2, "h1", bind=("--bind", "nic0,nic1"))
         self.expect_exact(counted)
         by_nic = json.loads(lab_fabric.heddle("matrix", self.job, "--by", "nic", "--format", "json").stdout)
         self.assertEqual(by_nic["counted"], "wire")

@@ -118,7 +118,7 @@ actions = ["broadcast world 1KB ring"]
         self.assertIn("broadcast", done.stdout)
         self.assertNotIn("exit status", done.stderr)  # what it found is no crash of a process
 
-    def test_what_cannot_run_is_told(self):
+    def test_workloads_that_cannot_run_are_refused(self):
         workload = self.file("several.toml", SEVERAL)
         done = program.run("workload", "run", workload, "-n", 2)
         self.assertEqual(done.returncode, 2)

@@ -15,6 +15,32 @@ def check_table(rooms):
     return violations
 
 
+# Files of transport/ that name an extension, besides the extensions: a connection and its parts know only their set,
+# so an extension is its own file and a line of the table.
+NAMES_AN_EXTENSION = {
+    "transport/connection/connection.cc": "transport/extensions/path_discovery.h",
+    "transport/messages/remote_receives.h": "transport/extensions/fences.h",
+}
+
+
+def check_extensions(files):
+    """The transport includes no extension by name but for NAMES_AN_EXTENSION, whose entries are all needed."""
+    needed, violations = set(), []
+    for file in files:
+        if not file.path.startswith("transport/") or file.path.startswith("transport/extensions/") or file.is_test:
+            continue
+        for line, _, path in includes(file):
+            if not path.startswith("transport/extensions/") or path.endswith("/extension_set.h"):
+                continue
+            if NAMES_AN_EXTENSION.get(file.path) == path:
+                needed.add(file.path)
+            else:
+                violations.append(Violation("extension", file.path, line, f"{path}: reach it by extension_set.h"))
+    violations += [Violation("extension", path, 1, "is no longer needed in NAMES_AN_EXTENSION")
+                   for path in sorted(set(NAMES_AN_EXTENSION) - needed)]
+    return violations
+
+
 def check_arrows(files, rooms):
     """Every #include "room/..." against the table of rooms."""
     violations = []

@@ -2,7 +2,7 @@
 
 import unittest
 
-from arrows import check_arrows, check_table
+from arrows import NAMES_AN_EXTENSION, check_arrows, check_extensions, check_table
 from tree import File, read_rooms
 
 ROOMS = read_rooms("# comment\nbase:\ntransport: base\nsimulator: base transport\n"
@@ -12,6 +12,23 @@ ROOMS = read_rooms("# comment\nbase:\ntransport: base\nsimulator: base transport
 def violations(path, *included):
     text = "// Head.\n" + "".join(f"#include {name}\n" for name in included)
     return [violation.text for violation in check_arrows([File(path, text)], ROOMS)]
+
+
+class ExtensionsTest(unittest.TestCase):
+    named = [File(path, f'// Head.\n#include "{header}"\n') for path, header in NAMES_AN_EXTENSION.items()]
+
+    def test_the_set_and_extensions_themselves_pass(self):
+        files = [File("transport/connection/a.h", '// Head.\n#include "transport/extensions/extension_set.h"\n'),
+                 File("transport/extensions/a.h", '// Head.\n#include "transport/extensions/credits.h"\n'),
+                 File("transport/endpoint/a_test.cc", '// Head.\n#include "transport/extensions/credits.h"\n')]
+        self.assertEqual(check_extensions(self.named + files), [])
+
+    def test_a_part_that_names_an_extension_fails(self):
+        file = File("transport/send/a.cc", '// Head.\n#include "transport/extensions/credits.h"\n')
+        self.assertEqual([one.path for one in check_extensions([*self.named, file])], ["transport/send/a.cc"])
+
+    def test_an_exception_that_nothing_needs_fails(self):
+        self.assertEqual([one.path for one in check_extensions(self.named[1:])], [self.named[0].path])
 
 
 class ArrowsTest(unittest.TestCase):

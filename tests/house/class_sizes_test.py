@@ -51,17 +51,25 @@ class ClassSizes(unittest.TestCase):
         elsewhere = "".join(f"void Body::method_{i}() {{}}\n" for i in range(60))
         self.assertEqual(self.found(elsewhere, "room/file.cc"), [])
 
+    def test_inline_and_pure_methods_count_among_all(self):
+        inline = "".join(f"  int inline_{i}() const {{ return {i}; }}\n" for i in range(31))
+        for text in (inline + methods(30), inline + methods(30, " = 0"), methods(61, " = 0")):
+            self.assertEqual(self.found("class Body {\n public:\n" + text + "};\n"),
+                             [("class_all_methods", "room/file.h", "Body", 61)])
+        self.assertEqual(self.found("class Body {\n public:\n" + inline + methods(29) + "};\n"), [])
+
     def test_deleted_defaulted_and_pure_methods_and_static_members_do_not_count(self):
         self.assertEqual(self.found("class Body {\n" + methods(41, " = 0") + "};\n"), [])
         special = "  Body(const Body&) = delete;\n  ~Body() = default;\n  static constexpr int kMost = 3;\n"
         self.assertEqual(self.found("class Body {\n" + special + methods(40) + fields(25) + "};\n"), [])
 
-    def test_plain_data_may_have_any_number_of_fields(self):
+    def test_plain_data_may_have_some_more_fields(self):
         sums = "  int sum() const { return field_0_; }\n"
-        self.assertEqual(self.found("struct Options {\n" + fields(60) + sums + "};\n"), [])
-        out_of_line = "struct Options {\n" + fields(60) + "  int sum() const;\n};\n"
+        self.assertEqual(self.found("struct Options {\n" + fields(30) + sums + "};\n"), [])
+        self.assertEqual([each[3] for each in self.found("struct Options {\n" + fields(31) + sums + "};\n")], [31])
+        out_of_line = "struct Options {\n" + fields(26) + "  int sum() const;\n};\n"
         self.assertEqual([each[0] for each in self.found(out_of_line)], ["class_fields"])
-        hidden = "struct Options {\n" + fields(60) + " private:\n  int last_ = 0;\n};\n"
+        hidden = "struct Options {\n" + fields(25) + " private:\n  int last_ = 0;\n};\n"
         self.assertEqual([each[0] for each in self.found(hidden)], ["class_fields"])
 
 

@@ -1,4 +1,5 @@
-"""Comments of C++ and Python: the field's words instead of private ones (WORDS below and of docs_words.py).
+"""Comments of C++ and Python, and what programs print: the field's words instead of private ones (WORDS below and of
+docs_words.py).
 
 comment_words.toml has the number of unwanted words that each top-level folder may still have. A folder
 that has more fails the test, and so does one that has fewer: the number is lowered in the same commit.
@@ -32,6 +33,7 @@ WORDS = docs_words.WORDS + (
     (r"\b(half a round trip)\b", "one-way latency (RTT/2)"),
     (r"\b(g[ai]ves? up|giving up|taken back|set aside)\b", "declares lost, abandons; restored; suspect"),
 )
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _ANY_WORD = re.compile("|".join(expression for expression, _ in WORDS), re.IGNORECASE)
 
 _HEAD = """# How many unwanted words (comment_words.py) the comments of each folder may still have. No number
@@ -41,10 +43,16 @@ _HEAD = """# How many unwanted words (comment_words.py) the comments of each fol
 """
 
 
+def _strings(text):
+    """(line, text) of string literals with a space, which people read, unless a comment is on their line."""
+    return [(number, string) for number, line in enumerate(text.splitlines(), 1)
+            for string in _STRING.findall(line.partition("// ")[0]) if " " in string]
+
+
 def comments(file):
-    """(first line, text) of every comment, and of every docstring of Python."""
+    """(first line, text) of every comment, of strings of C++ outside of tests, and of every docstring of Python."""
     if file.is_cxx:
-        return cxx_comments(file.text)
+        return cxx_comments(file.text) + ([] if file.is_test else _strings(file.text))
     if file.name.endswith(".py") or file.text.startswith("#!/usr/bin/env python"):
         return _python_comments(file.text)
     return []

@@ -28,6 +28,11 @@ class WordsTest(unittest.TestCase):
     def test_code_strings_and_names_in_backquotes_may_have_any_word(self):
         self.assertEqual(words('int told = 1;\nauto s = "// told";\n// `told` and told_by_peer.\n'), [])
 
+    def test_what_a_program_prints_is_read_but_no_name_and_no_test(self):
+        text = '// Head.\nauto a = "the peer is told";\nauto b = "told";\nauto c = "`told` by";\n'
+        self.assertEqual(words(text), ["'told'"])
+        self.assertEqual(words(text, "base/a_test.cc"), [])
+
     def test_other_languages_are_not_read(self):
         self.assertEqual(words("# told\n", "cmake/a.cmake"), [])
 

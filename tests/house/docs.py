@@ -1,4 +1,6 @@
-"""Docs: every relative link leads somewhere, every page can be reached, made pages are current."""
+"""Docs: every relative link leads somewhere, every page can be reached, code that is named exists, made pages are
+current.
+"""
 
 import posixpath
 import re
@@ -10,6 +12,10 @@ from tree import ROOT, Violation
 _FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^()\s]+)(?:\s+\"[^\"]*\")?\)")
 _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
+_SPAN = re.compile(r"`([^`\n]+)`")
+_CODE_PATH = re.compile(r"[a-z_0-9]+(/[a-z_0-9.]+)*/[a-z_0-9]+\.(h|cc|py|toml)")
+_MEMBER = re.compile(r"([A-Z]\w+)::(\w+)")
+_MADE_BY_THE_BUILD = ("events/events.h",)
 _ENTRY_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/README.md")
 
 
@@ -62,6 +68,55 @@ def check_links(files):
     for path in sorted(set(pages) - reached):
         if path.startswith("docs/"):
             violations.append(Violation("link", path, 1, "no page links to it"))
+    return violations
+
+
+def _spans(page):
+    """(line, text) of code spans outside of fenced blocks."""
+    blanked = _FENCE.sub(lambda match: "\n" * match.group(0).count("\n"), page.text)
+    return [(number, text) for number, line in enumerate(blanked.splitlines(), 1) for text in _SPAN.findall(line)]
+
+
+def _has_member(files, name, member):
+    """Whether some header has the class and the name of its member."""
+    return any(re.search(rf"\b(class|struct) {name}\b[^;{{]*{{", file.text) and re.search(rf"\b{member}\b", file.text)
+               for file in files if file.path.endswith(".h"))
+
+
+def check_code_names(files):
+    """Files that pages name by a path exist, from the root or from a room on, and so do `Class::member`s. A path whose
+    first folder is none of this tree belongs to another program.
+    """
+    paths = [file.path for file in files]
+    folders = {part for path in paths for part in path.split("/")[:-1]}
+    violations = []
+    for page in (file for file in files if file.path.startswith("docs/") and file.path.endswith(".md")):
+        for line, text in _spans(page):
+            member = _MEMBER.fullmatch(text)
+            if _CODE_PATH.fullmatch(text):
+                known = (text in _MADE_BY_THE_BUILD or text.split("/")[0] not in folders or
+                         any(path == text or path.endswith("/" + text) for path in paths))
+            else:
+                known = not member or _has_member(files, *member.groups())
+            if not known:
+                violations.append(Violation("code_name", page.path, line, f"there is no {text}"))
+    return violations
+
+
+def check_questions(files, page="docs/performance.md"):
+    """Below each heading of the page of figures is at most one chart or table, and its index has each heading."""
+    text = next((file.text for file in files if file.path == page), "")
+    violations, heading, indexed = [], None, set(re.findall(r"^ *- \[[^\]]*\]\(#([\w-]+)\)$", text, re.MULTILINE))
+    for anchor in anchors(text)[1:]:
+        if anchor not in indexed:
+            violations.append(Violation("question", page, 1, f"its index has no #{anchor}"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#"):
+            heading, shown = line.lstrip("# "), 0
+        elif re.match(r"<!-- (table|figure|slower) ", line):
+            shown += 1
+            if shown == 2:
+                violations.append(Violation("question", page, number, f"a second table answers '{heading}'"))
     return violations
 
 

@@ -11,6 +11,9 @@ sys.path[:0] = [str(ROOT / "docs/draw"), str(ROOT / "bench")]
 import chart  # noqa: E402: found by the line above
 import extract  # noqa: E402
 import pages  # noqa: E402
+import shown_rows  # noqa: E402
+import slower  # noqa: E402
+from figure import figure  # noqa: E402
 from harness.saved import command_line, record  # noqa: E402
 
 
@@ -48,11 +51,17 @@ def nccl_row(**where):
 
 
 def acceptance_document(step):
-    rows = [{"measure": "rc_bw", "unit": "Gb/s", "their_share_of_link": 0.97, "to_limit": spread(1.0)},
-            {"measure": "heddle, RC, bandwidth", "unit": "Gb/s", "their_share_of_link": None, "to_limit": spread(0.5)}]
-    runs = {"one": {"images_per_s": 10.0}, "all": {"images_per_s": 19.0}, "gloo": {"images_per_s": 15.0}}
-    cases = [{"fault": "an unplugged NIC", "runs": [{}, {}, {}], "found": 2}]
-    return {"step": step, "rows": rows, "runs": runs, "cases": cases,
+    rows = [{"measure": measure, "unit": unit, "theirs": theirs, "their_share_of_link": share, "to_limit": spread(here)}
+            for measure, unit, theirs, share, here in (
+                ("rc_bw", "Gb/s", 97.3, 0.97, 1.0), ("heddle, RC, bandwidth", "Gb/s", None, None, 0.5),
+                ("limit, bandwidth", "Gb/s", None, None, 1.0), ("rc_lat", "us", 13.9, None, 1.0),
+                ("heddle, RC, latency", "us", None, None, 2.25))]
+    runs = {name: {"images_per_s": speed, "data": "made images"}
+            for name, speed in (("one", 10.0), ("all", 19.0), ("gloo", 15.0))}
+    cases = [{"fault": "an unplugged NIC", "runs": [{}, {}, {}], "found": 2, "others": ["h0"]}]
+    clean = [{"verdict": verdict, "named": named} for verdict, named in
+             (("PASS", []), ("PASS", ["h1"]), ("WARN", []), ("FAIL", []))]
+    return {"step": step, "rows": rows, "runs": runs, "cases": cases, "clean": clean,
             "theirs": {"minutes, one server": 27, "minutes, two servers": 15}}
 
 
@@ -102,6 +111,9 @@ def documents():
     planned = {"fabrics": [rates, rates], "gbits_per_s": rates}
     return {
         "p2p": {"bandwidth": [part], "latency": {"programs": latency}},
+        "engines": {"datapath": "udp", "flows": 4,
+                    "parts": [{"mtu_bytes": 9000, "programs": [each | {"to_one_engine": one} for each in
+                                                               programs("goodput_gbits_per_s", "2 engines")]}]},
         "multipath": multipath_document() | {"permutations": [pairs]},
         "loss": {"losses": [{"loss": "1%", "simulated": 0.9, "programs": lossy}]},
         "failure": {"heddle": gap, "tcp": gap | {"program": "TCP", "never_recovered": 1}, "simulated": gap},
@@ -125,7 +137,8 @@ def documents():
         "recording": {"alternating": {"65536": {"wall_ns": cost}}, "training_in_turn": {"wall_ns": cost}},
         "distance": {"mbits": 1000, "cases": [{"km": 100, "buffers": "raised", "simulated_to_capacity": 0.9,
                                                "programs": [
-                                                   {"program": name, "to_capacity": one, "message_us_p50": one}
+                                                   {"program": name, "to_capacity": one, "message_us_p50": one,
+                                                    "message_us_p99": one}
                                                    for name in ("heddle", "TCP cubic")]}]},
         "size": {"question": "overlap", "parameters": 10**9, "rate": "100Gbit/s", "cases": [
             {"model": "A", "gpus": gpus, "formula": {"speedup": 1.9}, "simulated": {"speedup": 2.0},
@@ -135,6 +148,8 @@ def documents():
                  "failures": [planned | {"case": "a ring, an uplink of eight failed"}]},
         "diagnosis": {"question": "cost", "assumed": {"ranks": 1024, "days": 30}, "cases": [
             {"search_s": 600, "ways": {"heddle": {"share_of_job": {"median": 0.01, "p5": 0.005, "p95": 0.02}}}}]},
+        "monitor": {"faults": {"stopped rank": {"job": "training", "runs": [
+            {"delay_s": 4.0, "others": 0, "before": []}]}}},
         "verify": {"network": "a fabric", "rows": [row]},
         "acceptance": acceptance_document("rdma"),
         "rdma": rdma_document(),
@@ -168,7 +183,19 @@ class ExtractTest(unittest.TestCase):
                 self.assertIn("|---|", pages.table(figure, every_row=True))
                 if "rows" in figure:
                     xml.dom.minidom.parseString(chart.draw(figure))
-            pages.slower(found.values())
+            slower.page({name: (figure, {"scenario": scenario}) for name, figure in found.items()})
+
+    def test_simulated_nics_beside_published_figures_name_what_was_published(self):
+        rows = [{"what": "2 to 1: total", "measured": 39.6, "published": "above 39", "source": "DCQCN 5.2",
+                 "unit": "Gb/s"}]
+        made = self.figures("sim", {"peer": "published", "rows": rows})["roce_published_simulated"]
+        self.assertTrue(made["simulated"])
+        self.assertIn("| 2 to 1: total Gb/s (published: above 39; DCQCN 5.2) | 39.60 |", pages.table(made))
+
+    def test_fabrics_of_another_size_have_figures_of_their_own(self):
+        document = documents()["sim"]
+        self.assertEqual(list(self.figures("sim", document)), ["roce_permutation_simulated"])
+        self.assertEqual(list(self.figures("sim", document | {"hosts": 1024})), ["roce_permutation_1024_simulated"])
 
     def test_each_question_of_sizes_gives_figures(self):
         headroom = {"gbits_per_s": 100, "meters": 300, "mtu_bytes": 1500, "formula_bytes": 40_660, "used_bytes": 39_988,
@@ -221,12 +248,32 @@ class ExtractTest(unittest.TestCase):
         classes = [{"source": "stream", "fault": "slow_nic", "visible": scores(40, 0.95, 1.0)},
                    {"source": "stream", "fault": "lossy_nic", "visible": scores(0, None, None)}]
         document = {"question": "accuracy", "seeds": "held back", "classes": classes,
-                    "visible": {"stream": scores(40, 0.95, 1.0)}}
+                    "visible": {"stream": scores(40, 0.95, 1.0)},
+                    "confusion": {"stream": {"slow_nic": {"none": 2, "communication_slow": 38}}}}
         found = self.figures("diagnosis", document)
-        self.assertEqual(list(found), ["diagnosis_accuracy_held_back_stream_simulated"])
+        self.assertEqual(list(found), ["diagnosis_accuracy_held_back_stream_simulated",
+                                       "diagnosis_confusion_held_back_stream_simulated"])
+        table = pages.table(found["diagnosis_confusion_held_back_stream_simulated"])
+        self.assertIn("| jobs | communication_slow | none |", table)
+        self.assertIn("| slow_nic | 38 | 2 |", table)
         table = pages.table(found["diagnosis_accuracy_held_back_stream_simulated"])
         self.assertIn("| slow_nic, 40 jobs | 95.0 | 100.0 | 100.0 |", table)
         self.assertIn("| lossy_nic, 0 jobs | - | - | - |", table)
+
+    def test_recall_and_false_positives_are_shown_by_confidence(self):
+        point = {"errors": 8.5, "confidence": 0.81, "found": 90, "faulty": 100, "accused": 1, "healthy": 400}
+        found = self.figures("diagnosis", {"question": "roc", "points": [point]})
+        self.assertIn("| 0.81 (8.5 standard errors) | 90.00 | 0.25 |", pages.table(found["diagnosis_roc_simulated"]))
+
+    def test_real_faults_are_shown_with_the_delays_of_those_that_were_named(self):
+        def fault(*delays, others=0):
+            return {"job": "training",
+                    "runs": [{"delay_s": delay, "others": others, "before": ["a"] * others} for delay in delays]}
+        found = self.figures("monitor", {"faults": {"slow disk": fault(4.0, None, 6.0),
+                                                    "missed": fault(None, others=1)}})
+        table = pages.table(found["monitor"], every_row=True)
+        self.assertIn("| slow disk (2 of 3) | 5.0 (4.0 to 6.0) |", table)
+        self.assertIn("| missed (0 of 1, 2 other alarms) | - |", table)
 
     def test_rates_beside_a_background_are_shares_of_spraying_on_the_same_fabric(self):
         of = {"ecmp": 10.0, "spraying": 40.0, "without": 20.0, "errors": {"0": {"gbits_per_s": 60.0}}}
@@ -297,10 +344,37 @@ class ExtractTest(unittest.TestCase):
         self.assertIn("| Gloo | 20 |", pages.table(found))
 
     def test_each_step_of_the_acceptance_test_gives_figures(self):
-        for step, shown in (("throughput", "| 0.97 | 1.00 |"), ("rdma", "| **heddle, RC** | - | 0.50 |"),
-                            ("training", "| 1.80 |"), ("faults", "| an unplugged NIC | 3 | 2 |")):
-            (found,) = self.figures("acceptance", acceptance_document(step)).values()
-            self.assertIn(shown, pages.table(found, every_row=True), step)
+        for step, shown in (("throughput", "| integrator, Gb/s | integrator, share of 100 Gb/s | here, share of raw"),
+                            ("throughput", "| rc bw | 97.30 | 0.97 | 1.00 |"),
+                            ("rdma", "| **heddle, RC** | - | - | 0.50 |"), ("rdma", "here, times its rc bw"),
+                            ("training", "at the rate of ten steps with made images"),
+                            ("training", "| 27.00 | 15.00 | 1.80 |"),
+                            ("training", "| **heddle** | 83.33 | 43.86 | 1.90 |"),
+                            ("faults", "| an unplugged NIC | 3 | 2 | 1 |"),
+                            ("faults", "| no fault: passes | 4 | 2 | 1 |")):
+            table = pages.table(self.figures("acceptance", acceptance_document(step))[f"acceptance_{step}"], True)
+            self.assertIn(shown, table, step)
+            self.assertNotIn("limit", table)
+
+    def test_latencies_of_the_acceptance_test_stand_beside_the_integrators(self):
+        for step, column in (("throughput", "here, times raw UDP's"), ("rdma", "here, times its rc lat")):
+            found = self.figures("acceptance", acceptance_document(step))
+            self.assertEqual(list(found), [f"acceptance_{step}", f"acceptance_{step}_latency"])
+            table = pages.table(found[f"acceptance_{step}_latency"])
+            for shown in (f"| latency | integrator, µs | {column} |", "| rc lat | 13.9 | 1.0 |",
+                          "| **heddle, RC** | - | 2.2 |"):
+                self.assertIn(shown, table)
+
+    def test_a_job_that_a_lost_rank_stops_says_how_often_it_went_on(self):
+        runs = [{"seconds": 3.25, "lost_steps": 1}, {"seconds": None, "lost_steps": None}]
+        cases = [{"program": "heddle run --elastic", "fault": "wedged", "runs": runs[:1]},
+                 {"program": "peer", "fault": "wedged", "runs": runs},
+                 {"program": "peer", "fault": "slow", "runs": runs[1:]}]
+        document = {"part": "faults", "ranks": 3, "patience_s": 60, "cases": cases}
+        text = pages.table(self.figures("elastic", document)["elastic_faults"])
+        self.assertIn("| **heddle run --elastic: wedged** | 3.2 | 1.0 |", text)
+        self.assertIn("| peer: wedged (went on within 60 s: 1 of 2) | 3.2 | 1.0 |", text)
+        self.assertIn("| peer: slow (went on within 60 s: 0 of 1) | - | - |", text)
 
     def test_a_peer_that_ended_early_has_no_share_and_says_why(self):
         text = pages.table(self.figures("rdma", rdma_document())["rdma"])
@@ -320,6 +394,7 @@ class PagesTest(unittest.TestCase):
     def setUp(self):
         document = allreduce_document()
         self.data = {"command": "bench/run allreduce", "date": "2026-11-24", "commit": "abc", "kind": "measured",
+                     "file": "allreduce_links",
                      "machine": {"cpu": "X", "cores": 2, "kernel": "6.18"}}
         self.figure = extract.figures({"scenario": "allreduce", "document": document})[0]
         self.found = {"allreduce_links": (self.figure, self.data)}
@@ -331,20 +406,125 @@ class PagesTest(unittest.TestCase):
         self.assertIn("bench/run allreduce", text)
         self.assertEqual(pages.fill(text, self.found), text)
 
+    def test_a_figure_with_rows_that_are_not_shown_leads_to_all_of_them(self):
+        names = shown_rows.SHOWN["stragglers"]
+        rows = [(name, [spread(1.0)]) for name in [*names, "stage 0"]]
+        made = figure("stragglers", "Stragglers", "ratio", ["theirs"], rows)
+        found = {"stragglers": (shown_rows.with_shown_rows(made), {**self.data, "file": "stragglers"})}
+        text = pages.fill("<!-- table stragglers -->\n<!-- end -->\n", found)
+        self.assertIn("Measured by `bench/run allreduce`, 2026-11-24, commit abc.", text)
+        self.assertNotIn("stage 0", text)
+        self.assertIn("6 of 7 rows: [all](performance/results.md#stragglers).", text)
+
+    def test_a_row_that_is_to_be_shown_and_does_not_exist_is_an_error(self):
+        rows = [(f"row {number}", [spread(1.0)]) for number in range(7)]
+        with self.assertRaises(SystemExit):
+            shown_rows.with_shown_rows(figure("stragglers", "Stragglers", "ratio", ["theirs"], rows))
+
+    def test_no_table_of_the_page_is_longer_than_six_rows(self):
+        page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+        long = [match.group(3) for match in pages.BLOCK.finditer(page)
+                if sum(line.startswith("|") for line in match.group().splitlines()) - 2 > shown_rows.MOST]
+        self.assertEqual(long, [])
+
     def test_a_figure_that_no_file_has_is_an_error(self):
         with self.assertRaises(KeyError):
             pages.fill("<!-- table none -->\n<!-- end -->\n", self.found)
 
-    def test_a_peer_that_is_ahead_is_listed_as_such(self):
-        self.assertIn("0.90 (0.80 to 1.10)", pages.slower([self.figure]))
-        even = {**self.figure, "rows": [{"name": "1 MiB", "values": [{"median": 0.98, "min": 0.9, "max": 1.0}]}]}
-        self.assertNotIn("0.98", pages.slower([even]))
+
+class SlowerTest(unittest.TestCase):
+    def cases(self, made, scenario="p2p"):
+        return [case for some in slower.cases({made["id"]: (made, {"scenario": scenario})}).values() for case in some]
+
+    def latency(self, better, *rows):
+        rows = rows or (("heddle", [spread(3.0)]), ("raw", [spread(1.5)]))
+        return figure("latency", "Latency", "us", ["p50"], rows, better=better)
+
+    def test_a_figure_without_a_direction_is_an_error(self):
+        part = {"id": "a", "title": "A", "unit": "us", "digits": 1, "columns": ["p50", "p99"], "rows": []}
+        for wrong in ({}, {"better": "higher"}, {"better": ["more", "less", "more"]}):
+            with self.assertRaisesRegex(SystemExit, "the figure a does not say whether more or less"):
+                extract.figures({"figures": [part | wrong]})
+        for right in ("no_peer", ["more", "less"]):
+            self.assertTrue(extract.figures({"figures": [part | {"better": right}]}))
+
+    def test_a_ratio_at_which_a_peer_is_ahead_is_listed(self):
+        made = extract.figures({"scenario": "allreduce", "document": allreduce_document()})[0]
+        self.assertEqual([case.shown for case in self.cases(made, "allreduce")], ["0.90 (0.80 to 1.10)"])
+        even = {**made, "rows": [{"name": "1 MiB", "values": [{"median": 0.98, "min": 0.9, "max": 1.0}]}]}
+        self.assertEqual(self.cases(even, "allreduce"), [])
 
     def test_where_less_is_better_the_smaller_peer_is_ahead(self):
-        rows = [("heddle", [spread(3.0)]), ("raw", [spread(1.5)])]
-        figure = extract.figure("latency", "Latency", "us", ["p50"], rows)
-        self.assertIn("| 0.50 |", pages.slower([{**figure, "better": "less"}]))
-        self.assertNotIn("0.50", pages.slower([{**figure, "better": "more"}]))
+        self.assertEqual([case.shown for case in self.cases(self.latency("less"))], ["0.50"])
+        self.assertEqual(self.cases(self.latency("more")), [])
+        self.assertEqual(self.cases(self.latency("no_peer")), [])
+
+    def test_columns_may_have_directions_of_their_own(self):
+        made = figure("a", "A", "see the columns", ["Gb/s", "ms"],
+                      [("heddle", [spread(1.0), spread(1.0)]), ("peer", [spread(2.0), spread(2.0)])],
+                      better=["more", "less"])
+        self.assertEqual([case.what for case in self.cases(made)], ["A, Gb/s"])
+
+    def test_what_does_not_do_the_same_work_is_no_peer(self):
+        for name in ("8 TCP flows, alone", "UDP sockets alone", "bound, without headers", "integrator, two servers"):
+            self.assertEqual(self.cases(self.latency("less", ("heddle", [spread(3.0)]), (name, [spread(1.0)]))), [])
+        self.assertTrue(self.cases(self.latency("less", ("heddle", [spread(3.0)]), ("PFC alone", [spread(1.0)]))))
+
+    def test_each_fault_is_a_case_of_its_own(self):
+        def case(program, fault, seconds):
+            return {"program": program, "fault": fault, "runs": [{"seconds": seconds, "lost_steps": 1}]}
+        document = {"part": "faults", "ranks": 3, "patience_s": 60, "cases": [
+            case("heddle", "killed", 1.0), case("peer", "killed", 2.0), case("heddle", "slow", 9.0),
+            case("peer", "slow", 3.0)]}
+        made, = extract.figures({"scenario": "elastic", "document": document})
+        self.assertEqual([(case.shown, case.peer) for case in self.cases(made, "elastic")],
+                         [("0.33", "peer: slow: 3.0")])
+
+    def test_a_row_of_make_verify_in_which_a_peer_is_ahead_is_listed(self):
+        def row(what, ratio):
+            return {"what": what, "digits": 0, "heddle": spread(9.0), "peer": spread(10.0), "peer_name": "TCP",
+                    "ratio": ratio}
+        document = {"network": "a fabric", "rows": [row("slow", spread(0.9)), row("level", spread(0.98)),
+                                                    row("alone", None)]}
+        made, = extract.figures({"scenario": "verify", "document": document})
+        self.assertEqual([(case.what, case.peer, case.shown) for case in self.cases(made, "verify")],
+                         [("slow", "TCP: 10", "0.90")])
+
+    def test_a_fabric_before_its_failure_is_no_peer_of_one_behind_it(self):
+        rates = dict.fromkeys(("ecmp", "spraying", "plan", "bound", "before_ecmp", "stale_plan", "moved_plan"), 40.0)
+        rates["before_plan"] = 90.0
+        case = {"case": "one ring", "gbits_per_s": rates, "fabrics": [rates]}
+        found = {each["id"]: (each, {"scenario": "plan"}) for each in extract.figures(
+            {"scenario": "plan", "document": {"cases": [case], "failures": [case]}})}
+        self.assertIn("plan_failure_simulated", found)
+        self.assertEqual(slower.cases(found), {})
+
+    def test_a_measure_that_is_a_share_of_its_limit_is_beside_the_limit(self):
+        made = extract.figures({"scenario": "acceptance", "document": acceptance_document("throughput")})
+        self.assertEqual([case.peer for case in self.cases(made[0], "acceptance")], ["raw UDP: 1.00"])
+
+    def test_a_figure_that_another_compares_is_listed_there_alone(self):
+        found = {each["id"]: (each, {"scenario": "gpu"})
+                 for each in extract.figures({"scenario": "gpu", "document": documents()["gpu"]})}
+        self.assertEqual(found["gpu_cable_all_reduce"][0]["compared_in"], "gpu_default_best")
+        self.assertTrue(all(made["compared_in"] in found for made, _ in found.values() if "compared_in" in made))
+
+    def test_the_page_shows_the_worst_case_of_a_figure_and_leads_to_all(self):
+        rows = [("heddle", [spread(1.0)] * 2), ("peer", [spread(2.0), spread(4.0)])]
+        made = figure("a", "A", "Gb/s", ["c", "d"], rows, better="more")
+        found = {"a": (made, {"scenario": "p2p"})}
+        text = pages.fill("<!-- slower connection -->\n<!-- end -->\n", found)
+        self.assertIn("| A, d, Gb/s | 1.00 | peer: 4.00 | 0.25 | 2 |", text)
+        self.assertNotIn("| A, c, Gb/s |", text)
+        self.assertIn("[all 2 cases](performance/slower.md#one-connection)", text)
+        self.assertIn("| A, c, Gb/s | 1.00 | peer: 2.00 | 0.50 |", slower.page(found))
+
+    def test_a_topic_that_the_page_does_not_show_is_an_error(self):
+        found = {"latency": (self.latency("less"), {"scenario": "p2p"})}
+        with self.assertRaisesRegex(SystemExit, "slower in connection"):
+            pages.fill("<!-- slower gpu -->\n<!-- end -->\n", found)
+        with self.assertRaisesRegex(SystemExit, "has no topic"):
+            slower.cases({"latency": (self.latency("less"), {"scenario": "reading"})})
 
 
 class ChartTest(unittest.TestCase):

@@ -2,12 +2,39 @@
 
 import unittest
 
-from docs import anchors, check_house_table, check_links
+from docs import anchors, check_code_names, check_house_table, check_links, check_questions
 from tree import File
 
 
 def violations(*pages):
     return [violation.text for violation in check_links([File(*page) for page in pages])]
+
+
+class CodeNamesTest(unittest.TestCase):
+    def found(self, text):
+        files = [("docs/a.md", text), ("room/part/list.h", "class List {\n  void add();\n};\n")]
+        return [violation.text for violation in check_code_names([File(*each) for each in files])]
+
+    def test_files_and_methods_that_exist_pass(self):
+        self.assertEqual(self.found("`room/part/list.h` `part/list.h` `List::add` `list` `src/of/another.cc`\n"), [])
+
+    def test_a_file_or_method_that_is_gone_is_named(self):
+        self.assertEqual(self.found("`part/lost.h`\n`List::remove`, `Tree::add`\n```\n`part/no.h`\n```\n"),
+                         ["there is no part/lost.h", "there is no List::remove", "there is no Tree::add"])
+
+
+class QuestionsTest(unittest.TestCase):
+    def test_a_second_table_below_a_heading_is_named(self):
+        table = "<!-- table a -->\n<!-- end -->\n"
+        index = "- [What?](#what)\n  - [And?](#and)\n- [Why?](#why)\n"
+        page = f"# A\n{index}## What?\n<!-- figure b -->\n### And?\n{table}## Why?\n{table}{table}"
+        self.assertEqual([(one.line, one.text) for one in check_questions([File("docs/performance.md", page)])],
+                         [(13, "a second table answers 'Why?'")])
+
+    def test_a_question_that_the_index_lacks_is_named(self):
+        page = "# A\n- [What?](#what)\n## What?\n## Why?\n"
+        self.assertEqual([one.text for one in check_questions([File("docs/performance.md", page)])],
+                         ["its index has no #why"])
 
 
 class LinksTest(unittest.TestCase):

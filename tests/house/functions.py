@@ -15,6 +15,11 @@ _DECLARATION_SCOPES = ("namespace", "type")
 _NOT_FUNCTIONS = re.compile(r"^\s*(namespace|inline namespace|extern\s+\"\")")
 _TYPE = re.compile(r"^\s*(template\s*<.*>\s*)?(typedef\s+)?(class|struct|union|enum)\b", re.DOTALL)
 _NAME = re.compile(r"([A-Za-z_~][\w:~]*|operator\s*[^\s(]+)\s*\(")
+_ACCESS = re.compile(r"^\s*(public|protected|private):")
+_NOT_DECLARED = re.compile(r"(using|typedef|static_assert|friend\s+(class|struct))\b|.*\boperator\b", re.DOTALL)
+_CALLABLE = re.compile(r"[^(=]*[\w~]\s*\(")  # a name and its list, before any initial value
+# `[this](int a)`, but neither `values[i](a)` nor `operator[](a)`.
+_LAMBDA = re.compile(r"(?<![\w)\]])\[(?:[^\[\]]|\[[^\[\]]*\])*\]\s*\(")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,10 +27,33 @@ class Function:
     name: str
     line: int
     length: int
+    parameters: int = 0  # of C++
 
 
 def cxx_functions(text):
     """Every function that is defined in C++ text."""
+    return [Function(_name(header), first, last - first + 1, _parameters(header))
+            for kind, header, first, last in _pieces(text) if kind == "function"]
+
+
+def cxx_declarations(text):
+    """Every function that C++ text declares without a body, pure virtual ones among them, and every lambda."""
+    found = []
+    for kind, header, first, last in _pieces(text):
+        code = _ACCESS.sub("", header).strip()
+        if kind == "declaration" and not _NOT_DECLARED.match(code):
+            code = _without_template_arguments(code)
+            if _CALLABLE.match(code):
+                found.append(Function(_name(code), first, last - first + 1, _parameters(code)))
+    code = _blank_preprocessor(strip_cxx(text))
+    for match in _LAMBDA.finditer(code):
+        line = code.count("\n", 0, match.start()) + 1
+        found.append(Function("lambda", line, 1, _parameters("lambda(" + code[match.end():])))
+    return found
+
+
+def _pieces(text):
+    """(kind, text before the body or semicolon, first line, last line) of functions and declarations."""
     code = _blank_preprocessor(strip_cxx(text))
     found, scopes = [], []
     header, header_line, line = "", 1, 1
@@ -38,9 +66,11 @@ def cxx_functions(text):
         elif char == "}":
             kind, opened, first = scopes.pop() if scopes else ("body", "", line)
             if kind == "function":
-                found.append(Function(_name(opened), first, line - first + 1))
+                found.append((kind, opened, first, line))
             header, header_line = (opened + "{}", first) if kind == "value" else ("", line)
         elif char == ";":
+            if not scopes or scopes[-1][0] in _DECLARATION_SCOPES:
+                found.append(("declaration", header, header_line, line))
             header = ""
         else:
             if not header.strip() and not char.isspace():
@@ -80,6 +110,12 @@ def _is_type(header):
     return "(" not in rest.split(":", 1)[0]
 
 
+def _without_template_arguments(header):
+    while (shorter := re.sub(r"<[^<>]*>", "", header)) != header:
+        header = shorter
+    return header
+
+
 def _name(header):
     match = _NAME.search(header)
     if not match:
@@ -89,6 +125,25 @@ def _name(header):
         arguments = header[match.end():].split(")", 1)[0]
         return name + "(" + " ".join(arguments.split()) + ")"
     return name
+
+
+def _parameters(header):
+    """How many parameters the function with this header takes."""
+    match = _NAME.search(header)
+    if not match:
+        return 0
+    depth, commas, empty = [")"], 0, True
+    for at, char in enumerate(header[match.end():], match.end()):
+        if char in "([{<":
+            depth.append({"(": ")", "[": "]", "{": "}", "<": ">"}[char])
+        elif char == depth[-1] and header[at - 1] != "-":
+            depth.pop()
+            if not depth:
+                break
+        elif char == "," and len(depth) == 1:
+            commas += 1
+        empty = empty and char.isspace()
+    return 0 if empty else commas + 1
 
 
 def python_functions(text):

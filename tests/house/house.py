@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Checks that the tree keeps its own rules: house.py CHECK [LIBRARY].
 
-Checks: arrows (includes against cmake/rooms.txt), sources and symbols (the transport does no I/O;
-symbols takes the library), tidy (sizes, names, heads), classes (their fields and methods, by Universal
-Ctags), comments (their words), docs (links, made pages, words), calls (of bench/, by Pylint). Exit
-status: 0 kept, 1 broken, each violation on a line `path:line: rule: what`, 77 not checked.
+Checks: arrows (includes against cmake/rooms.txt), sources and symbols (the transport does no I/O, and nothing
+downloads; symbols takes the library), tidy (sizes, names, heads), classes (their fields and methods, by Universal
+Ctags), constants (of judgement, in params.h), comments (their words), docs (links, made pages, words),
+calls (of bench/, by Pylint). Exit status: 0 kept, 1 broken, each violation on a line `path:line:
+rule: what`, 77 not checked.
 """
 
 import pathlib
@@ -14,6 +15,7 @@ import arrows
 import bench_calls
 import class_sizes
 import comment_words
+import constants
 import docs
 import docs_words
 import exceptions
@@ -27,11 +29,12 @@ def read_rooms():
 
 
 def check_arrows(_):
-    return arrows.check_table(read_rooms()) + arrows.check_arrows(tree.read_tree(), read_rooms())
+    files, rooms = tree.read_tree(), read_rooms()
+    return arrows.check_table(rooms) + arrows.check_arrows(files, rooms) + arrows.check_extensions(files)
 
 
 def check_sources(_):
-    return purity.check_sources(tree.read_tree())
+    return purity.check_sources(tree.read_tree()) + purity.check_downloads(tree.read_tree())
 
 
 def check_symbols(arguments):
@@ -53,6 +56,10 @@ def check_classes(_):
     return exceptions.apply_exceptions(class_sizes.check(tree.read_tree()), read_exceptions(True))
 
 
+def check_constants(_):
+    return constants.check(tree.read_tree(), constants.read_table((tree.ROOT / constants.TABLE).read_text()))
+
+
 def check_comments(_):
     allowed = comment_words.read_allowances((tree.ROOT / comment_words.TABLE).read_text())
     return comment_words.check_words(tree.read_tree(), allowed)
@@ -60,7 +67,8 @@ def check_comments(_):
 
 def check_docs(_):
     files = tree.read_tree()
-    return (docs.check_links(files) + docs.check_house_table(files, read_rooms())
+    return (docs.check_links(files) + docs.check_code_names(files) + docs.check_questions(files)
+            + docs.check_house_table(files, read_rooms())
             + docs.check_made_pages() + docs_words.check_lines(files) + docs_words.check_words(files))
 
 
@@ -69,8 +77,8 @@ def check_calls(_):
 
 
 CHECKS = {"arrows": check_arrows, "sources": check_sources, "symbols": check_symbols,
-          "tidy": check_tidy, "classes": check_classes, "comments": check_comments,
-          "docs": check_docs, "calls": check_calls}
+          "tidy": check_tidy, "classes": check_classes, "constants": check_constants,
+          "comments": check_comments, "docs": check_docs, "calls": check_calls}
 
 # Checks by programs that may be missing.
 PROGRAMS = {"calls": (bench_calls.is_here, "Pylint is not installed: apt-get install pylint"),

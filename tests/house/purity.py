@@ -1,4 +1,5 @@
-"""Purity: that a library does no I/O, starts no thread, reads no clock, environment or entropy.
+"""Purity: that a library does no I/O, starts no thread, reads no clock, environment or entropy; and that what is
+shipped downloads nothing.
 
 By its undefined symbols (nm), and by what its sources include and call.
 """
@@ -44,6 +45,14 @@ FORBIDDEN_CODE = re.compile(r"\bstd::(chrono|thread|random_device|mutex)\b|\bget
 
 # `sanitizers` put calls of their own into every library.
 SANITIZER = re.compile(r"^__(asan|ubsan|tsan|sanitizer)")
+
+# Sources that send by curl what their user asks for, to an address that the user gives; and what could fetch.
+SENDERS = ("recordings/http_post.cc", "monitor/store.cc", "monitor/webhook.cc")
+FETCHING_PROGRAM = re.compile(r'"(?:[\w/]*/)?(?:curl|wget|aria2c)"|\b(?:curl|wget|aria2c) +-|\bcurl_easy_\w+|[<"]curl/')
+FETCHING_MODULE = re.compile(r"\b(?:import|from) +(urllib\.request|http\.client|ftplib|requests|httpx|aiohttp|urllib3"
+                             r"|socket|subprocess)\b|\burlopen\b|\bos\.(?:system|popen|exec\w*|spawn\w*)\b"
+                             r"|\btorch\.hub\b|\bload_state_dict_from_url\b")
+SHIPPED_PYTHON = ("plugins/torch/heddle_torch/", "plugins/torch/examples/train.py")
 
 
 def _function_table():
@@ -93,4 +102,21 @@ def check_sources(files, room="transport"):
             match = FORBIDDEN_CODE.search(line)
             if match:
                 violations.append(Violation("purity", file.path, number, f"uses {match.group(0)}"))
+    return violations
+
+
+def check_downloads(files):
+    """Violations in sources of programs and libraries, and in shipped Python: what could fetch anything at run time."""
+    violations = []
+    for file in files:
+        if file.is_cxx and not file.is_test and file.path not in SENDERS:
+            pattern, lines = FETCHING_PROGRAM, strip_cxx(file.text, keep_strings=True).splitlines()
+        elif file.path.startswith(SHIPPED_PYTHON) and file.name.endswith(".py"):
+            pattern, lines = FETCHING_MODULE, file.lines
+        else:
+            continue
+        for number, line in enumerate(lines, 1):
+            match = pattern.search(line)
+            if match:
+                violations.append(Violation("download", file.path, number, f"fetches with {match.group(0).strip()}"))
     return violations

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from purity import FORBIDDEN_FUNCTIONS, check_sources, check_symbols, undefined_symbols
+from purity import FORBIDDEN_FUNCTIONS, SENDERS, check_downloads, check_sources, check_symbols, undefined_symbols
 from tree import File
 
 IMPURE = """
@@ -77,6 +77,28 @@ class SourcesTest(unittest.TestCase):
         self.assertEqual(self.violations("transport/a.cc", "#include <vector>  // not <thread>"), [])
         self.assertEqual(self.violations("transport/a_test.cc", "#include <chrono>"), [])
         self.assertEqual(self.violations("engine/a.cc", "#include <chrono>"), [])
+
+
+class DownloadsTest(unittest.TestCase):
+    def violations(self, path, line):
+        return [violation.line for violation in check_downloads([File(path, f"# Head.\n{line}\n")])]
+
+    def test_what_fetches_is_found(self):
+        for line in ('start({.words = {"curl", "-K", "/dev/fd/3"}});', 'exec_program({"/usr/bin/wget", url});',
+                     'run("sh", "-c", "curl -s " + url);', "curl_easy_perform(handle);", "#include <curl/curl.h>"):
+            self.assertEqual(self.violations("monitor/other.cc", line), [2], line)
+            self.assertEqual(self.violations(SENDERS[0], line), [], line)
+        for line in ("import urllib.request", "from http.client import HTTPConnection", "import requests",
+                     "    urlopen(url)", "torch.hub.load(name)", "import subprocess", 'os.system("x")'):
+            self.assertEqual(self.violations("plugins/torch/heddle_torch/health.py", line), [2], line)
+            self.assertEqual(self.violations("plugins/torch/examples/train.py", line), [2], line)
+
+    def test_what_fetches_nothing_passes(self):
+        for line in ('why = "there is no curl (apt-get install curl)";', '// "curl" sends it', "int curl = 0;"):
+            self.assertEqual(self.violations("monitor/other.cc", line), [], line)
+        self.assertEqual(self.violations("plugins/torch/heddle_torch/health.py", "import urllib.parse"), [])
+        self.assertEqual(self.violations("monitor/other_test.cc", 'run("curl");'), [])
+        self.assertEqual(self.violations("tests/e2e/node_test.py", "import urllib.request"), [])
 
 
 if __name__ == "__main__":

@@ -62,6 +62,24 @@ class TidyTest(unittest.TestCase):
         python = '"""Head."""\n\n\ndef f():\n' + "    g()\n" * 70
         self.assertEqual(rules("tests/a.py", python), {"function_length"})
 
+    def test_a_function_takes_at_most_five_parameters_where_the_list_is_its_own(self):
+        def taking(count):
+            body = ",\n".join(f"std::map<int, int> p{number} = {{}}" for number in range(count))
+            return GOOD.replace("int two()", f"int two({body})")
+        self.assertEqual(rules("base/a.h", taking(5)), set())
+        self.assertEqual(rules("base/a.h", taking(6)), {"parameters"})
+        self.assertEqual(rules("base/a_test.cc", taking(6)) & {"parameters"}, set())
+        self.assertEqual(rules("plugins/c/a.h", taking(6)) & {"parameters"}, set())
+        self.assertEqual(rules("base/a.h", GOOD.replace("two()", "two( )")), set())
+
+    def test_a_list_is_no_longer_where_there_is_no_body_or_no_name(self):
+        def given(count):
+            return ", ".join(f"int p{number}" for number in range(count))
+        for text in ("void declared({});", "struct Face {{\n  virtual void pure({}) = 0;\n}};",
+                     "struct Body {{\n  Body({});\n}};", "inline const auto kSum = []({}) {{ return 1; }};"):
+            self.assertEqual(rules("base/a.h", with_line(text.format(given(5)))), set(), text)
+            self.assertEqual(rules("base/a.h", with_line(text.format(given(6)))), {"parameters"}, text)
+
     def test_line_length(self):
         self.assertEqual(rules("base/a.h", with_line("// " + "x" * 97)), set())
         self.assertEqual(rules("base/a.h", with_line("// " + "x" * 98)), {"line_length"})

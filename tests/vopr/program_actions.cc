@@ -124,7 +124,7 @@ void Program::post_send(Side& side, ChannelId channel, uint64_t length) {
   if (!payload) return;
   const transport::OperationId id = stage_.ledger.next_id();
   const Result<void> posted = machine_.endpoint().post_send(
-      machine_.now(), side.id, channel, *payload, id,
+      machine_.now(), {side.id, channel}, *payload, id,
       pattern % 3 == 0 ? transport::AckPolicy::kDeferred : transport::AckPolicy::kPrompt);
   if (!posted) {
     check_refused(side, Direction::kSend, channel, posted.error());
@@ -142,7 +142,7 @@ void Program::post_receive(Side& side, ChannelId channel, uint64_t capacity) {
   const transport::OperationId id = stage_.ledger.next_id();
   machine_.memory().post(*buffer);
   const Result<void> posted =
-      machine_.endpoint().post_receive(machine_.now(), side.id, channel, *buffer, id);
+      machine_.endpoint().post_receive(machine_.now(), {side.id, channel}, *buffer, id);
   if (!posted) {
     check_refused(side, Direction::kReceive, channel, posted.error());
     machine_.memory().fail(*buffer);
@@ -228,15 +228,15 @@ void Program::misuse(Side& side) {
   const transport::ConnectionId stranger = side.id ^ 0x8000;
   switch (random_.below(5)) {
     case 0:
-      expect(endpoint.post_receive(machine_.now(), side.id, 4096, nothing, 0),
+      expect(endpoint.post_receive(machine_.now(), {side.id, 4096}, nothing, 0),
              "a receive on a channel that does not exist");
       break;
     case 1:
-      expect(endpoint.post_send(machine_.now(), stranger, 0, nothing, 0), "a send to nobody");
+      expect(endpoint.post_send(machine_.now(), {stranger, 0}, nothing, 0), "a send to nobody");
       break;
     case 2: {
       const Payload huge{nothing.region, 0, transport::kMaxMessageBytes + 1};
-      expect(endpoint.post_send(machine_.now(), side.id, 0, huge, 0), "a message above 1 GiB");
+      expect(endpoint.post_send(machine_.now(), {side.id, 0}, huge, 0), "a message above 1 GiB");
       break;
     }
     case 3:
