@@ -3,6 +3,8 @@
 import html
 import math
 
+from figure import is_ours, number
+
 WIDTH = 760
 _LABELS, _RIGHT, _TOP, _ROW = 192, 14, 76, 24
 _INK, _MUTED, _GRID, _PAPER = "#1f2933", "#616e7c", "#d9e2ec", "#ffffff"
@@ -31,14 +33,6 @@ def svg(height, parts, title, width=WIDTH):
     head = (f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' "
             f"height='{height}' role='img' aria-label='{html.escape(title, quote=True)}'>")
     return "\n".join([head, box(0, 0, width, height, _PAPER, 6), *parts, "</svg>", ""])
-
-
-def is_ours(name):
-    return name.startswith("heddle")
-
-
-def number(value, digits):
-    return f"{value:,.{digits}f}"
 
 
 def shown_rows(figure):

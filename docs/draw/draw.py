@@ -15,6 +15,8 @@ import chart
 import extract
 import fabric
 import pages
+import shown_rows
+import slower
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent
 _PAGES = ("performance.md", "../README.md")
@@ -25,7 +27,7 @@ def read_files(folder):
     files = []
     for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
-        files.append((path.stem, data, extract.figures(data)))
+        files.append((path.stem, data, [shown_rows.with_shown_rows(each) for each in extract.figures(data)]))
     return files
 
 
@@ -38,11 +40,12 @@ def make(docs):
             if figure["id"] in found:
                 raise SystemExit(f"error: {name}.json has the figure {figure['id']}, which another file has, too")
             kind = "simulated" if figure.get("simulated") else "measured"
-            found[figure["id"]] = (figure, {**data, "kind": kind})
+            found[figure["id"]] = (figure, {**data, "kind": kind, "file": name})
     texts = {(docs / name).resolve(): (docs / name).read_text(encoding="utf-8") for name in _PAGES}
     shown = [found[name][0] for text in texts.values() for name in pages.charts(text)]
     made = {docs / pages.chart_path(figure): chart.draw(figure) for figure in shown}
     made[docs / "performance" / "results.md"] = pages.results(files)
+    made[docs / "performance" / "slower.md"] = slower.page(found)
     tcp, ours = (_over_spines(found["multipath"][0], name) for name in ("TCP cubic, 1 flow", "heddle"))
     made[docs / "images" / "fabric.svg"] = fabric.picture(tcp, ours)
     return made | {path: pages.fill(text, found) for path, text in texts.items()}

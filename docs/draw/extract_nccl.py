@@ -27,31 +27,32 @@ def _operations(part, kind):
     stem = "gpu_threads" if threads else f"gpu_{kind}"
     sizes = list(dict.fromkeys(point["bytes"] for point in part["points"]))
     columns = [size_name(size) for size in sizes]
+    best = {"cable": "gpu_best" if threads else "gpu_default_best", "fabric": "gpu_fabric_best",
+            "loss": "gpu_loss_best"}[kind]
     made, ratios, defaults = [], [], []
     for operation in dict.fromkeys(point["operation"] for point in part["points"]):
         points = [point for point in part["points"] if point["operation"] == operation]
         title = f"NCCL's {operation} between two processes on one GPU, {_WHERE[kind]}"
         made.append(figure(f"{stem}_{operation}", title, "GB/s, bus bandwidth", columns,
                            [(name, [point["bus_gbytes_per_s"][name] for point in points]) for name in names], 2,
-                           limit=True))
+                           better="more", compared_in=best))
         ratios.append((operation, [_to_best(point["bus_gbytes_per_s"]) for point in points]))
         defaults.append((operation, [point["heddle_to"]["NCCL Socket"] for point in points]))
     made.append(_cores(part, kind if not threads else "threads", _WHERE[kind]))
     if kind == "cable" and not threads:
         made.append(figure("gpu_default", "As both set themselves up: NCCL on a GPU, no rate limit", "times as fast",
-                           columns, defaults, at_worst=True))
+                           columns, defaults, better="more"))
         title = "heddle's default to Socket's best setting: NCCL on a GPU, no rate limit"
-        made.append(figure("gpu_default_best", title, "times as fast", columns, ratios, at_worst=True))
     else:
-        name = {"cable": "gpu_best", "fabric": "gpu_fabric_best", "loss": "gpu_loss_best"}[kind]
-        made.append(figure(name, f"heddle's best setting to Socket's best: NCCL on a GPU, {_WHERE[kind]}",
-                           "times as fast", columns, ratios, at_worst=True))
+        title = f"heddle's best setting to Socket's best: NCCL on a GPU, {_WHERE[kind]}"
+    made.append(figure(best, title, "times as fast", columns, ratios, better="more"))
     return made
 
 
 def _cores(part, name, where):
     return figure(f"gpu_{name}_cores", f"Cores that are busy meanwhile: NCCL on a GPU, {where}", "share of the cores",
-                  ["busy"], [(program["program"], [program["cpu_share"]]) for program in part["programs"]])
+                  ["busy"], [(program["program"], [program["cpu_share"]]) for program in part["programs"]],
+                  better="less")
 
 
 def _training(parts):
@@ -60,7 +61,7 @@ def _training(parts):
     return figure("gpu_training", "A training step of ResNet-50 on a GPU", "ms",
                   [_PLACES[part["on"]] for part in parts],
                   [(name, [part.get(name) and {key: 1000 * part[name][key] for key in ("median", "min", "max")}
-                           for part in found]) for name in names], 0)
+                           for part in found]) for name in names], 0, better="less")
 
 
 def _runs(results):
@@ -72,7 +73,8 @@ def _blackhole(results):
     runs = _runs(results)
     made = figure("gpu_blackhole", "One of four spines becomes a black hole under NCCL's all-reduces",
                   "ms without a step", ["longest gap"],
-                  [(name, [spread([1000 * each["longest_gap_s"] for each in some])]) for name, some in runs.items()], 0)
+                  [(name, [spread([1000 * each["longest_gap_s"] for each in some])]) for name, some in runs.items()], 0,
+                  better="less")
     for row, some in zip(made["rows"], runs.values()):
         lost = sum(not each["survived"] for each in some)
         row["note"] = f"({lost} of {len(some)} stood still until they were ended)" if lost else f"({len(some)} runs)"
@@ -82,7 +84,7 @@ def _blackhole(results):
 def _death(results):
     return figure("gpu_death", "From kill -9 of a rank to NCCL's error at the other", "ms", ["until it is reported"],
                   [(name, [spread([1000 * each["seconds"] for each in some])]) for name, some in
-                   _runs(results).items()], 0)
+                   _runs(results).items()], 0, better="less")
 
 
 def gpu(document):
@@ -120,13 +122,15 @@ def _veth(rows):
         made.append(figure("nccl_veth", "NCCL's traffic between two namespaces without a rate limit, to NCCL's sockets",
                            "times as fast", sizes,
                            [(f"MTU {mtu}, {_channels(channels)}", [row["heddle_to"]["peer"] for row in some])
-                            for (mtu, channels), some in groups.items()]))
+                            for (mtu, channels), some in groups.items()], better="more"))
+    more = {"compared_in": "nccl_veth"} if made else {}
     for (mtu, channels), some in groups.items():
         title = f"NCCL's traffic, MTU {mtu}, {_channels(channels)}, no rate limit"
         stem = f"nccl_veth_{mtu}_{channels}"
-        made += [figure(stem, title, "GB/s of each rank", sizes, _by_name(some, "gbytes_per_s"), limit=True),
+        made += [figure(stem, title, "GB/s of each rank", sizes, _by_name(some, "gbytes_per_s"), better="more",
+                        **more),
                  figure(f"{stem}_cpu", f"{title}: CPU time", "seconds a GB", sizes,
-                        _by_name(some, "cpu_seconds_per_gb"))]
+                        _by_name(some, "cpu_seconds_per_gb"), better="less")]
     return made
 
 
@@ -135,14 +139,14 @@ def _spines(document):
     columns = [_channels(row["channels"]) for row in document.get("fabric", [])]
     columns += [f"0.1% lost, {_channels(row['channels'])}" for row in document.get("loss", [])]
     return [figure("nccl_spines", "NCCL's traffic over four spines of 200 Mb/s", "GB/s of each rank", columns,
-                   _by_name(rows, "gbytes_per_s"), 3)]
+                   _by_name(rows, "gbytes_per_s"), 3, better="more")]
 
 
 def _stopped_spine(results):
     made = figure("nccl_blackhole", "NCCL's traffic when one of four spines becomes a black hole", "ms",
                   ["longest send"], [(_PEERS.get(each["program"], each["program"]),
                                       [one(each["send_latency_ms_max"]) if each["survived"] else None])
-                                     for each in results], 0)
+                                     for each in results], 0, better="less")
     for row, each in zip(made["rows"], results):
         row["note"] = "(went on)" if each["survived"] else f"(ended after {each['took_s']:.0f} s without an answer)"
     return made

@@ -56,11 +56,12 @@ def _plan_tenants(document):
     made = [figure(f"plan_tenants{name}_simulated", f"Each flow's rate by the time of the last of all jobs{title}, "
                    "simulated", "Gb/s", [_planned_case(case["case"]) for case in cases],
                    [(label, [_of_fabrics(case, field) for case in cases]) for label, field in _TENANTS], 1,
-                   simulated=True) for name, title, cases in _by_spines(jobs)]
+                   better="more", simulated=True) for name, title, cases in _by_spines(jobs)]
     return [*made,
             figure("plan_background_simulated", "Rate beside loads without a lease, simulated",
                    "times heddle's spraying on the same fabric",
-                   [f"{case['percent']}% of the uplinks" for case in loads], rows, 2, simulated=True)]
+                   [f"{case['percent']}% of the uplinks" for case in loads], rows, 2, better="more",
+                   simulated=True)]
 
 
 _SHARED = (("ECMP, one path", "ecmp"), ("Crux's path selection, ties by chance", "crux"),
@@ -81,7 +82,7 @@ def _shares(name, title, cases):
                   f"Rates of eight jobs{title}, simulated: worst and mean to the bound, Jain's index", "share",
                   [f"{_planned_case(case['case'])}, {key.replace('jain', 'Jain')}" for case, key in columns],
                   [(label, [of(case, key, way) for case, key in columns]) for label, way in _SHARED], 3,
-                  simulated=True)
+                  better="more", simulated=True)
 
 
 _RECOVERY = (("ECMP, one path", "ecmp"), ("heddle, spraying", "spraying"), ("heddle, plan from before", "stale_plan"),
@@ -96,7 +97,8 @@ def _plan_recovery(document):
     return [figure("plan_recovery_simulated",
                    "An uplink of eight fails, simulated: a flow's rate, and the time to recover", "see the columns",
                    [label for label, _ in _RECOVERED],
-                   [(label, [of(name, key) for _, key in _RECOVERED]) for label, name in _RECOVERY], 1, simulated=True)]
+                   [(label, [of(name, key) for _, key in _RECOVERED]) for label, name in _RECOVERY], 1,
+                   better=["less" if key == "recovered_ms" else "more" for _, key in _RECOVERED], simulated=True)]
 
 
 def _plan_lab(document):
@@ -104,13 +106,14 @@ def _plan_lab(document):
                ("after, worst flow", "after_worst"))
     made = [figure("plan_lab", "An uplink of four is pulled in a lab: goodput", "to what the links carry",
                    [label for label, _ in columns],
-                   [(each["program"], [each[key] for _, key in columns]) for each in document["lab"]], 2)]
+                   [(each["program"], [each[key] for _, key in columns]) for each in document["lab"]], 2,
+                   better="more")]
     times = [each for each in document["lab"] if "followed_ms" in each]
     if any(each["not_followed"] for each in times):
         raise ValueError("a run in which no new plan was followed has no time: measure again")
     made.append(figure("plan_lab_times", "Planning again in a lab", "ms", ["plan made", "replaced until followed"],
                        [(each["program"], [each["planned_ms"], each["followed_ms"]]) for each in times], 0,
-                       all_ours=True))
+                       better="no_peer", all_ours=True))
     return made
 
 
@@ -129,9 +132,9 @@ def _plan_steps(document):
              for label, key in (("ECMP, one path", "ecmp_us"), ("heddle, spraying", "spraying_us"),
                                 ("heddle, plan", "plan_us"))]
     return [figure("plan_steps_simulated", "Shares of a data parallel training step, simulated", "% of the step",
-                   columns, saved, 1, simulated=True),
+                   columns, saved, 1, better="no_peer", simulated=True),
             figure("plan_step_times_simulated", "A data parallel training step, simulated", "ms", columns, times, 2,
-                   simulated=True)]
+                   better="less", simulated=True)]
 
 
 def plan(document):
@@ -143,14 +146,18 @@ def plan(document):
             return made(document)
     if "speed" in document:
         return [figure("plan_speed", "Planning for hosts of 8 NICs: CPU time", "ms", ["CPU time"],
-                       [(each["plan"], [one(each["cpu_ms"])]) for each in document["speed"]], 0, all_ours=True)]
+                       [(each["plan"], [one(each["cpu_ms"])]) for each in document["speed"]], 0, better="no_peer",
+                       all_ours=True)]
     made = []
     for name, title, key, rows in (("plan", "Each flow's rate by the time of the last", "cases",
                                     _PLANNED),
                                    ("plan_failure", "The same with a failed uplink of eight",
                                     "failures", _FAILED)):
-        made += [figure(f"{name}{spines}_simulated", f"{title}{more}, simulated", "Gb/s",
+        some = [figure(f"{name}{spines}_simulated", f"{title}{more}, simulated", "Gb/s",
                         [_planned_case(case["case"]) for case in cases],
                         [(label, [_of_fabrics(case, field) for case in cases]) for label, field in rows], 1,
-                        simulated=True) for spines, more, cases in _by_spines(document[key])]
+                        better="more", simulated=True) for spines, more, cases in _by_spines(document[key])]
+        for row in (row for each in some for row in each["rows"] if row["name"].startswith("before: ")):
+            row["case"] = "before"  # beside no row of a failed uplink
+        made += some
     return made

@@ -1,6 +1,7 @@
 """A figure: {id, title, unit, digits, columns, rows: [{name, values}], …} with one value a column: {median, min, max},
 or None where nothing was measured. A figure with "simulated" holds no measured value, and one without it no simulated
-one.
+one. `better` is its direction: "more", "less" or "no_peer" where heddle is beside no other program, or a list with one
+for each column.
 """
 
 import statistics
@@ -8,6 +9,22 @@ import statistics
 
 def one(value):
     return {"median": value, "min": value, "max": value}
+
+
+def is_ours(name):
+    return name.startswith("heddle")
+
+
+def number(value, digits):
+    return f"{value:,.{digits}f}"
+
+
+def cell(value, digits):
+    """Of a table: the median and the range, or a text where only a range is known."""
+    if value is None or isinstance(value, str):
+        return value or "-"
+    median, low, high = (number(value[key], digits) for key in ("median", "min", "max"))
+    return median if low == high == median else f"{median} ({low} to {high})"
 
 
 def percent(value):
@@ -19,6 +36,24 @@ def figure(name, title, unit, columns, rows, digits=2, **more):
     return {"id": name, "title": title, "unit": unit, "digits": digits, "columns": columns,
             "rows": [{"name": row, "values": [value and {key: value[key] for key in ("median", "min", "max")}
                                               for value in values]} for row, values in rows], **more}
+
+
+_DIRECTIONS = ("more", "less", "no_peer")
+
+
+def check_direction(made):
+    """An error for a figure without a direction: pages.py could not list where a peer is ahead."""
+    better = made.get("better")
+    each = better if isinstance(better, list) else [better]
+    if set(each) - set(_DIRECTIONS) or len(each) not in (1, len(made.get("columns", each))):
+        raise SystemExit(f"error: the figure {made['id']} does not say whether more or less of it is better: give it "
+                         f"better={' or '.join(_DIRECTIONS)}, or a list with one of these for each column")
+
+
+def directions(made):
+    """One for each column."""
+    better = made["better"]
+    return better if isinstance(better, list) else [better] * len(made["columns"])
 
 
 def by_program(parts, key, rename=lambda name: name):

@@ -3,20 +3,14 @@
 import re
 import textwrap
 
-from chart import is_ours, number
+import slower
+from figure import cell, is_ours
 
-_BLOCK = re.compile(r"(<!-- (figure|table|slower) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- (figure|table|slower) (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def prose(text):
     return textwrap.fill(" ".join(text.split()), 118, break_long_words=False, break_on_hyphens=False)
-
-
-def cell(value, digits):
-    if value is None or isinstance(value, str):  # a text: of this value only a range is known
-        return value or "-"
-    median, low, high = (number(value[key], digits) for key in ("median", "min", "max"))
-    return median if low == high == median else f"{median} ({low} to {high})"
 
 
 def _bold(row, figure):
@@ -42,8 +36,8 @@ def comparison(rows):
     lines = ["| | heddle | without heddle | | times as fast |", "|---|---:|---:|---|---:|"]
     for row in rows:
         digits = row["digits"]
-        ours = f"**{cell(row['heddle'], digits)}**" if row["heddle"] else ""
-        lines.append(f"| {row['what']} | {ours} | {cell(row['peer'], digits) if row['peer'] else ''} | "
+        ours = f"**{cell(row['heddle'], digits)}**" if row["heddle"] else "-"
+        lines.append(f"| {row['what']} | {ours} | {cell(row['peer'], digits) if row['peer'] else '-'} | "
                      f"{row['peer_name']} | {cell(row['ratio'], 2)} |")
     return "\n".join(lines)
 
@@ -62,6 +56,14 @@ def source(data):
     return f"```sh\n{data['command']}\n```\n\n" + prose(f"{kind} {data['date']}{commit}: {where}.{how}")
 
 
+def short_source(data):
+    """When and by which command, below a table of a page; the appendix has the machine."""
+    commit = f", commit {data['commit']}" if data.get("commit") else ""
+    kind = "Simulated" if data.get("kind") == "simulated" else "Measured"
+    how = ", transcribed from an earlier report" if data.get("origin") == "transcribed" else ""
+    return prose(f"{kind} by `{data['command']}`, {data['date']}{commit}{how}.")
+
+
 def chart_path(figure):
     return f"performance/{figure['id']}.svg"
 
@@ -70,7 +72,7 @@ def _losses(found):
     """Rows of other commands for a table of comparisons: where heddle is behind, so that no table shows gains alone."""
     rows = []
     for row in found["training"][0]["rows"] if "training" in found else ():
-        if row["values"][0] and row["values"][0]["median"] < _SHOWN_BELOW:
+        if row["values"][0] and row["values"][0]["median"] < slower.SHOWN_BELOW:
             rows.append({"what": f"ResNet-18, {row['name']} ¹", "digits": 0, "heddle": None, "peer": None,
                          "peer_name": "Gloo over TCP", "ratio": row["values"][0]})
     if "latency" in found:
@@ -95,82 +97,39 @@ def _compared(figure, data, found):
     return f"{comparison(figure['comparison'] + losses)}\n\n{prose(text)}\n"
 
 
+def _hidden_rows(figure, file):
+    """A line that leads to the rows that the page does not show, or nothing."""
+    shown, every = (len(table(figure, every_row).splitlines()) for every_row in (False, True))
+    return f"\n{shown - 2} of {every - 2} rows: [all](performance/results.md#{file}).\n" if shown < every else ""
+
+
 def _filled(kind, figure, data):
+    body = table(figure) + "\n" + _hidden_rows(figure, data["file"])
     if kind == "table":
-        return table(figure) + "\n"
-    return f"![{figure['title']}]({chart_path(figure)})\n\n{table(figure)}\n\n{source(data)}\n"
-
-
-_SHOWN_BELOW = 0.97  # a peer that is faster by less is not listed
-
-
-def _name(figure):
-    return figure.get("short", figure["title"])
-
-
-def _behind_peers(figure):
-    """(how fast heddle is beside the best peer, what, heddle, peer) of each column in which a peer's median is better.
-    A program that moves bytes and does not do the same work ("alone") is no peer."""
-    more = figure["better"] == "more"
-    own = [row for row in figure["rows"] if is_ours(row["name"]) and not row["name"].endswith(" again")]
-    for index, column in enumerate(figure["columns"]):
-        peers = [row for row in figure["rows"] if row["values"][index] and not is_ours(row["name"])
-                 and "alone" not in row["name"]]
-        if not peers:
-            continue
-        best = (max if more else min)(peers, key=lambda row: row["values"][index]["median"])
-        theirs = best["values"][index]
-        for row in own:
-            mine = row["values"][index]
-            if not mine:
-                continue
-            share = mine["median"] / theirs["median"] if more else theirs["median"] / mine["median"]
-            if share < _SHOWN_BELOW:
-                where = f", {column}" if len(figure["columns"]) > 1 else ""
-                which = f", {row['name']}" if len(own) > 1 else ""
-                yield (share, f"{_name(figure)}{where}{which}, {figure['unit']}", cell(mine, figure["digits"]),
-                       f"{best['name']}: {cell(theirs, figure['digits'])}", f"{share:.2f}")
-
-
-def _behind_ratios(figure):
-    """Of a figure with "at_worst" the lowest ratio of each row."""
-    for row in figure["rows"]:
-        behind = [(column, value) for column, value in zip(figure["columns"], row["values"])
-                  if value and value["median"] < _SHOWN_BELOW]
-        if behind and figure.get("at_worst"):
-            behind = [min(behind, key=lambda one: one[1]["median"])]
-        for column, value in behind:
-            where = f", {column}" if len(figure["columns"]) > 1 else ""
-            where += " (the worst size)" if figure.get("at_worst") else ""
-            yield value["median"], f"{_name(figure)}: {row['name']}{where}", "", "", cell(value, figure["digits"])
-
-
-def slower(figures):
-    """The table of everything measured in which a peer is ahead, the furthest first."""
-    rows = []
-    for figure in figures:
-        if not figure.get("simulated") and not figure.get("limit") and "rows" in figure:
-            rows += (_behind_peers(figure) if figure.get("better") else
-                     _behind_ratios(figure) if figure["unit"] == "times as fast" else ())
-    lines = ["| case | heddle | peer | heddle is … times as fast |", "|---|---:|---:|---:|"]
-    return "\n".join(lines + ["| " + " | ".join(row[1:]) + " |" for row in sorted(rows)])
+        return f"{body}\n{short_source(data)}\n"
+    return f"![{figure['title']}]({chart_path(figure)})\n\n{body}\n{source(data)}\n"
 
 
 def fill(page, found):
     """The page with its blocks made anew. `found`: id to (figure, data). An id that nothing has is an error."""
+    topics = [match.group(3) for match in BLOCK.finditer(page) if match.group(2) == "slower"]
+    behind = slower.cases(found) if topics else {}
+    if topics:
+        slower.check_topics(found, topics)
+
     def block(match):
         if match.group(2) == "slower":
-            return match.group(1) + slower([figure for figure, _ in found.values()]) + "\n" + match.group(4)
+            return match.group(1) + slower.table(match.group(3), behind.get(match.group(3), [])) + "\n" + match.group(4)
         figure, data = found[match.group(3)]
         if "comparison" in figure:
             return match.group(1) + _compared(figure, data, found) + match.group(4)
         return match.group(1) + _filled(match.group(2), figure, data) + match.group(4)
-    return _BLOCK.sub(block, page)
+    return BLOCK.sub(block, page)
 
 
 def charts(page):
     """The ids of the figures that a page shows as charts."""
-    return [match.group(3) for match in _BLOCK.finditer(page) if match.group(2) == "figure"]
+    return [match.group(3) for match in BLOCK.finditer(page) if match.group(2) == "figure"]
 
 
 def results(files):
