@@ -1,4 +1,6 @@
-"""scripts/run_tests counts what a Python file skips inside, and tests run with the Python that has Debian's modules."""
+"""scripts/run_tests: what a Python file skips inside is counted, a test that fails only beside others is named, and
+tests run with the Python that has Debian's modules.
+"""
 
 import pathlib
 import shutil
@@ -31,8 +33,23 @@ unittest.main()
 '''
 
 
+# Fails as often as the file beside it says, which is one more line each time it runs.
+FAILING = '''import pathlib
+import sys
+runs = pathlib.Path(__file__).with_suffix(".runs")
+runs.write_text((runs.read_text() if runs.exists() else "") + "once\\n")
+if len(runs.read_text().split()) <= FAILURES:
+    print("TEXT")
+    sys.exit(1)
+'''
+
+
+def failing(times, text="AssertionError: 2 != 1"):
+    return FAILING.replace("FAILURES", str(times)).replace("TEXT", text)
+
+
 class RunTests(unittest.TestCase):
-    def run_tests(self, **files):
+    def run_tests(self, module="e2e", **files):
         """The output of scripts/run_tests in a tree whose tests are these Python files."""
         held = tempfile.TemporaryDirectory(prefix="heddle-run-tests-")
         self.addCleanup(held.cleanup)
@@ -45,7 +62,7 @@ class RunTests(unittest.TestCase):
         for name, text in files.items():
             (build / f"{name}.py").write_text(text)
         (build / "CTestTestfile.cmake").write_text("".join(
-            f'add_test(e2e.{name} "{sys.executable}" "{name}.py" "-v")\n' for name in files))
+            f'add_test({module}.{name} "{sys.executable}" "{name}.py" "-v")\n' for name in files))
         done = subprocess.run([sys.executable, "-B", tree / "scripts/run_tests"], capture_output=True, text=True,
                               timeout=60, check=False)
         return done.returncode, done.stdout
@@ -60,6 +77,27 @@ class RunTests(unittest.TestCase):
                       "  it's off\n    e2e.first: Some.test_with_a_docstring\n",
                       "  not here\n    e2e.first: Some.test_without\n"):
             self.assertIn(lines, said)
+
+    @unittest.skipIf(shutil.which("ctest") is None, "there is no ctest")
+    def test_what_fails_beside_others_and_passes_alone_is_unsteady(self):
+        status, said = self.run_tests(busy=failing(1), steady="print('fine')")
+        self.assertEqual(status, 0, said)
+        self.assertIn("\nunsteady (failed beside others, passed alone 3 times): 1\n"
+                      "  e2e.busy: AssertionError: 2 != 1\n", said)
+        self.assertTrue(said.endswith("\n2 passed, 0 failed, 0 skipped\n"), said)
+
+    @unittest.skipIf(shutil.which("ctest") is None, "there is no ctest")
+    def test_what_fails_alone_too_crashes_or_is_not_alone_in_failing_has_failed(self):
+        for failed, module, files in ((1, "e2e", {"often": failing(2)}),
+                                      (1, "e2e", {"found": failing(1, "ERROR: AddressSanitizer: use-after-free")}),
+                                      (1, "e2e", {"died": failing(1, "died of SIGSEGV")}),
+                                      (1, "base", {"unit": failing(1)}),
+                                      (2, "e2e", {"one": failing(1), "two": failing(1)})):
+            with self.subTest(files=list(files)):
+                status, said = self.run_tests(module, **files)
+                self.assertEqual(status, 1, said)
+                self.assertIn(f"\nfailed: {failed}\n", said)
+                self.assertTrue(said.endswith(f"\n0 passed, {failed} failed, 0 skipped\n"), said)
 
     @unittest.skipUnless(DEBIANS.exists(), "this system has no Python of its own")
     def test_they_run_with_the_systems_python(self):
