@@ -159,14 +159,13 @@ class Published(Site):
                 self.expect_listed(json.loads(line))
             self.end(overview)
 
-    def test_a_dead_monitor_is_stale_within_seconds_and_back_when_another_comes(self):
+    def test_a_dead_monitor_is_stale_and_back_when_another_comes(self):
+        """After how many seconds is in overview_test.cc."""
         with nats_server.running(self.place) as server, self.overview(server) as overview:
             with self.monitor(server) as monitor:
                 overview.wait_for('"event":"appeared"')
                 monitor.process.kill()
-                began = time.monotonic()
                 overview.wait_for('"event":"stale"')
-                self.assertLess(time.monotonic() - began, 10)
             with self.monitor(server) as monitor:
                 overview.wait_for('"event":"back"')
                 self.end(monitor)
@@ -183,9 +182,7 @@ class Published(Site):
                 monitor.wait()
             client = self.client(server)
             with self.monitor(server) as monitor:
-                began = time.monotonic()
                 again = json.loads(monitor.wait_for('"event":"raised".*_hang"'))
-                self.assertLess(time.monotonic() - began, 10)
                 same = ("class", "processes", "host")
                 self.assertEqual([again[key] for key in same], [first[key] for key in same])
                 self.assertEqual(again["processes"], ["1"])
@@ -194,7 +191,7 @@ class Published(Site):
                 # On a busy machine a rank may be slow, too: as many last as this monitor has raised and not cleared.
                 client.wait_for(lambda subject, document: subject.endswith(".state")
                                 and document["alarms_lasting"] == self.lasting(monitor) > 0)
-            self.assertNotIn('"event":"cleared"', overview.said())
+            self.assertNotRegex(overview.said(), '"event":"cleared".*_hang"')
             self.end(overview)
 
     def test_a_dead_server_disturbs_no_watch_and_gets_what_waited(self):
@@ -242,11 +239,12 @@ class Published(Site):
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=program.PATIENCE_S) as answer:
                     return answer.read().decode()
 
+            # A monitor that waits for a core is stale for a moment.
             end = time.monotonic() + program.PATIENCE_S
-            while (state := json.loads(get("/state.json")))["not_read"] < 12 or not state["jobs"]:
+            while ((state := json.loads(get("/state.json")))["not_read"] < 12
+                   or [job["state"] for job in state["jobs"]] != ["watched"]):
                 self.assertLess(time.monotonic(), end, state)
                 time.sleep(0.1)
-            self.assertEqual([job["state"] for job in state["jobs"]], ["watched"])
             self.assertIn("heddle_overview_not_read_total 12\n", get("/metrics"))
             self.assertIn("<h1>Jobs</h1>", get("/"))
             self.end(monitor)
@@ -262,7 +260,9 @@ class Published(Site):
             overview.wait_for('"event":"appeared"')
             server.kill()
             overview.wait_for("cannot use the NATS server")
+            before = len(overview.lines)
             time.sleep(8)  # twice what a silent monitor has
+            self.assertEqual(overview.lines[before:], [])
             server.start()
             client = self.client(server)
             client.wait_for(lambda subject, document: subject.endswith(".state"))
@@ -277,7 +277,9 @@ class Published(Site):
             self.end(monitor)
             overview.wait_for('"event":"stopped"')
             self.end(overview)
-            self.assertNotRegex(overview.said(), '"event":"(stale|gone|back)"')
+            # A monitor that waits for a core is stale for a moment, with a server or without.
+            self.assertNotIn('"event":"gone"', overview.said())
+            self.assertEqual(overview.said().count('"event":"stale"'), overview.said().count('"event":"back"'))
 
     def test_a_tls_server_that_says_nothing_more_keeps_no_process_alive(self):
         both = (("monitor", self.folder, "--json", "--publish"), ("monitor", "--site"))
