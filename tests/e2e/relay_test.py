@@ -101,7 +101,7 @@ class Relay(unittest.TestCase):
             with self.relay(f"127.0.0.1:{far_port}") as (near, near_port):
                 done = self.perf((near_port, far_port), "bw", "lat", "-t", "0.5", "--check", "--json")
                 bandwidth, _ = self.expect_measured(done)
-                self.assertGreater(bandwidth["server"]["received"]["messages"], 10)
+                self.assertGreater(bandwidth["server"]["received"]["messages"], 0)
                 self.assertEqual(bandwidth["server"]["received"]["wrong_messages"], 0)
                 self.assertEqual(server.wait(), 0)
                 near.wait_for("there, .* back, in")
@@ -131,9 +131,10 @@ class Relay(unittest.TestCase):
         with self.server("--once") as server, contextlib.ExitStack() as relays:
             _, far_port = relays.enter_context(self.relay(f"127.0.0.1:{self.port}"))
             near, near_port = relays.enter_context(self.relay(f"127.0.0.1:{far_port}", "--metrics", shown))
-            with program.started(*self.words((near_port, far_port), "bw", "-t", "4", "--check", "--json"),
+            # Long enough to be in mid-transfer when the relay has ended, also where programs wait for a core.
+            with program.started(*self.words((near_port, far_port), "bw", "-t", "8", "--check", "--json"),
                                  settings=self.settings) as client:
-                self.page_with(shown, "heddle_relay_bytes_total", 8 << 20)
+                self.page_with(shown, "heddle_relay_bytes_total", 1 << 20)
                 near.signal(number)
                 near.wait()
                 relays.enter_context(self.relay(f"127.0.0.1:{far_port}", port=near_port))
@@ -166,7 +167,7 @@ class Relay(unittest.TestCase):
 
     def test_more_sessions_than_allowed_are_refused_with_the_reason(self):
         with self.server(), self.relay(f"127.0.0.1:{self.port}", "--sessions", "1") as (_, port):
-            with program.started(*self.words((port,), "bw", "-t", "20"), settings=self.settings) as first:
+            with program.started(*self.words((port,), "bw", "-t", "600"), settings=self.settings) as first:
                 first.wait_for("through")
                 second = self.perf((port,), "lat", "-t", "0.1")
                 self.assertEqual(second.returncode, 2)
@@ -214,11 +215,12 @@ class Relay(unittest.TestCase):
         self.assertIn("start 'heddle relay' there", done.stderr)
 
     def test_ctrl_c_at_the_client_ends_the_session_everywhere(self):
-        with self.server("--once") as server, self.relay(f"127.0.0.1:{self.port}") as (relay, port):
-            with program.started(*self.words((port,), "bw", "-t", "60"), settings=self.settings) as client:
-                relay_was_used = client.wait_for("through")
-                self.assertTrue(relay_was_used)
-                time.sleep(0.5)
+        shown = program.free_port()
+        with self.server("--once") as server, \
+                self.relay(f"127.0.0.1:{self.port}", "--metrics", shown) as (relay, port):
+            with program.started(*self.words((port,), "bw", "-t", "600"), settings=self.settings) as client:
+                client.wait_for("through")
+                self.page_with(shown, "heddle_relay_bytes_total", 1 << 20)
                 client.signal(signal.SIGINT)
                 self.assertEqual(client.wait(SOON_S), 130)
             relay.wait_for("there, .* back, in", timeout=SOON_S)
