@@ -28,6 +28,11 @@ def await_rounds(test, folder, running):
         time.sleep(0.01)
 
 
+def without_waiting(lines):
+    """Without what a rank says that has waited for others for seconds, as it does where they wait for a core."""
+    return [line for line in lines if not line.startswith("heddle: waiting for rank")]
+
+
 def command_lines():
     """The words of every process."""
     for file in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
@@ -64,7 +69,7 @@ class Drive(unittest.TestCase):
             self.assertIn("delete the folder before the next run", late.stderr)
             both = program.run(*words)
             self.assertEqual(both.returncode, 2, both.stdout)
-            self.assertEqual(len(both.stderr.splitlines()), 1, both.stderr)
+            self.assertEqual(len(without_waiting(both.stderr.splitlines())), 1, both.stderr)
 
     def test_rank_alone_needs_a_folder(self):
         done = drive(NET, "--rank", "0")
@@ -80,7 +85,7 @@ class Drive(unittest.TestCase):
         done = drive(NET, "--iterations", "1", HEDDLE_LOOPBACK="fail=5")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(done.stderr.count("ncclRemoteError (6)"), 1, done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertEqual(len(without_waiting(done.stderr.splitlines())), 1, done.stderr)
         # The plugin logs nothing that is not shown.
         self.assertNotIn("HEDDLE_LOG", done.stderr)
 
@@ -98,7 +103,7 @@ class Drive(unittest.TestCase):
         done = drive("/nonexistent.so", "--iterations", "1")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(done.stderr.count("cannot load the net plugin '/nonexistent.so'"), 1, done.stderr)
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertEqual(len(without_waiting(done.stderr.splitlines())), 1, done.stderr)
 
     def test_device_that_is_missing_is_status_2(self):
         done = drive(NET, "--device", "1", "--ranks", "3")
@@ -112,7 +117,7 @@ class Drive(unittest.TestCase):
                     done = drive(NET, "--exchange", folder, *rank)
                     self.assertEqual(done.returncode, 2, done.stderr)
                     self.assertIn(folder, done.stderr)
-                    self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                    self.assertEqual(len(without_waiting(done.stderr.splitlines())), 1, done.stderr)
 
     def test_full_disk_has_a_remedy(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -178,7 +183,7 @@ class Drive(unittest.TestCase):
                 first.signal(signal.SIGINT)
                 self.assertEqual(first.wait(), 130, first.said())
                 self.assertEqual(other.wait(), 2, other.said())
-        self.assertEqual(first.errors, ["heddle: stopped"])
+        self.assertEqual(without_waiting(first.errors), ["heddle: stopped"])
         self.assertIn("rank 0 was stopped", other.said())
 
     def test_launchers_ranks_print_an_error_once(self):
@@ -216,7 +221,7 @@ class Drive(unittest.TestCase):
                 await_rounds(self, folder, running)
                 running.signal(signal.SIGINT)
                 self.assertEqual(running.wait(), 130)
-                self.assertEqual(running.errors, ["heddle: stopped"])
+                self.assertEqual(without_waiting(running.errors), ["heddle: stopped"])
 
 
 if __name__ == "__main__":
