@@ -101,11 +101,9 @@ class RemoteShell(unittest.TestCase):
 
     def test_one_rank_that_fails_ends_the_others(self):
         mark = f"4{os.getpid()}{time.monotonic_ns() % 1_000_000}"
-        begun = time.monotonic()
         done = self.run_on("sh", "-c", f"[ $HEDDLE_RANK = 1 ] && exit 3; sleep {mark}", options=("-n", 3))
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("rank 1 on 127.0.0.1 failed: it ended with exit status 3", done.stderr)
-        self.assertLess(time.monotonic() - begun, 20)
         self.assertEqual(wait_until_gone(f"sleep {mark}"), [])
 
     def test_ctrl_c_ends_all_that_the_ranks_started(self):
@@ -176,16 +174,15 @@ class RemoteShell(unittest.TestCase):
 
     def test_a_signal_before_the_agent_runs_is_not_lost(self):
         self.shell.write_text('#!/bin/sh\ntouch "$0.begun"\nsleep 2\nshift\nexec sh -c "$*"\n')
-        with program.started("run", "--via", self.via, "--hosts", "127.0.0.1", "--grace", "30s", "--",
-                             "sleep", "60") as run:
+        # Where it is lost, neither the grace nor the command ends while this waits.
+        with program.started("run", "--via", self.via, "--hosts", "127.0.0.1", "--grace", "1000s", "--",
+                             "sleep", "1000") as run:
             begun = time.monotonic()
             while not os.path.exists(f"{self.shell}.begun"):
                 self.assertLess(time.monotonic() - begun, program.PATIENCE_S)
                 time.sleep(0.02)
-            begun = time.monotonic()
             run.signal(signal.SIGTERM)
             self.assertEqual(run.wait(), 143)
-        self.assertLess(time.monotonic() - begun, 20)
 
     def test_words_that_are_no_utf8_are_refused(self):
         done = subprocess.run([program.HEDDLE, "run", "--via", self.via, "--hosts", "127.0.0.1", "--", "echo",
@@ -276,7 +273,7 @@ class Ssh(unittest.TestCase):
                           3, "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         document = json.loads(done.stdout)
-        self.assertGreater(document["results"][0]["out_of_place"]["bus_bw"], 0.005)
+        self.assertGreater(document["results"][0]["out_of_place"]["bus_bw"], 0)
 
     def test_a_machine_without_an_answer_is_named(self):
         done = self.at_h0("run", "--via", self.via, "--hosts", "h1,h0", "--", program.HEDDLE, "ranks")

@@ -39,7 +39,7 @@ class SshLab:
             "PermitRootLogin yes\nStrictModes no\n")
         (folder / "ssh_config").write_text(
             f"Host *\nIdentityFile {folder}/user\nUser {getpass.getuser()}\nStrictHostKeyChecking no\n"
-            "UserKnownHostsFile /dev/null\nLogLevel ERROR\nBatchMode yes\nConnectTimeout 5\n"
+            "UserKnownHostsFile /dev/null\nLogLevel ERROR\nBatchMode yes\nConnectTimeout 30\n"
             + "".join(f"Host {host}\nHostName {host}-v6\n" for host in hosts if ipv6))
         self.via = f"ssh -F {folder}/ssh_config {{host}} {{command}}"
         self.lab = lab_fabric.Lab(folder, text, name)
