@@ -11,7 +11,7 @@ import unittest
 
 import program
 
-WAIT_MS = "5000"  # for ranks that do not come; within it, those that come have started on a busy machine
+WAIT_MS = "15000"  # for ranks that do not come; within it, those that come have started on a busy machine
 
 
 @contextlib.contextmanager
@@ -119,7 +119,7 @@ class Ranks(unittest.TestCase):
         with ranks(there) as processes:
             for process in processes:
                 self.assertEqual(process.wait(), 2)
-                self.assertRegex(process.said(), r"ranks 1-2, 4 of 5 did not come to \S+ within [45]")
+                self.assertRegex(process.said(), r"ranks 1-2, 4 of 5 did not come to \S+ within \d[\d.]* s")
 
     def test_without_a_launcher_it_says_what_to_do(self):
         done = program.run("ranks")

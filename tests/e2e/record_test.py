@@ -179,7 +179,7 @@ class Record(unittest.TestCase):
     def test_a_full_disk_keeps_the_newest(self):
         program.mount_small_disk(self, self.folder, "1m")
         with program.server(command="ping") as (_, port):
-            done = program.run("ping", f"127.0.0.1:{port}", "-C", 20000,
+            done = program.run("ping", f"127.0.0.1:{port}", "-C", 20000, timeout=200,
                                settings={"HEDDLE_RECORD": self.folder, "HEDDLE_RECORD_LEVEL": "segments"})
             self.assertEqual(done.returncode, 0, done.stderr)
         one, = self.recordings()

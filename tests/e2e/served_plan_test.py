@@ -82,7 +82,7 @@ class ServedPlan(unittest.TestCase):
         at = ("--set", "bind=127.0.0.1", "--set", "log=info")
         server = self.enterContext(program.started("perf", "--listen", "--once", "--port", port, *at))
         server.wait_for("listens on")
-        client = self.enterContext(program.started("perf", f"127.0.0.1:{port}", "bw", "-t", "60s", *at,
+        client = self.enterContext(program.started("perf", f"127.0.0.1:{port}", "bw", "-t", "600s", *at,
                                                    "--set", f"plan={self.there}"))
         client.wait_for("no flow to 127.0.0.1")  # it has read the plan
         self.serve(self.plan_for("t"))

@@ -188,7 +188,7 @@ class Job(unittest.TestCase):
             port = program.free_port()
             foreign = ForeignPeer(self, port, other)
             foreign.start()
-            settings = {"HEDDLE_SIZE": "2", "HEDDLE_RENDEZVOUS_TIMEOUT_MS": "4000"}
+            settings = {"HEDDLE_SIZE": "2", "HEDDLE_RENDEZVOUS_TIMEOUT_MS": "10000"}
             ranks = []
             for rank, at in enumerate((port, foreign.port)):
                 mine = {**settings, "HEDDLE_RANK": str(rank), "HEDDLE_STORE": f"udp://127.0.0.1:{at}"}
@@ -201,9 +201,10 @@ class Job(unittest.TestCase):
                                 r"machine\)$" if other < WIRE else
                                 r"the peer speaks a newer version of the wire protocol \(upgrade heddle on this "
                                 r"machine\)$"))
-            self.assertRegex(store, r"^heddle: cannot find all ranks: rank 1 of 2 did not come to \S+ within 4 s; \d+ "
-                                    r"packets? of another version of the wire protocol came \(install the same version "
-                                    r"of heddle on all hosts; else see why they do not start, or cannot ")
+            self.assertRegex(store, r"^heddle: cannot find all ranks: rank 1 of 2 did not come to \S+ within "
+                                    r"\d[\d.]* s; \d+ packets? of another version of the wire protocol came \(install "
+                                    r"the same version of heddle on all hosts; else see why they do not start, or "
+                                    r"cannot ")
 
 
 class Wire(unittest.TestCase):
