@@ -178,7 +178,8 @@ class Evidence(NodeCase):
             finally:
                 program.kill(pid)
         document = json.loads(program.run("diagnose", self.folder, "--json").stdout)
-        verdict = document["verdicts"][0]
+        # On a busy machine a rank may be slow, too.
+        verdict = next(each for each in document["verdicts"] if "hang" in each["class"])
         host = socket.gethostname()
         self.assertRegex("\n".join(verdict["evidence"]),
                          rf"kernel of {host}, [0-9.]+ s (before|after it began): {DISK_FAILED}")
@@ -395,7 +396,9 @@ class InALab(NodeCase):
         with program.started("record", "-o", self.folder, "--", program.HEDDLE, "run", "--lab", name, "-n", 4, "--",
                              program.HEDDLE, "bench", "allreduce", "-b", "64K", "-e", "64K", "-n", 10_000_000) as job:
             self.calling_rank(1)
-            until(lambda: len(list(self.nodes.glob("h*.heddle"))) == 4 and self.sampled(self.nodes))
+            # A carrier is lost where it was seen before.
+            until(lambda: len(list(self.nodes.glob("h*.heddle"))) == 4
+                  and all(self.events(each, "nic_sampled") for each in self.nodes.glob("h*.heddle")))
             hosts = sorted(path.name.split(".")[0] for path in self.nodes.glob("h*.heddle"))
             done = program.run("lab", "fault", "down", "h1", "leaf0", "--lab", name)
             self.assertEqual(done.returncode, 0, done.stderr)
