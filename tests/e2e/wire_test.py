@@ -99,13 +99,15 @@ class Wire(unittest.TestCase):
         self.addCleanup(lab.close)
         return lab
 
-    def counted(self, nics, to, settings=(), bind=()):
+    def counted(self, nics, to, settings=(), bind=(), lossy=False):
         """A lab, and what its interfaces counted of a transfer: again, with another lab, where the kernel had no time
-        for packets."""
+        for packets, or where a `lossy` one lost nothing."""
         for number in range(TRIES):
             lab, self.job = self.make_lab(rails(nics)), os.path.join(self.folder, f"job{number}")
             counted, kept_up = self.transfer(lab, to, settings, bind)
-            if kept_up:
+            # A sender that waits for a core fills no queue.
+            lost = counted["h1"]["nic0"][1] < counted["h0"]["nic0"][0]
+            if kept_up and (lost or not lossy):
                 return lab, counted
             lab.close()
         self.fail("this machine did not keep up")
@@ -184,7 +186,7 @@ class Wire(unittest.TestCase):
         return dict(both + [((names[link["b"]], names[link["a"]]), link["back"]) for link in fabric["links"]])
 
     def test_with_losses_and_repeats(self):
-        lab, counted = self.counted(1, "h1", ["HEDDLE_RECORD_LEVEL=bins"])
+        lab, counted = self.counted(1, "h1", ["HEDDLE_RECORD_LEVEL=bins"], lossy=True)
         self.expect_exact(counted)
         links = self.links(lab)
         self.assertEqual(len(links), 4)
