@@ -69,6 +69,12 @@ def run(*arguments, settings=None, timeout=PATIENCE_S, **options):
                           capture_output=True, text=True, timeout=timeout, check=False, **options)
 
 
+def catches(process, number):
+    """Whether it has a handler of that signal; before it has, the signal ends it as it ends any program."""
+    status = pathlib.Path(f"/proc/{process}/status").read_text(encoding="utf-8", errors="replace")
+    return bool(int(re.search(r"(?m)^SigCgt:\t(\w+)$", status).group(1), 16) >> (number - 1) & 1)
+
+
 def kill(process):
     """SIGKILL to a process that may have ended: the others of a job end it some seconds after it was stopped."""
     with contextlib.suppress(ProcessLookupError):

@@ -266,7 +266,8 @@ class Sheet(Recorded):
         words = ("size", "report", "ring-fabric", "--topology", "fabric.toml", "--seeds", "100", "--report", "cut.html")
         with subprocess.Popen([program.HEDDLE, *words], cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as running:
-            time.sleep(3)
+            while running.poll() is None and not program.catches(running.pid, signal.SIGINT):
+                time.sleep(0.01)
             running.send_signal(signal.SIGINT)
             output, errors = running.communicate(timeout=program.PATIENCE_S)
         self.assertEqual((running.returncode, output), (130, ""), errors)
@@ -290,7 +291,7 @@ class Page(Recorded):
     def browser(self, *words):
         with tempfile.TemporaryDirectory(prefix="sheet-") as profile:
             return subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-                                   *words], capture_output=True, text=True, timeout=60, check=True).stdout
+                                   *words], capture_output=True, text=True, timeout=200, check=True).stdout
 
     def drawn(self, path, width):
         """The page's elements after its script, and how much wider than the screen they are."""
@@ -339,7 +340,7 @@ class Page(Recorded):
     def test_a_signal_while_the_page_is_printed_ends_it_without_a_file(self):
         slow = self.folder / "slow"
         slow.mkdir()
-        (slow / "chromium").write_text("#!/bin/sh\nsleep 20\n", encoding="utf-8")
+        (slow / "chromium").write_text("#!/bin/sh\nsleep 1000\n", encoding="utf-8")
         (slow / "chromium").chmod(0o755)
         place = self.folder / "tmp"
         place.mkdir()
@@ -350,11 +351,9 @@ class Page(Recorded):
             deadline = time.monotonic() + program.PATIENCE_S
             while not list(place.iterdir()) and time.monotonic() < deadline:
                 time.sleep(0.05)
-            began = time.monotonic()
             running.send_signal(signal.SIGINT)
             _, errors = running.communicate(timeout=program.PATIENCE_S)
         self.assertEqual(running.returncode, 130, errors)
-        self.assertLess(time.monotonic() - began, 15)
         self.assertEqual(list(place.iterdir()), [])
         self.assertFalse((self.folder / "cut.pdf").exists())
 
