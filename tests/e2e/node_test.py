@@ -37,14 +37,14 @@ def break_a_disk():
     """The kernel logs that a disk failed, whose file has become shorter."""
     with tempfile.NamedTemporaryFile(prefix="heddle-disk-") as file:
         file.truncate(1 << 20)
-        device = subprocess.run(["losetup", "-f", "--show", file.name], capture_output=True, text=True, timeout=60,
+        device = subprocess.run(["losetup", "-f", "--show", file.name], capture_output=True, text=True, timeout=200,
                                 check=True).stdout.strip()
         try:
             file.truncate(0)
             subprocess.run(["dd", f"if={device}", "of=/dev/null", "bs=4096", "count=1", "iflag=direct"],
-                           capture_output=True, timeout=60, check=False)
+                           capture_output=True, timeout=200, check=False)
         finally:
-            subprocess.run(["losetup", "-d", device], timeout=60, check=True)
+            subprocess.run(["losetup", "-d", device], timeout=200, check=True)
 
 
 def may_break_a_disk():

@@ -141,7 +141,7 @@ class Packages(unittest.TestCase):
         there = self.folder / "heddle-agent.service"  # with the program that it finds here
         there.write_text(text.replace("/usr/bin/heddle", str(tree / "usr/bin/heddle")).replace("Documentation", "#"))
         said = subprocess.run(["systemd-analyze", "verify", "--man=no", there], capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=200, check=False)
         self.assertEqual([line for line in said.stderr.splitlines() if "heddle-agent" in line], [])
 
     def test_programs_have_their_debug_information_apart(self):
@@ -177,7 +177,7 @@ class Packages(unittest.TestCase):
             self.assertEqual(needed, tuple(map(int, documented[name].split("."))), name)
 
     def refused_by_needs(self, *words):
-        done = subprocess.run([PYTHON, "-B", NEEDS, *words], capture_output=True, text=True, timeout=60, check=False,
+        done = subprocess.run([PYTHON, "-B", NEEDS, *words], capture_output=True, text=True, timeout=200, check=False,
                               env=program.environment())
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         return done.stderr
@@ -359,7 +359,7 @@ class Packages(unittest.TestCase):
             (place / "torch/__init__.py").write_text(f'__version__ = "{torch}"\n')
             (place / "torch/distributed/__init__.py").touch()
         done = subprocess.run([PYTHON, "-c", "import heddle_torch"], env=program.environment(PYTHONPATH=str(place)),
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=200, check=False)
         self.assertEqual(done.returncode, 1)
         return done.stderr.splitlines()[-1]
 
@@ -392,7 +392,7 @@ class Packages(unittest.TestCase):
 
     def test_a_folder_without_a_build_is_refused(self):
         done = subprocess.run([ROOT / "scripts/packages", "--from", self.folder], env=program.environment(),
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=200, check=False)
         self.assertEqual(done.returncode, 2)
         self.assertIn("it has no bin/heddle", done.stderr)
 

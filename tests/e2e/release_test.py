@@ -80,7 +80,7 @@ class Release(unittest.TestCase):
     def check(self, *words):
         return subprocess.run(["/usr/bin/python3", "-B", self.tree / "scripts/release", "--packages",
                                self.made, *words], env=program.environment(), capture_output=True,
-                              text=True, timeout=60, check=False)
+                              text=True, timeout=200, check=False)
 
     def expect_refused(self, line):
         done = self.check()
@@ -182,7 +182,7 @@ class KeepRelease(unittest.TestCase):
                                     (("/nowhere/heddle",), 1, "is no program with the name heddle"),
                                     (("--nothing",), 2, "usage: keep_release")):
             done = subprocess.run(["/usr/bin/python3", "-B", ROOT / "scripts/keep_release", *words],
-                                  env=program.environment(), capture_output=True, text=True, timeout=60, check=False)
+                                  env=program.environment(), capture_output=True, text=True, timeout=200, check=False)
             self.assertEqual((done.returncode, done.stdout), (status, ""), done.stderr)
             self.assertIn(line, done.stderr)
 
@@ -193,7 +193,7 @@ class TryPackages(unittest.TestCase):
         for words, line in ((("--only-archive", "--without-archive"), "usage: "), (("--apart",), "usage: "),
                             (("--root",), "--root '' is no folder"), (("--before", "/nowhere"), "is no folder")):
             done = subprocess.run([ROOT / "scripts/try_packages", *words], env=program.environment(),
-                                  capture_output=True, text=True, timeout=60, check=False)
+                                  capture_output=True, text=True, timeout=200, check=False)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
             self.assertIn(line, done.stderr)
 
@@ -227,7 +227,7 @@ class UpToTheArchive(unittest.TestCase):
     def make_packages(self, revision, *options):
         self.put("build/release/bin/heddle", f'#!/bin/sh\necho "heddle 0.1.0 ({revision}, release)"\n')
         tools = f"{self.tree.parent / 'tools'}:/usr/bin:/bin"
-        return subprocess.run([self.tree / "scripts/packages", "--from", "build/release", *options], timeout=60,
+        return subprocess.run([self.tree / "scripts/packages", "--from", "build/release", *options], timeout=200,
                               env={"PATH": tools}, capture_output=True, text=True, check=False)
 
     def version_of(self, revision):
@@ -261,7 +261,7 @@ class UpToTheArchive(unittest.TestCase):
         (tools / "lintian").unlink()
         for options, why in (((), "there is no lintian"), (("--fast",), "it has no bin/heddle")):
             done = subprocess.run(["/bin/bash", self.tree / "scripts/packages", "--from", "build", *options],
-                                  env={"PATH": str(tools)}, capture_output=True, text=True, timeout=60, check=False)
+                                  env={"PATH": str(tools)}, capture_output=True, text=True, timeout=200, check=False)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(f"\n  why: {why}\n", done.stderr)
 
@@ -281,7 +281,7 @@ class SameBytes(unittest.TestCase):
         for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "--message", "a tree")):
             subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words], cwd=tree, check=True)
         return tree, subprocess.run([tree / "scripts/same_bytes", "--jobs", "3"], capture_output=True, text=True,
-                                    env=program.environment(), timeout=60, check=False)
+                                    env=program.environment(), timeout=200, check=False)
 
     def test_builds_that_write_the_same_are_the_same(self):
         tree, done = self.compared("same")
@@ -300,7 +300,7 @@ class SameBytes(unittest.TestCase):
         """A missing value ended with 1, as where files differ."""
         for words in (("--commit",), ("--folder", ""), ("--jobs",), ("--jobs", "0"), ("--jobs", "a[0]"), ("--other",)):
             done = subprocess.run([ROOT / "scripts/same_bytes", *words], capture_output=True, text=True,
-                                  env=program.environment(), timeout=60, check=False)
+                                  env=program.environment(), timeout=200, check=False)
             self.assertEqual(done.returncode, 2, (words, done.stdout, done.stderr))
             self.assertRegex(done.stderr, r"^(usage|error): ")
 

@@ -134,7 +134,7 @@ const found = {json.dumps(texts)}.map((text) => [made.say(text), made.match(text
 const answer = JSON.stringify([found, [...made.untranslated]]);""")
     if NODE:
         done = subprocess.run([NODE, "-e", script + "\nconsole.log(answer);"], capture_output=True, text=True,
-                              timeout=60, check=True)
+                              timeout=200, check=True)
         return json.loads(done.stdout)
     with tempfile.TemporaryDirectory(prefix="rp") as place:
         page = pathlib.Path(place, "page.html")
@@ -142,7 +142,7 @@ const answer = JSON.stringify([found, [...made.untranslated]]);""")
                         encoding="utf-8")
         drawn = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
                                 f"--user-data-dir={place}/profile", "--dump-dom", f"file://{page}"],
-                               capture_output=True, text=True, timeout=60, check=True)
+                               capture_output=True, text=True, timeout=200, check=True)
         return json.loads(html.unescape(re.search("<pre[^>]*>(.*?)</pre>", drawn.stdout, re.DOTALL).group(1)))
 
 
@@ -397,7 +397,7 @@ for each; do case $each in --print-to-pdf=*) target=${{each#*=}};; esac; done
         drawn = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
                                 f"--user-data-dir={self.folder}/profile", "--dump-dom",
                                 f"file://{self.folder}/report.ja.html"],
-                               capture_output=True, text=True, timeout=60, check=False).stdout
+                               capture_output=True, text=True, timeout=200, check=False).stdout
         self.assertIn('data-untranslated="[]"', drawn)
         for text in ("検収試験報告書", "不合格", "h0 → h1", "リンク帯域上限の 47%", "6.5 Mb/s 以上（上限 10.0 Mb/s）",
                      "<td>all</td>",

@@ -56,7 +56,7 @@ def has_address(interface):
 
 
 class Sandbox(unittest.TestCase):
-    def run_inside(self, script, *options, timeout=60, filters=(), address_space=MEMORY_BYTES):
+    def run_inside(self, script, *options, timeout=200, filters=(), address_space=MEMORY_BYTES):
         """Runs a script of the shell in the sandbox, where $heddle is the program, beside its libraries."""
         with contextlib.ExitStack() as held:
             descriptors = []

@@ -38,7 +38,7 @@ class Sbom(unittest.TestCase):
     def written(self, *words, status=0):
         to = self.folder / "sbom.json"
         done = subprocess.run(["/usr/bin/python3", "-B", SBOM, "--version", "1", "--to", to, *words],
-                              env=program.environment(), capture_output=True, text=True, timeout=60, check=False)
+                              env=program.environment(), capture_output=True, text=True, timeout=200, check=False)
         self.assertEqual(done.returncode, status, done.stderr)
         self.warnings = done.stderr
         if status:

@@ -130,7 +130,7 @@ class Report(unittest.TestCase):
         _, _, answer = self.page("cluster", "--model", "llama-3-8b", "--gpus", "64", "--sites", "2", "--site-km", "80")
         done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
                                f"--user-data-dir={self.path.parent}/browser", "--dump-dom", f"file://{self.path}"],
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=200, check=False)
         self.assertIn('data-ready="yes"', done.stdout, done.stderr[-2000:])
         step = next(figure["value"] for figure in answer["figures"] if figure["name"] == "step_s")
         shown = float(re.search(r'data-step="([^"]+)"', done.stdout).group(1))

@@ -159,7 +159,7 @@ class Timeline(unittest.TestCase):
         path, data = self.page()
         done = subprocess.run([BROWSER, "--headless", "--no-sandbox", "--disable-gpu",
                                f"--user-data-dir={self.parent.name}/browser", "--dump-dom", f"file://{path}"],
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=200, check=False)
         self.assertIn('data-ready="yes"', done.stdout, done.stderr[-2000:])
         self.assertIn(f'data-bytes="{sum(nic["total"][0] for nic in data["nics"])}"', done.stdout)
         self.assertIn(f'data-painted="{len(data["nics"])}"', done.stdout)

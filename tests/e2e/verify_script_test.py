@@ -38,7 +38,7 @@ class Script(unittest.TestCase):
 
     def run_script(self, *words, **settings):
         environment = {**os.environ, **settings, "PATH": f"{self.folder}/bin:{os.environ['PATH']}"}
-        return subprocess.run([self.folder / "scripts/verify", *words], capture_output=True, text=True, timeout=60,
+        return subprocess.run([self.folder / "scripts/verify", *words], capture_output=True, text=True, timeout=200,
                               env=environment, check=False)
 
     def test_it_tests_a_fabric_then_measures_and_ends_with_the_reports_path(self):

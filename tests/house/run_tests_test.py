@@ -64,7 +64,7 @@ class RunTests(unittest.TestCase):
         (build / "CTestTestfile.cmake").write_text("".join(
             f'add_test({module}.{name} "{sys.executable}" "{name}.py" "-v")\n' for name in files))
         done = subprocess.run([sys.executable, "-B", tree / "scripts/run_tests"], capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=200, check=False)
         return done.returncode, done.stdout
 
     @unittest.skipIf(shutil.which("ctest") is None, "there is no ctest")
