@@ -72,8 +72,8 @@ def recordings_left():
 def verify_labs_left():
     """Labs of tests of `heddle verify` that have ended; those of other tests of this machine may run."""
     labs = pathlib.Path("/run/heddle/labs")
-    return [lab.name for lab in labs.glob("verify-*")
-            if not os.path.exists(f"/proc/{lab.name.split('-')[1]}") and lab.exists()]
+    return {lab.name for lab in labs.glob("verify-*")
+            if not os.path.exists(f"/proc/{lab.name.split('-')[1]}") and lab.exists()}
 
 
 def heddle(*words, check=True, **options):

@@ -69,6 +69,15 @@ def run(*arguments, settings=None, timeout=PATIENCE_S, **options):
                           capture_output=True, text=True, timeout=timeout, check=False, **options)
 
 
+def wait_until(condition, what="it did not come true in time"):
+    """Until the condition holds; an error that says `what` where it does not come true."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(what)
+        time.sleep(0.05)
+
+
 def catches(process, number):
     """Whether it has a handler of that signal; before it has, the signal ends it as it ends any program."""
     status = pathlib.Path(f"/proc/{process}/status").read_text(encoding="utf-8", errors="replace")

@@ -7,6 +7,7 @@ Needs root, network namespaces and sshd; skipped where they are missing: exit st
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import sys
@@ -21,8 +22,15 @@ import ssh_lab
 import verify_test
 
 
-# Above this share of the processors for other programs verify calls its machine disturbed.
-DISTURBED = 0.25
+# What a fabric reaches where other programs take the cores.
+FORGIVING = """version = 1
+pair_share = "5%"
+link_share = "5%"
+collective_share = "2%"
+all_to_all_share = "2%"
+training_share = "2%"
+incast_share = "2%"
+"""
 
 
 def inventory_without_counts(report):
@@ -97,30 +105,35 @@ class Machines(unittest.TestCase):
     def test_clean_machines_pass_and_nothing_stays_on_them(self):
         machines = self.two()
         before = lab_fabric.recordings_left()
-        for _ in range(2):
-            done = self.verify(machines, "--topology", self.topology, "--report", self.folder / "report")
-            self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
-            report = json.loads(done.stdout)
-            if not self.is_slow_beside_others(report):
-                break
-            shutil.rmtree(self.folder / "report")
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual(verify_test.wrong_rows(report), set(), done.stdout)
-        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
+        report = self.expect_pass(machines, "--report", self.folder / "report")
         self.assertFalse(report["emulated"])
         for recording in ("recording", "training"):
             self.assertGreater(len(list((self.folder / "report" / recording).glob("*.heddle"))), 1, recording)
-        self.assertLessEqual(lab_fabric.recordings_left(), before)
+        # Those of another test go a moment after its program.
+        program.wait_until(lambda: lab_fabric.recordings_left() <= before, "recordings are left")
         self.wait_for_server(machines, False)
         loads = [link["forward"]["peak_bits_per_s"] for link in report["links"] if "h0" in (link["a"], link["b"])]
         self.assertGreater(loads[0], 5e6)
         self.expect_diff_and_baseline(self.folder / "report")
 
-    @staticmethod
-    def is_slow_beside_others(report):
-        """Whether speeds alone are wrong where other programs took the cores: that is no test of the fabric."""
-        wrong = {check for check, _ in verify_test.wrong_rows(report)}
-        return wrong and wrong <= {"goodput", "link rate"} and report["others_busy_share"] > DISTURBED
+    def expect_pass(self, machines, *words, **options):
+        """The report of all stages. Where other programs took the cores, what is slow is judged once more by less:
+        that is no test of the fabric, and all but speeds is as before."""
+        for expected in (None, FORGIVING):
+            more = ()
+            if expected:
+                shutil.rmtree(self.folder / "report", ignore_errors=True)
+                (self.folder / "forgiving.toml").write_text(expected, encoding="utf-8")
+                more = ("--expect", self.folder / "forgiving.toml")
+            done = self.verify(machines, "--topology", self.topology, *words, *more, **options)
+            self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+            report = json.loads(done.stdout)
+            if not verify_test.wrong_rows(report) or report["others_busy_share"] <= verify_test.DISTURBED:
+                break
+        self.assertEqual(verify_test.wrong_rows(report), set(), done.stdout)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
+        return report
 
     def expect_diff_and_baseline(self, report):
         same = program.run("verify", "diff", report, report / "report.json", "--json")
@@ -150,15 +163,7 @@ class Machines(unittest.TestCase):
     @unittest.skipIf(program.sanitized(), "it measures, and would measure the sanitizer")
     def test_machines_with_ipv6_addresses_alone_pass_and_the_report_says_so(self):
         machines = self.start(verify_test.FABRIC, ipv6=True)
-        done = self.verify(machines, "--topology", self.topology, hosts="h0=h0-v6,h1=h1-v6")
-        report = json.loads(done.stdout or "{}")
-        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
-        wrong = {check for check, _ in verify_test.wrong_rows(report)}
-        # Other programs that take most of a machine's cores lower its goodput, whatever the addresses are.
-        busy = report["others_busy_share"] > DISTURBED
-        self.assertLessEqual(wrong, {"goodput"} if busy else set(), done.stdout)
-        if not wrong:
-            self.assertEqual([stage["outcome"] for stage in report["stages"]], ["passed"] * 7)
+        report = self.expect_pass(machines, hosts="h0=h0-v6,h1=h1-v6")
         self.assertIn("IPv6 is tested: no machine has an IPv4 address by its name", report["notes"])
         rows = [(row["check"], row["measured"]) for stage in report["stages"] for row in stage["rows"]]
         self.assertIn(("MTU end to end", "1500 bytes"), rows)
@@ -261,8 +266,11 @@ class Machines(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             rows = [row for row in json.loads(done.stdout)["stages"][0]["rows"] if row["check"] == "clock"]
             self.assertEqual([(row["where"], row["grade"]) for row in rows], [("h1", "warn"), ("1 of 2 hosts", "pass")])
-            self.assertRegex(rows[0]["measured"], rf"^(1\.9|2\.[01]) s {word}, to within [\d.]+ [mu]s$")
-            self.assertRegex(rows[1]["measured"], r"^apart by at most [\d.]+ [mu]s$")
+            said = re.fullmatch(rf"([\d.]+) s {word}, to within ([\d.]+) ([mu]?s)", rows[0]["measured"])
+            self.assertIsNotNone(said, rows[0])
+            error_s = float(said[2]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[said[3]]
+            self.assertAlmostEqual(float(said[1]), 2, delta=0.1 + error_s)  # of which one digit is shown
+            self.assertRegex(rows[1]["measured"], r"^apart by at most [\d.]+ [mu]?s$")
 
     def test_errors_of_a_nic_while_the_test_runs_are_named_and_an_older_heddle_counts_none(self):
         changes = ('document["nics"][0]["counts"]["rx_crc_errors"] = time.time_ns()', 'document.pop("nics")')
@@ -332,8 +340,7 @@ class Machines(unittest.TestCase):
     def test_a_machine_that_does_not_answer_is_left_out_and_the_rest_is_tested(self):
         machines = self.three_of_four()
         expected = self.topology.with_name("expected.toml")  # what other programs slow down is not the question
-        expected.write_text('version = 1\npair_share = "5%"\ncollective_share = "2%"\nall_to_all_share = "2%"\n',
-                            encoding="utf-8")
+        expected.write_text(FORGIVING, encoding="utf-8")
         report = self.expect_silent(self.verify(machines, "--topology", self.topology, "--expect", expected,
                                                 hosts="h0,h1,h2,h3"))
         self.assertEqual([stage["outcome"] for stage in report["stages"][1:-1]], ["not run"] * 6)
@@ -415,7 +422,7 @@ class Machines(unittest.TestCase):
     def test_interrupted_in_pairs_it_goes_on_there_and_keeps_the_inventory(self):
         machines = self.two()
         folder, expected = self.folder / "report", self.folder / "expected.toml"
-        expected.write_text('version = 1\npair_share = "5%"\nlink_share = "5%"\n', encoding="utf-8")
+        expected.write_text(FORGIVING, encoding="utf-8")
         reached = ("--via", machines.via, "--hosts", "h0,h1")
 
         def document():
