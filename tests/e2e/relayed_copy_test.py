@@ -19,6 +19,8 @@ QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "3000", "HEDDLE_HANDSHAKE_TIMEOUT_MS": "30
 LARGE = 600 << 20
 # An end that waits for its timeout of 30 s takes longer than this.
 SOON_S = 20
+# A copy of LARGE takes longer where all of its programs have two cores together with other tests.
+COPIED_S = 200
 
 
 class RelayedCopy(unittest.TestCase):
@@ -69,7 +71,7 @@ class RelayedCopy(unittest.TestCase):
         return ("copy", f"{self.source}/", "127.0.0.1:", "-p", self.port, "--relay", route, "--json", *more)
 
     def copy(self, ports, *more, settings=None):
-        return program.run(*self.words(ports, *more), settings=settings or self.settings)
+        return program.run(*self.words(ports, *more), settings=settings or self.settings, timeout=COPIED_S)
 
     def sender(self, ports):
         return program.started(*self.words(ports), settings=self.settings)
@@ -110,7 +112,7 @@ class RelayedCopy(unittest.TestCase):
             self.assertFalse((self.target / "large").exists())
             to = (ports[1], self.port)[place]
             again, _ = stack.enter_context(self.relay(f"127.0.0.1:{to}", port=ports[place]))
-            self.assertEqual(sender.wait(), 0, sender.said())
+            self.assertEqual(sender.wait(COPIED_S), 0, sender.said())
             self.assertEqual(receiver.wait(SOON_S), 0, receiver.said())
             again.signal(signal.SIGINT)
             again.wait()

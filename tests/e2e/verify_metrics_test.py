@@ -175,10 +175,11 @@ class Served(unittest.TestCase):
                 self.assertGreater(value(page, name, **{"from": "h0", "to": "h1"}), 0, name)
             paths = value(page, "path_goodput_bytes_per_second", **{"from": "h0", "to": "h1"})
             self.assertGreater(len(paths), 1)
-            # All paths of a pair sent what arrived, and what had not arrived when the time was over.
+            # All paths of a pair sent what arrived, and what had not arrived when the time was over, which may be most
+            # where the receiver waits for a core. Bits in place of bytes would be eight times as many.
             goodput = value(page, "pair_goodput_bytes_per_second", **{"from": "h0", "to": "h1"})
             self.assertGreater(sum(paths), 0.5 * goodput)
-            self.assertLess(sum(paths), 3 * goodput)
+            self.assertLess(sum(paths), 7 * goodput)
             self.assertGreater(max(value(page, "path_rtt_seconds", **{"from": "h0", "to": "h1"})), 0)
             self.assertEqual(sum(value(page, "verdict")), 1)
 
