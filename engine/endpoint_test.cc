@@ -25,14 +25,6 @@ class EndpointByDrive : public testing::TestWithParam<Drive> {
     pair_ = make_endpoints(options);
   }
 
-  // As `make`, with a peer that is found missing soon: also one that waits for a core for as long.
-  void make_impatient() {
-    Options options;
-    options.transport.peer_dead_after = seconds(1);
-    options.transport.handshake_timeout = seconds(1);
-    make(options);
-  }
-
   // Both sides post and wait; checks the bytes.
   void exchange(size_t bytes, uint32_t seed) {
     const std::vector<std::byte> sent = pattern(bytes, seed);
@@ -189,17 +181,23 @@ TEST(EndpointBatch, PostsOnManyConnectionsLeaveWhenTheBatchEnds) {
     connections.push_back(pair.to_client);
   }
   std::vector<std::byte> got(100'000);
+  const auto sent = [&pair] { return pair.server->datapath_statistics().datagrams_sent; };
   // So far the helper has driven, which also sends tail probes; from here on this thread drives.
-  while (pair.server->progress(Nanos{})) continue;
-  const uint64_t before = pair.server->datapath_statistics().datagrams_sent;
-  {
-    const Endpoint::Batch batch(*pair.server);
-    for (const Connection connection : connections) {
-      pair.server->forget(pair.server->receive(connection, 3, got.data(), got.size()).value());
+  // The helper takes over again where this thread waits for a core, but not in every attempt.
+  bool waited = false;
+  for (int attempt = 0; attempt < 20 && !waited; ++attempt) {
+    while (pair.server->progress(Nanos{})) continue;
+    const uint64_t before = sent();
+    {
+      const Endpoint::Batch batch(*pair.server);
+      for (const Connection connection : connections) {
+        pair.server->forget(pair.server->receive(connection, 3, got.data(), got.size()).value());
+      }
+      waited = sent() == before;
     }
-    EXPECT_EQ(pair.server->datapath_statistics().datagrams_sent, before);
+    EXPECT_GE(sent(), before + kConnections);
   }
-  EXPECT_GE(pair.server->datapath_statistics().datagrams_sent, before + kConnections);
+  EXPECT_TRUE(waited);
 }
 
 TEST_P(EndpointByDrive, EagerMessageWaitsForItsReceive) {
@@ -240,7 +238,9 @@ TEST_P(EndpointByDrive, AbortEndsThePeersReceives) {
 }
 
 TEST_P(EndpointByDrive, SilentPeerIsDeclaredDead) {
-  make_impatient();
+  Options options;
+  options.transport.peer_dead_after = seconds(2);  // also one that waits for a core for as long
+  make(options);
   join(pair_);
   std::vector<std::byte> buffer(100'000);
   pair_.client_end->set_cut(true);
@@ -253,7 +253,9 @@ TEST_P(EndpointByDrive, SilentPeerIsDeclaredDead) {
 }
 
 TEST_P(EndpointByDrive, ConnectToAnAbsentPeerTimesOut) {
-  make_impatient();
+  Options options;
+  options.transport.handshake_timeout = seconds(1);
+  make(options);
   pair_.client_end->set_cut(true);
   const Connection connection = pair_.client->connect(pair_.client_end->peer_address()).value();
   const Result<void> opened = pair_.client->wait_open(connection, kTestPatience);

@@ -152,7 +152,7 @@ TEST(EndpointSpin, AnAlwaysSpinningDriverDoesNotStarveWaitingThreads) {
 // One caller is away; its helper answers, so the other side's sends still complete.
 TEST(EndpointHelper, DrivesWhileTheCallerIsAway) {
   Options options;
-  options.transport.peer_dead_after = seconds(2);  // a helper may wait for a core
+  options.transport.peer_dead_after = seconds(20);  // a helper may wait for a core
   EndpointPair pair = make_endpoints(options);
   join(pair);
   std::vector<std::byte> got(1 << 20);
@@ -162,7 +162,7 @@ TEST(EndpointHelper, DrivesWhileTheCallerIsAway) {
   EXPECT_TRUE(pair.client->wait(send, kTestPatience).ok);
   // peek() runs no turn: only the helper has driven the server.
   Outcome outcome;
-  for (int i = 0; i < 10'000 && !(outcome = pair.server->peek(receive)).done; ++i) {
+  for (int i = 0; i < 60'000 && !(outcome = pair.server->peek(receive)).done; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_TRUE(outcome.ok);

@@ -311,8 +311,13 @@ TEST_P(Engines, OfTwiceAsManyConnectionsAsEnginesNoneStarves) {
   for (size_t i = 0; i < count; ++i) {
     for (size_t at = 0; at < kAhead; ++at) post(i, at);
   }
+  // Threads share two cores with other tests: one that gets none for a while moves nothing then.
+  constexpr uint64_t kLeast = kEach / 100;
+  const auto is_behind = [](const Stream& stream) { return stream.done < kLeast; };
   uint64_t most = 0;
-  while (most < kEach) {
+  const Nanos end = pair.server->now() + kTestPatience;
+  while ((most < kEach || std::any_of(streams.begin(), streams.end(), is_behind)) &&
+         pair.server->now() < end) {
     ASSERT_TRUE(pair.server->progress(kTestPatience));
     for (size_t i = 0; i < count; ++i) {
       Stream& stream = streams[i];
@@ -327,9 +332,7 @@ TEST_P(Engines, OfTwiceAsManyConnectionsAsEnginesNoneStarves) {
       }
     }
   }
-  // Threads share two cores with other tests, and a connection's rate falls with its thread's
-  // share.
-  for (const Stream& stream : streams) EXPECT_GE(stream.done, kEach / 100);
+  for (const Stream& stream : streams) EXPECT_GE(stream.done, kLeast);
   for (size_t i = 0; i < count; ++i) pair.client->abort(pair.to_server[i]);
   for (size_t i = 0; i < count; ++i) pair.server->abort(pair.to_client[i]);
 }

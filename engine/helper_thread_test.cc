@@ -33,7 +33,7 @@ class Client final : public HelperClient {
 
   // True if `count` checks happen before a timeout that only a failure reaches.
   bool reaches(int count) const {
-    for (int i = 0; i < 10'000 && looks < count; ++i) {
+    for (int i = 0; i < 60'000 && looks < count; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     return looks >= count;

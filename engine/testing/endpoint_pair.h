@@ -15,7 +15,7 @@
 namespace heddle::engine {
 
 // Longer than any passing test waits; a test that reaches it has failed.
-inline constexpr Nanos kTestPatience = seconds(20);
+inline constexpr Nanos kTestPatience = seconds(60);
 
 struct EndpointPair {
   std::shared_ptr<PipeDatapath> client_end;
