@@ -22,19 +22,19 @@ const auto kPort = static_cast<uint16_t>(20'000 + getpid() % 4'000 * 3);
 TEST(ControlLine, BothEndsSendLinesUntilOneIsGone) {
   for (const char* const address : {"127.0.0.1", "::1"}) {
     std::thread server([&] {
-      const auto line = ControlLine::accept(address, kPort, address, steady_now() + seconds(20));
+      const auto line = ControlLine::accept(address, kPort, address, steady_now() + seconds(60));
       ASSERT_TRUE(line) << line.error().message();
       std::string text;
-      ASSERT_TRUE(line->read(text, steady_now() + seconds(20)));
-      EXPECT_TRUE(line->send("heard " + text, steady_now() + seconds(20)));
+      ASSERT_TRUE(line->read(text, steady_now() + seconds(60)));
+      EXPECT_TRUE(line->send("heard " + text, steady_now() + seconds(60)));
     });
-    const auto line = ControlLine::connect(address, address, kPort, steady_now() + seconds(20));
+    const auto line = ControlLine::connect(address, address, kPort, steady_now() + seconds(60));
     ASSERT_TRUE(line) << line.error().message();
-    EXPECT_TRUE(line->send("one", steady_now() + seconds(20)));
+    EXPECT_TRUE(line->send("one", steady_now() + seconds(60)));
     std::string text;
-    EXPECT_TRUE(line->read(text, steady_now() + seconds(20)));
+    EXPECT_TRUE(line->read(text, steady_now() + seconds(60)));
     EXPECT_EQ(text, "heard one");
-    EXPECT_FALSE(line->read(text, steady_now() + seconds(20)));
+    EXPECT_FALSE(line->read(text, steady_now() + seconds(60)));
     server.join();
   }
 }
@@ -52,21 +52,21 @@ TEST(ControlLine, WithoutAnotherEndThereIsAnError) {
 TEST(ControlLine, AnotherAddressThanTheClientsIsClosedAndTheClientStillServed) {
   std::thread server([&] {
     const auto line =
-        ControlLine::accept("127.0.0.1", kPort + 1, "127.0.0.2", steady_now() + seconds(20));
+        ControlLine::accept("127.0.0.1", kPort + 1, "127.0.0.2", steady_now() + seconds(60));
     ASSERT_TRUE(line) << line.error().message();
     std::string text;
-    ASSERT_TRUE(line->read(text, steady_now() + seconds(20)));
+    ASSERT_TRUE(line->read(text, steady_now() + seconds(60)));
     EXPECT_EQ(text, "from the client");
   });
   const auto stranger =
-      ControlLine::connect("127.0.0.1", "127.0.0.1", kPort + 1, steady_now() + seconds(20));
+      ControlLine::connect("127.0.0.1", "127.0.0.1", kPort + 1, steady_now() + seconds(60));
   ASSERT_TRUE(stranger) << stranger.error().message();
   std::string text;
-  EXPECT_FALSE(stranger->read(text, steady_now() + seconds(20)));
+  EXPECT_FALSE(stranger->read(text, steady_now() + seconds(60)));
   const auto client =
-      ControlLine::connect("127.0.0.2", "127.0.0.1", kPort + 1, steady_now() + seconds(20));
+      ControlLine::connect("127.0.0.2", "127.0.0.1", kPort + 1, steady_now() + seconds(60));
   ASSERT_TRUE(client) << client.error().message();
-  EXPECT_TRUE(client->send("from the client", steady_now() + seconds(20)));
+  EXPECT_TRUE(client->send("from the client", steady_now() + seconds(60)));
   server.join();
 }
 

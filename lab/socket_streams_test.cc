@@ -46,10 +46,10 @@ TEST(SocketStreams, PassOverIpv6) {
 TEST(SocketStreams, ASenderDoesNotBeginBeforeAllOthersAreThere) {
   Workers receiver(1);
   receiver.start([&]() -> Result<std::string> {
-    const auto rates = receive_streams("127.0.0.1", kPort + 2, 2, seconds(2));
+    const auto rates = receive_streams("127.0.0.1", kPort + 2, 2, seconds(5));
     return rates ? std::string("received") : rates.error().why;
   });
-  const Result<void> sent = send_streams({"127.0.0.1"}, kPort + 2, millis(10), seconds(1));
+  const Result<void> sent = send_streams({"127.0.0.1"}, kPort + 2, millis(10), seconds(3));
   ASSERT_FALSE(sent);
   EXPECT_EQ(sent.error().code, ErrorCode::kTimeout);
   const auto text = receiver.finish();
