@@ -41,9 +41,12 @@ class Board {
   std::string text_;
 };
 
+// Where not all ranks come: those that do may wait for a core.
+constexpr Nanos kOthersCome = seconds(6);
+
 struct Rank {
   Launch launch;
-  Nanos timeout = seconds(20);
+  Nanos timeout = seconds(60);
   std::string bind = "127.0.0.1";
   std::vector<transport::ClusterKey> keys;
   std::function<bool()> stopped;
@@ -240,7 +243,7 @@ TEST_F(RendezvousTest, OneRankMeetsItself) {
 
 TEST_F(RendezvousTest, MissingRanksAreNamedToAll) {
   std::vector<Rank> all = ranks(5, free_store("127.0.0.1"));
-  for (Rank& rank : all) rank.timeout = seconds(3);
+  for (Rank& rank : all) rank.timeout = kOthersCome;
   all.erase(all.begin() + 2, all.begin() + 4);
   for (const Result<Group>& result : meet_all(all)) {
     ASSERT_FALSE(result);
@@ -285,7 +288,7 @@ TEST_F(RendezvousTest, DifferentSizesAreNamed) {
 // at its timeout.
 TEST_F(RendezvousTest, DifferentSizesWithoutTokenAreNamedToWhoIsRefusedAndAtTheEnd) {
   std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
-  for (Rank& rank : all) rank.timeout = seconds(2);
+  for (Rank& rank : all) rank.timeout = kOthersCome;
   all[1].launch.size = 3;
   const auto results = meet_all(all);
   ASSERT_FALSE(results[0]);
@@ -315,7 +318,7 @@ TEST_F(RendezvousTest, AStrangerWithoutTheTokenClaimsNoRank) {
   for (Rank& rank : all) rank.launch.token = "what the launcher drew";
   for (const char* token : {"", "what the launcher drev"}) {
     Rank stranger = all[1];
-    stranger.timeout = seconds(2);  // it may wait for a core
+    stranger.timeout = kOthersCome;
     stranger.launch.token = token;
     Result<Group> answer = fail(ErrorCode::kSystem, "did not run");
     const auto results = meet_after(stranger, all, answer);
@@ -329,7 +332,7 @@ TEST_F(RendezvousTest, AStrangerWithoutTheTokenClaimsNoRank) {
 TEST_F(RendezvousTest, SilentConnectionsKeepNoRankOut) {
   std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
   for (Rank& rank : all) rank.most_connections = 200;
-  for (Rank& rank : all) rank.timeout = seconds(4);
+  for (Rank& rank : all) rank.timeout = seconds(60);
   endpoints_.clear();
   endpoints_.resize(2);
   std::vector<Result<Group>> results(2, fail(ErrorCode::kSystem, "did not run"));
@@ -356,7 +359,7 @@ TEST_F(RendezvousTest, SilentConnectionsKeepNoRankOut) {
 
 TEST_F(RendezvousTest, AnotherRunIsTurnedAway) {
   std::vector<Rank> all = ranks(2, free_store("127.0.0.1"));
-  for (Rank& rank : all) rank.timeout = seconds(3);
+  for (Rank& rank : all) rank.timeout = kOthersCome;
   all[1].launch.run = "another";
   const auto results = meet_all(all);
   ASSERT_FALSE(results[0]);
@@ -403,7 +406,7 @@ TEST_F(RendezvousTest, ClusterKeysProveTheStore) {
   std::vector<Rank> all = ranks(3, "file://" + folder_ + "/store");
   for (Rank& rank : all) rank.keys = {key(1)};
   expect_one_group(meet_all(all));
-  for (Rank& rank : all) rank.timeout = seconds(3);
+  for (Rank& rank : all) rank.timeout = kOthersCome;
   all[2].keys = {key(2)};
   const auto results = meet_all(all);
   for (const Result<Group>& result : results) ASSERT_FALSE(result);
