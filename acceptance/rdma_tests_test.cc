@@ -53,7 +53,7 @@ OpenRdmaStream opens(const std::string& end, const std::string& refused = "") {
 
 // A test of both ends; the server's is made by `server`.
 Result<RdmaResult> run(const OpenRdmaStream& server, Nanos latency = millis(1)) {
-  const Nanos end = steady_now() + seconds(20);
+  const Nanos end = steady_now() + seconds(60);
   std::thread serving([&] {
     const auto line = lab::ControlLine::accept(kHost, kPort, kHost, end);
     ASSERT_TRUE(line) << line.error().message();
@@ -97,7 +97,7 @@ TEST(RdmaTests, TheClientReportsWhyTheServerRefuses) {
 
 TEST(RdmaTests, AServerOfAnotherVersionIsNamed) {
   for (const std::string count : {"", "many bytes", "-5", "99999999999999999999999 1", "1000 50"}) {
-    const Nanos end = steady_now() + seconds(20);
+    const Nanos end = steady_now() + seconds(60);
     std::thread serving([&] {
       const auto line = lab::ControlLine::accept(kHost, kPort, kHost, end);
       ASSERT_TRUE(line) << line.error().message();

@@ -99,7 +99,7 @@ TEST_F(Service, RefusesImpossibleRequestsAndGoesOn) {
 
 TEST_F(Service, RefusesWhoDoesNotIntroduceItself) {
   const engine::Connection connection = client_end_->connect(address_, 0).value();
-  ASSERT_TRUE(client_end_->wait_open(connection, seconds(10)));
+  ASSERT_TRUE(client_end_->wait_open(connection, seconds(60)));
   {
     engine::DirectLink link(*client_end_, connection);
     ControlChannel control(link);
@@ -108,7 +108,7 @@ TEST_F(Service, RefusesWhoDoesNotIntroduceItself) {
       while (true) {
         const auto answer = control.poll().value();
         if (answer) return error_from(*answer);
-        client_end_->progress(seconds(10));
+        client_end_->progress(seconds(60));
       }
     };
     EXPECT_NE(ask(request()).why.find("introduce"), std::string::npos);
@@ -191,7 +191,7 @@ TEST_F(Service, ClientThatAsksAndTakesNoAnswersIsEnded) {
     if (sent) asked.push_back(*sent);
   }
   while (client_end_->status(connection).state != engine::ConnectionState::kClosed) {
-    ASSERT_TRUE(client_end_->progress(seconds(10)));
+    ASSERT_TRUE(client_end_->progress(seconds(60)));
   }
   for (const engine::Operation each : asked) client_end_->wait(each, Nanos::never());
   client_end_->abort(connection);
@@ -208,7 +208,7 @@ TEST_F(Service, ControlMessageThatIsNoJsonEndsItsSessionOnly) {
       client_end_->send(connection, kControlChannel, nonsense.data(), nonsense.size()).value();
   client_end_->forget(sent);
   while (client_end_->status(connection).state != engine::ConnectionState::kClosed) {
-    ASSERT_TRUE(client_end_->progress(seconds(10)));
+    ASSERT_TRUE(client_end_->progress(seconds(60)));
   }
   client_end_->abort(connection);
   Measurement measurement;

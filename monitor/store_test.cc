@@ -90,7 +90,7 @@ TEST(StoreTest, AServerThatIsNotThereIsNamedAndAskedAgain) {
   Store store = store_at("http://127.0.0.1:1/?password=hunter2");
   store.add(document_of(1));
   Nanos now = seconds(1);
-  for (int i = 0; i < 1'000 && store.state().complaint.empty(); ++i) {
+  for (int i = 0; i < 6'000 && store.state().complaint.empty(); ++i) {
     store.poll(now);
     usleep(10'000);
   }

@@ -154,7 +154,7 @@ TEST_F(AgentFolderTest, OneRunFillsSeveralRecordings) {
   auto agent = NodeAgent::start(agent_options, nullptr);
   ASSERT_TRUE(agent) << agent.error().message();
   std::thread ender([&] {
-    for (int i = 0; i < 3000 && names().size() < 5; ++i) usleep(10'000);
+    for (int i = 0; i < 12'000 && names().size() < 5; ++i) usleep(10'000);
     const uint64_t one = 1;
     EXPECT_EQ(write(stop.number(), &one, sizeof one), ssize_t{sizeof one});
   });

@@ -34,7 +34,7 @@ Result<RawOutcome> measured(const RawRequest& request) {
   const uint16_t port = free_port();
   std::thread server([port] { EXPECT_TRUE(serve_raw_udp(port, true).has_value()); });
   Result<RawOutcome> outcome = run_raw_udp("127.0.0.1", port, request);
-  for (int tries = 0; !outcome && tries < 100; ++tries) {  // the server may not listen yet
+  for (int tries = 0; !outcome && tries < 1'200; ++tries) {  // the server may not listen yet
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     outcome = run_raw_udp("127.0.0.1", port, request);
   }

@@ -45,7 +45,7 @@ TEST_P(SharedLinkThreads, NobodySleepsPastAMessage) {
       const uint64_t came = test.message.came + test.message.taken;
       pair.look(side, test);
       if (!test.done && test.message.came + test.message.taken == came) {
-        oversleeps += pair.endpoint(side).progress(seconds(5)) ? 0 : 1;
+        oversleeps += pair.endpoint(side).progress(seconds(20)) ? 0 : 1;
       }
     }
   };

@@ -339,7 +339,7 @@ TEST_F(UdpNetworkErrorsTest, AFullSocketRefusesBurstsUntilItHasRoom) {
       uint64_t refused = 0;
       for (uint32_t i = 0; i < kRows; ++i) {
         const TxBurst row = ends->row(i * 40, 40, 1'400);
-        const Nanos give_up = ends->a().now() + seconds(20);
+        const Nanos give_up = ends->a().now() + seconds(60);
         while (!ends->send(row)) {
           ++refused;
           ASSERT_LT(ends->a().now(), give_up);
@@ -367,7 +367,7 @@ TEST_F(UdpNetworkErrorsTest, AFullInterfaceQueueRefusesBurstsUntilItHasRoom) {
     options.segmentation = Offload::kOff;
     auto ends = open(options);
     constexpr uint32_t kRows = 40;
-    const Nanos give_up = ends->a().now() + seconds(20);
+    const Nanos give_up = ends->a().now() + seconds(60);
     for (uint32_t i = 0; i < kRows; ++i) {
       const TxBurst row = ends->row(i * 20, 20, 1'400);
       while (!ends->send(row)) {
