@@ -92,7 +92,7 @@ class ElasticJob:
             if line["process"] not in self.lost:
                 self.lines.setdefault(line["process"], []).append(line)
 
-    def wait_for_steps(self, size, count, since=0.0, watched=None, limit=60):
+    def wait_for_steps(self, size, count, since=0.0, watched=None, limit=2 * program.PATIENCE_S):
         """Until all ranks have made steps in a group of `size`; the time of the first on the last rank."""
         end = time.monotonic() + limit
         while time.monotonic() < end and self.run.process.poll() is None:
@@ -163,7 +163,7 @@ def train_elastic():
         run.wait_for("rank 4 is ended, as 3 ranks are wanted")
         job.forget(list(job.lines)[-1])
         job.wait_for_steps(3, 5, time.time())
-        end = time.monotonic() + program.PATIENCE_S
+        end = time.monotonic() + 2 * program.PATIENCE_S
         while len(job.lines[job.ranks[0]]) < 60 and time.monotonic() < end:  # a loss falls with steps, not with time
             time.sleep(0.05)
             job.read_lines()

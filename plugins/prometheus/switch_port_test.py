@@ -168,6 +168,7 @@ class SwitchPorts(unittest.TestCase):
         prometheus.wait_for('node_network_receive_bytes_total{host="h0"}')
         switch, host = stand.settled("leaf0"), stand.settled("h0")
         wait_until(lambda: near(stand.ports(), switch), lambda: (stand.ports(), switch))
+        wait_until(lambda: near(stand.interfaces(), host), lambda: (stand.interfaces(), host))
         ports, interfaces = stand.ports(), stand.interfaces()
         moved = stand.send()
         switch_moved = difference(stand.settled("leaf0"), switch)
