@@ -414,11 +414,10 @@ class Faults(unittest.TestCase):
         self.assertEqual({link["label"] for link in report["links"] if link["named"]}, {"leaf0 - spine1"})
 
     def test_a_paused_host_is_named_by_the_stage_reach(self):
-        """Its links are slow, so that it stands still before the first pair has sent its 2 MiB, also where the pause
-        waits for a core."""
+        """Its links are slow, so that it stands still before the first pair has sent all messages."""
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        lab = Lab(folder.name, FABRIC.replace("10Mbit/s", "500kbit/s").replace("40Mbit/s", "1Mbit/s"), "paused")
+        lab = Lab(folder.name, FABRIC.replace("10Mbit/s", "1Mbit/s").replace("40Mbit/s", "2Mbit/s"), "paused")
         self.addCleanup(lab.close)
         with program.started("verify", "--quick", "--lab", lab.name, "--stage", "reach", "--json") as test:
             end = time.monotonic() + program.PATIENCE_S
