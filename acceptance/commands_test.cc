@@ -14,7 +14,7 @@ namespace heddle::acceptance {
 namespace {
 
 CommandEnd end_of(Commands& commands, Commands::Id id) {
-  commands.wait({id}, seconds(30), [] { return usleep(1'000) == 0; });
+  commands.wait({id}, seconds(60), [] { return usleep(1'000) == 0; });
   return commands.result_of(id);
 }
 

@@ -122,7 +122,7 @@ class CopyOverLink : public testing::Test {
       left_ = true;
     };
     sending_ = start_thread("sender", work).value();
-    return std::make_unique<Link>(*far_, far_->accept(seconds(20)).value());
+    return std::make_unique<Link>(*far_, far_->accept(seconds(60)).value());
   }
   template <typename Link>
   Link& copy(const std::string& folder = "") {
@@ -207,7 +207,7 @@ TEST_F(CopyOverLink, NoMoreMessagesAreSentThanTheReceiverHasReceivesFor) {
   const auto take = [&] {
     const engine::Operation receive =
         link->receive(kContentChannel, {.start = message.data(), .bytes = message.size()}).value();
-    EXPECT_TRUE(link->wait(receive, seconds(20)).done);
+    EXPECT_TRUE(link->wait(receive, seconds(60)).done);
   };
   const auto answer = [&](const Record& record) {
     std::vector<std::byte> bytes(params::kAnswerBytes);
@@ -215,7 +215,7 @@ TEST_F(CopyOverLink, NoMoreMessagesAreSentThanTheReceiverHasReceivesFor) {
     EXPECT_TRUE(writer.add(record));
     const engine::Operation sent =
         link->send(kAnswerChannel, {.start = bytes.data(), .bytes = writer.bytes()}).value();
-    EXPECT_TRUE(link->wait(sent, seconds(20)).done);
+    EXPECT_TRUE(link->wait(sent, seconds(60)).done);
   };
   const auto& sender = static_cast<const RelayedLink&>(*link_);
   take();

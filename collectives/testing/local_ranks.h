@@ -17,7 +17,7 @@
 namespace heddle::collectives {
 
 // Longer than anything takes that works; a test that reaches it has failed.
-inline constexpr Nanos kPatience = seconds(30);
+inline constexpr Nanos kPatience = seconds(60);
 
 struct LocalOptions {
   uint32_t ranks = 2;
