@@ -222,7 +222,7 @@ class Run(run_case.RunCase):
 
     def test_a_signal_to_the_whole_group_leaves_ranks_their_time(self):
         script = 'trap "sleep 0.6; echo cleaned; exit 0" TERM; echo ready; while :; do sleep 0.02; done'
-        with self.started("-n", 2, "-t", "--", "sh", "-c", script, start_new_session=True) as process:
+        with self.started("-n", 2, "-t", "--grace", "60", "--", "sh", "-c", script, start_new_session=True) as process:
             for rank in range(2):
                 process.wait_for(rf"\[{rank}\] ready")
             os.killpg(process.process.pid, signal.SIGTERM)
