@@ -65,14 +65,22 @@ Result<void> XdpAttachment::attach_best(const XdpOptions& options) {
     const Outcome outcome = attach(attempt, options);
     if (outcome == Outcome::kFatal) return fail(std::move(error_));
     if (outcome == Outcome::kTryNext) continue;
-    if (attempt.hook == XdpHook::kGeneric && options.mode == XdpMode::kAuto) {
-      log_warn("AF_XDP: {} runs in generic mode, which is slower: {}", interface_.name, reasons_);
-    }
-    log_info("AF_XDP: {}", text());
+    report(attempt, options.mode);
     return {};
   }
   return fail(ErrorCode::kUnavailable, kWhat + std::string(" on ") + interface_.name, reasons_,
               "choose another mode, or use UDP on this interface");
+}
+
+// What works, and each wish that is not fulfilled.
+void XdpAttachment::report(const Attempt& attempt, XdpMode mode) const {
+  if (mode == XdpMode::kAuto && attempt.hook == XdpHook::kGeneric) {
+    log_warn("AF_XDP: {} runs in generic mode, which is slower: {}", interface_.name, reasons_);
+  } else if (mode == XdpMode::kAuto && !attempt.zero_copy) {
+    log_info("AF_XDP: {} has no zero copy, so the kernel copies each frame: {}", interface_.name,
+             reasons_);
+  }
+  log_info("AF_XDP: {}", text());
 }
 
 std::vector<XdpAttachment::Attempt> XdpAttachment::attempts(XdpMode mode, uint32_t mtu_bytes) {
@@ -173,7 +181,11 @@ XdpAttachment::Outcome XdpAttachment::open_queue(XdpSocketOptions options, uint3
     XdpFailure failure;
     auto socket =
         open_socket(options, *queues_[number], {memory_.start(), memory_.bytes()}, failure);
-    if (socket == nullptr) return judge(failure.step, failure.error);
+    if (socket == nullptr) {
+      // Memory that the driver cannot map for its NIC may still serve copies.
+      const bool unmapped = options.zero_copy && failure.error == ENOMEM;
+      return unmapped ? try_next(failure) : judge(failure.step, failure.error);
+    }
     if (engine == 0) options.first_of_queue = socket->descriptor();
     const uint32_t place = number * wanted_.engines + engine;
     const int error = put_socket(map_, place, socket->descriptor());
@@ -204,9 +216,12 @@ XdpAttachment::Outcome XdpAttachment::judge(const std::string& step, int error) 
                 "raise the limit (`ulimit -n`)"};
       return Outcome::kFatal;
     default:
-      break;
+      return try_next({step, error});
   }
-  const std::string reason = step + ": " + std::strerror(error);
+}
+
+XdpAttachment::Outcome XdpAttachment::try_next(const XdpFailure& failure) {
+  const std::string reason = failure.step + ": " + std::strerror(failure.error);
   if (reasons_.find(reason) == std::string::npos) {
     reasons_ += (reasons_.empty() ? "" : "; ") + reason;
   }

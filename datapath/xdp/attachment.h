@@ -70,6 +70,8 @@ class XdpAttachment {
   Outcome open_sockets(const Attempt& attempt, const XdpOptions& options);
   Outcome open_queue(XdpSocketOptions options, uint32_t number);
   Outcome judge(const std::string& step, int error);
+  Outcome try_next(const XdpFailure& failure);
+  void report(const Attempt& attempt, XdpMode mode) const;
   Error in_use(const std::string& step) const;
 
   const XdpInterface interface_;

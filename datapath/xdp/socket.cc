@@ -120,7 +120,8 @@ bool XdpSocket::bind_to_queue(XdpFailure& failure) {
                               (options_.multi_buffer ? kUseMultiBuffer : 0));
   }
   if (bind(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return failed_at(failure, "bind of the XDP socket");
+    return failed_at(failure, options_.zero_copy ? "bind of the XDP socket for zero copy"
+                                                 : "bind of the XDP socket");
   }
   xdp_options options{};
   socklen_t length = sizeof options;
@@ -157,13 +158,7 @@ int XdpSocket::submit(uint64_t& calls) {
 }
 
 int XdpSocket::push(uint64_t& calls) {
-  if (zero_copy_) {
-    if (!transmit_.needs_wakeup()) return 0;
-    ++calls;
-    const ssize_t done = sendto(socket_.number(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
-    const bool wait = done < 0 && (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS);
-    return done >= 0 || wait ? 0 : errno;
-  }
+  if (zero_copy_) return wake_driver(calls);
   for (uint32_t pending = transmit_.pending(); pending > 0;) {
     ++calls;
     const ssize_t done = sendto(socket_.number(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
@@ -174,6 +169,15 @@ int XdpSocket::push(uint64_t& calls) {
     pending = left;
   }
   return 0;
+}
+
+int XdpSocket::wake_driver(uint64_t& calls) {
+  wakeup_failed_ = false;
+  if (!transmit_.needs_wakeup()) return 0;
+  ++calls;
+  if (sendto(socket_.number(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) >= 0) return 0;
+  wakeup_failed_ = true;
+  return errno;
 }
 
 }  // namespace heddle::datapath

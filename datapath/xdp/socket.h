@@ -59,7 +59,7 @@ class XdpSocket {
   int submit(uint64_t& calls);
   // As submit(), of what it left; copy mode only sends within these calls.
   int push(uint64_t& calls);
-  bool unfinished() const { return !zero_copy_ && transmit_.pending() > 0; }
+  bool unfinished() const { return (!zero_copy_ || wakeup_failed_) && transmit_.pending() > 0; }
 
  private:
   XdpSocket(const XdpSocketOptions& options, XdpQueue& queue, std::span<std::byte> memory);
@@ -68,6 +68,7 @@ class XdpSocket {
   void configure() const;
   bool map_rings(XdpFailure& failure);
   bool bind_to_queue(XdpFailure& failure);
+  int wake_driver(uint64_t& calls);
 
   XdpSocketOptions options_;
   XdpQueue& queue_;
@@ -78,6 +79,7 @@ class XdpSocket {
   WriteRing<XdpDescriptor> transmit_;
   std::vector<uint64_t> free_;  // addresses of frames for sending
   bool zero_copy_ = false;
+  bool wakeup_failed_ = false;  // the latest of a driver that sends by itself
 };
 
 }  // namespace heddle::datapath
