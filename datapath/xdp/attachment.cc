@@ -41,6 +41,18 @@ std::unique_ptr<XdpSocket> open_socket(const XdpSocketOptions& options, XdpQueue
   }
 }
 
+const char* busy_poll_text(XdpBusyPoll::State state) {
+  switch (state) {
+    case XdpBusyPoll::State::kOn:
+      return ", busy polling";
+    case XdpBusyPoll::State::kPending:
+      return ", busy polling from the first frame on";
+    case XdpBusyPoll::State::kOff:
+      break;
+  }
+  return "";
+}
+
 const char* name_of(XdpHook hook) { return hook == XdpHook::kDriver ? "native" : "generic"; }
 
 }  // namespace
@@ -80,6 +92,8 @@ void XdpAttachment::report(const Attempt& attempt, XdpMode mode) const {
     log_info("AF_XDP: {} has no zero copy, so the kernel copies each frame: {}", interface_.name,
              reasons_);
   }
+  const std::string& remark = sockets_.front()->busy_poll().remark();
+  if (!remark.empty()) log_warn("AF_XDP: {}: {}", interface_.name, remark);
   log_info("AF_XDP: {}", text());
 }
 
@@ -163,6 +177,7 @@ XdpAttachment::Outcome XdpAttachment::open_sockets(const Attempt& attempt,
   sockets_.resize(size_t{queues} * wanted_.engines);
   XdpSocketOptions wanted;
   wanted.interface = interface_.device;
+  wanted.interface_name = interface_.name;
   wanted.zero_copy = attempt.zero_copy;
   wanted.multi_buffer = attempt.multi_buffer;
   wanted.busy_poll_us = options.busy_poll_us;
@@ -249,12 +264,14 @@ Error XdpAttachment::in_use(const std::string& step) const {
 
 std::string XdpAttachment::text() const {
   const bool zero_copy = !sockets_.empty() && sockets_.front()->zero_copy();
+  const XdpBusyPoll::State busy_poll =
+      sockets_.empty() ? XdpBusyPoll::State::kOff : sockets_.front()->busy_poll().state();
   const std::string engines =
       wanted_.engines == 1 ? "" : std::to_string(wanted_.engines) + " engines, ";
   return interface_.name + ", " + std::to_string(queues_.size()) +
          (queues_.size() == 1 ? " queue, " : " queues, ") + engines + name_of(hook_) +
-         (zero_copy ? ", zero copy" : ", copy") + ", packets of " + std::to_string(mtu_bytes_) +
-         " bytes";
+         (zero_copy ? ", zero copy" : ", copy") + busy_poll_text(busy_poll) + ", packets of " +
+         std::to_string(mtu_bytes_) + " bytes";
 }
 
 }  // namespace heddle::datapath
