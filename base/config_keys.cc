@@ -42,6 +42,15 @@ constexpr std::array kKeys = {
               .doc = "how frames pass between the driver and XDP sockets; auto: the first of the "
                      "others that works",
               .choices = "auto|zero_copy|copy|generic"},
+    ConfigKey{.name = "xdp_busy_poll_us",
+              .type = ConfigType::kInteger,
+              .fallback = "0",
+              .unit = "us",
+              .doc =
+                  "XDP sockets run the driver themselves, in preference to interrupts: the value "
+                  "of SO_BUSY_POLL; 0: they do not",
+              .min = 0,
+              .max = 10'000},
     ConfigKey{.name = "ifname",
               .doc = "interfaces that become NCCL's devices, as in NCCL_SOCKET_IFNAME: prefixes "
                      "with commas between, ^ before them excludes, = takes whole names; empty: "

@@ -34,7 +34,10 @@ struct XdpOptions {
   Bytes receive_buffer = mebibytes(8);  // of the UDP datapath behind it
   XdpMode mode = XdpMode::kAuto;
   uint32_t queues = 0;        // receive queues to serve, from 0 on; 0: all of the interface
-  uint32_t busy_poll_us = 0;  // above 0: receive() runs the driver's poll function (SO_BUSY_POLL)
+  // Microseconds, the value of SO_BUSY_POLL. Above 0: system calls of receive() and transmit() run
+  // the driver's poll function, in preference to interrupts (SO_PREFER_BUSY_POLL). What the kernel
+  // refuses is logged, and left out. The kernel polls once a call, whatever the value.
+  uint32_t busy_poll_us = 0;
 };
 
 // Opens the sockets and attaches the program; both vanish with the process. One process per

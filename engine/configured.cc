@@ -66,6 +66,7 @@ NetworkOptions configured_network(const Config& config) {
   if (kind == "verbs") network.datapath = DatapathKind::kVerbs;
   if (kind == "auto") network.datapath = DatapathKind::kAuto;
   network.xdp_mode = xdp_mode_of(config.text("xdp_mode"));
+  network.xdp_busy_poll_us = static_cast<uint32_t>(config.integer("xdp_busy_poll_us"));
   const std::string& rdma = config.text("rdma_mode");
   if (rdma == "uc") network.rdma_mode = datapath::RdmaMode::kUnreliable;
   if (rdma == "ud") network.rdma_mode = datapath::RdmaMode::kDatagrams;

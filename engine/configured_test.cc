@@ -32,6 +32,7 @@ TEST(Configured, DefaultsAreThoseOfTheOptions) {
   EXPECT_TRUE(network.bind.empty());
   EXPECT_EQ(network.datapath, DatapathKind::kUdp);
   EXPECT_EQ(network.xdp_mode, datapath::XdpMode::kAuto);
+  EXPECT_EQ(network.xdp_busy_poll_us, 0U);
   EXPECT_EQ(network.mtu_bytes, 0U);
   EXPECT_EQ(network.receive_buffer_bytes, 0U);
 }
@@ -45,6 +46,7 @@ TEST(Configured, SettingsReachTheOptions) {
                               {"bind", "127.0.0.1"},
                               {"datapath", "xdp"},
                               {"xdp_mode", "generic"},
+                              {"xdp_busy_poll_us", "20"},
                               {"mtu_bytes", "1500"},
                               {"receive_buffer_bytes", "100000"},
                               {"peer_dead_after_ms", "70"}});
@@ -60,6 +62,7 @@ TEST(Configured, SettingsReachTheOptions) {
   EXPECT_EQ(network.bind, "127.0.0.1");
   EXPECT_EQ(network.datapath, DatapathKind::kXdp);
   EXPECT_EQ(network.xdp_mode, datapath::XdpMode::kGeneric);
+  EXPECT_EQ(network.xdp_busy_poll_us, 20U);
   EXPECT_EQ(network.mtu_bytes, 1500U);
   EXPECT_EQ(network.receive_buffer_bytes, 100'000U);
 }

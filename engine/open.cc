@@ -81,6 +81,7 @@ Opened open_verbs(const NetworkOptions& network, const Options& options, bool ha
 Opened open_xdp(const NetworkOptions& network, const Options& options) {
   auto xdp = attachment<datapath::XdpOptions>(network, options);
   xdp.mode = network.xdp_mode;
+  xdp.busy_poll_us = network.xdp_busy_poll_us;
   return open_with(&datapath::open_xdp, &datapath::open_xdp_engines, xdp, options.engines);
 }
 

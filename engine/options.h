@@ -61,6 +61,7 @@ enum class DatapathKind : uint8_t {
 struct NetworkOptions {
   DatapathKind datapath = DatapathKind::kUdp;
   datapath::XdpMode xdp_mode = datapath::XdpMode::kAuto;
+  uint32_t xdp_busy_poll_us = 0;  // 0: off (datapath/xdp.h)
   datapath::RdmaMode rdma_mode = datapath::RdmaMode::kReliable;
   // Addresses, interfaces or names of this host, separated by commas, one per NIC; empty: any.
   std::string bind;

@@ -41,6 +41,18 @@ std::unique_ptr<XdpSocket> open_socket(const XdpSocketOptions& options, XdpQueue
   }
 }
 
+const char* busy_poll_text(XdpBusyPoll::State state) {
+  switch (state) {
+    case XdpBusyPoll::State::kOn:
+      return ", busy polling";
+    case XdpBusyPoll::State::kPending:
+      return ", busy polling from the first frame on";
+    case XdpBusyPoll::State::kOff:
+      break;
+  }
+  return "";
+}
+
 const char* name_of(XdpHook hook) { return hook == XdpHook::kDriver ? "native" : "generic"; }
 
 }  // namespace
@@ -65,14 +77,24 @@ Result<void> XdpAttachment::attach_best(const XdpOptions& options) {
     const Outcome outcome = attach(attempt, options);
     if (outcome == Outcome::kFatal) return fail(std::move(error_));
     if (outcome == Outcome::kTryNext) continue;
-    if (attempt.hook == XdpHook::kGeneric && options.mode == XdpMode::kAuto) {
-      log_warn("AF_XDP: {} runs in generic mode, which is slower: {}", interface_.name, reasons_);
-    }
-    log_info("AF_XDP: {}", text());
+    report(attempt, options.mode);
     return {};
   }
   return fail(ErrorCode::kUnavailable, kWhat + std::string(" on ") + interface_.name, reasons_,
               "choose another mode, or use UDP on this interface");
+}
+
+// What works, and each wish that is not fulfilled.
+void XdpAttachment::report(const Attempt& attempt, XdpMode mode) const {
+  if (mode == XdpMode::kAuto && attempt.hook == XdpHook::kGeneric) {
+    log_warn("AF_XDP: {} runs in generic mode, which is slower: {}", interface_.name, reasons_);
+  } else if (mode == XdpMode::kAuto && !attempt.zero_copy) {
+    log_info("AF_XDP: {} has no zero copy, so the kernel copies each frame: {}", interface_.name,
+             reasons_);
+  }
+  const std::string& remark = sockets_.front()->busy_poll().remark();
+  if (!remark.empty()) log_warn("AF_XDP: {}: {}", interface_.name, remark);
+  log_info("AF_XDP: {}", text());
 }
 
 std::vector<XdpAttachment::Attempt> XdpAttachment::attempts(XdpMode mode, uint32_t mtu_bytes) {
@@ -155,6 +177,7 @@ XdpAttachment::Outcome XdpAttachment::open_sockets(const Attempt& attempt,
   sockets_.resize(size_t{queues} * wanted_.engines);
   XdpSocketOptions wanted;
   wanted.interface = interface_.device;
+  wanted.interface_name = interface_.name;
   wanted.zero_copy = attempt.zero_copy;
   wanted.multi_buffer = attempt.multi_buffer;
   wanted.busy_poll_us = options.busy_poll_us;
@@ -173,7 +196,11 @@ XdpAttachment::Outcome XdpAttachment::open_queue(XdpSocketOptions options, uint3
     XdpFailure failure;
     auto socket =
         open_socket(options, *queues_[number], {memory_.start(), memory_.bytes()}, failure);
-    if (socket == nullptr) return judge(failure.step, failure.error);
+    if (socket == nullptr) {
+      // Memory that the driver cannot map for its NIC may still serve copies.
+      const bool unmapped = options.zero_copy && failure.error == ENOMEM;
+      return unmapped ? try_next(failure) : judge(failure.step, failure.error);
+    }
     if (engine == 0) options.first_of_queue = socket->descriptor();
     const uint32_t place = number * wanted_.engines + engine;
     const int error = put_socket(map_, place, socket->descriptor());
@@ -204,9 +231,12 @@ XdpAttachment::Outcome XdpAttachment::judge(const std::string& step, int error) 
                 "raise the limit (`ulimit -n`)"};
       return Outcome::kFatal;
     default:
-      break;
+      return try_next({step, error});
   }
-  const std::string reason = step + ": " + std::strerror(error);
+}
+
+XdpAttachment::Outcome XdpAttachment::try_next(const XdpFailure& failure) {
+  const std::string reason = failure.step + ": " + std::strerror(failure.error);
   if (reasons_.find(reason) == std::string::npos) {
     reasons_ += (reasons_.empty() ? "" : "; ") + reason;
   }
@@ -234,12 +264,14 @@ Error XdpAttachment::in_use(const std::string& step) const {
 
 std::string XdpAttachment::text() const {
   const bool zero_copy = !sockets_.empty() && sockets_.front()->zero_copy();
+  const XdpBusyPoll::State busy_poll =
+      sockets_.empty() ? XdpBusyPoll::State::kOff : sockets_.front()->busy_poll().state();
   const std::string engines =
       wanted_.engines == 1 ? "" : std::to_string(wanted_.engines) + " engines, ";
   return interface_.name + ", " + std::to_string(queues_.size()) +
          (queues_.size() == 1 ? " queue, " : " queues, ") + engines + name_of(hook_) +
-         (zero_copy ? ", zero copy" : ", copy") + ", packets of " + std::to_string(mtu_bytes_) +
-         " bytes";
+         (zero_copy ? ", zero copy" : ", copy") + busy_poll_text(busy_poll) + ", packets of " +
+         std::to_string(mtu_bytes_) + " bytes";
 }
 
 }  // namespace heddle::datapath

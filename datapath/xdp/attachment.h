@@ -48,7 +48,7 @@ class XdpAttachment {
   bool multi_buffer() const { return multi_buffer_; }
   // The largest IP packet that fits.
   uint32_t mtu_bytes() const { return mtu_bytes_; }
-  // For the log: "eth0, 4 queues, zero copy".
+  // For the log: "eth0, 4 queues, native, zero copy, busy polling, packets of 1500 bytes".
   std::string text() const;
 
  private:
@@ -70,6 +70,8 @@ class XdpAttachment {
   Outcome open_sockets(const Attempt& attempt, const XdpOptions& options);
   Outcome open_queue(XdpSocketOptions options, uint32_t number);
   Outcome judge(const std::string& step, int error);
+  Outcome try_next(const XdpFailure& failure);
+  void report(const Attempt& attempt, XdpMode mode) const;
   Error in_use(const std::string& step) const;
 
   const XdpInterface interface_;

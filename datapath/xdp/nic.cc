@@ -1,6 +1,7 @@
 // See nic.h.
 #include "datapath/xdp/nic.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -49,7 +50,6 @@ Result<std::unique_ptr<XdpNic>> XdpNic::open(const XdpOptions& options,
   receives.port = nic.local.port;
   receives.scope = interface.addressed;
   receives.nic = nic.nic;
-  receives.busy_poll = options.busy_poll_us > 0;
   receives.places = made->attachment_->multi_buffer();
   made->receiver_ =
       std::make_unique<XdpReceiver>(made->sockets(), receives, *nic.regions, *nic.statistics);
@@ -85,6 +85,11 @@ void XdpNic::prepare_wait() const {
   for (const auto& socket : sockets()) {
     if (socket->receive_needs_wakeup()) socket->poll_driver();
   }
+}
+
+bool XdpNic::busy_polls() const {
+  return std::all_of(sockets().begin(), sockets().end(),
+                     [](const auto& socket) { return socket->busy_polls(); });
 }
 
 uint64_t XdpNic::dropped() const {

@@ -60,6 +60,8 @@ class XdpNic {
   const std::vector<int>& descriptors() const { return descriptors_; }
   uint32_t max_datagram_bytes() const { return max_datagram_bytes_; }
   bool places() const { return attachment_->multi_buffer(); }
+  // True if every socket of this engine does.
+  bool busy_polls() const;
   uint64_t dropped() const;
 
  private:

@@ -62,8 +62,9 @@ size_t XdpReceiver::receive(RxBatch& batch, const Prediction* prediction) {
   for (size_t tried = 0; tried < sockets_.size(); ++tried) {
     XdpSocket& socket = *sockets_[turn_];
     turn_ = turn_ + 1 < sockets_.size() ? turn_ + 1 : 0;
-    if (options_.busy_poll && socket.received() == 0) socket.poll_driver();
+    if (socket.received() == 0 && socket.busy_polls()) socket.poll_driver();
     if (socket.received() == 0) continue;
+    socket.settle_busy_poll();
     if (take(socket, batch, prediction) > 0) return batch.count;
   }
   return 0;

@@ -20,9 +20,8 @@ namespace heddle::datapath {
 
 struct XdpReceiverOptions {
   uint16_t port = 0;
-  uint32_t scope = 0;  // of link-local senders: the interface's index
-  uint8_t nic = 0;     // NIC number reported in runs
-  bool busy_poll = false;
+  uint32_t scope = 0;   // of link-local senders: the interface's index
+  uint8_t nic = 0;      // NIC number reported in runs
   bool places = false;  // datagrams may take several frames, so predictions save a copy
 };
 
@@ -33,7 +32,8 @@ class XdpReceiver {
               const XdpReceiverOptions& options, const RegionTable& regions,
               DatapathStatistics& statistics);
 
-  // See Datapath::receive. Without input it reads no clock and makes no system call.
+  // See Datapath::receive. Without input it reads no clock, and makes no system call except one for
+  // each socket that busy polls.
   size_t receive(RxBatch& batch, const transport::Prediction* prediction);
   void release(RxBatch& batch);
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/log.h"
 #include "datapath/xdp/params.h"
 
 namespace heddle::datapath {
@@ -16,8 +17,6 @@ namespace {
 
 constexpr uint16_t kUseMultiBuffer = 1 << 4;  // XDP_USE_SG, Linux 6.6
 constexpr int kMaxTransmitBudget = 9;         // XDP_MAX_TX_SKB_BUDGET, Linux 6.17
-constexpr int kPreferBusyPoll = 69;           // SO_PREFER_BUSY_POLL, Linux 5.11
-constexpr int kBusyPollBudgetOption = 70;     // SO_BUSY_POLL_BUDGET
 
 static_assert(sizeof(XdpDescriptor) == sizeof(xdp_desc));
 static_assert(offsetof(XdpDescriptor, options) == offsetof(xdp_desc, options));
@@ -38,6 +37,10 @@ std::unique_ptr<XdpSocket> XdpSocket::open(const XdpSocketOptions& options, XdpQ
   if (!made->make_rings(failure) || !made->map_rings(failure)) return nullptr;
   made->configure();
   if (!made->bind_to_queue(failure)) return nullptr;
+  if (made->busy_poll_.state() == XdpBusyPoll::State::kPending) {
+    made->poll_driver();  // the call by which some kernels learn the NAPI of a zero-copy queue
+    made->busy_poll_.settle(false);
+  }
   return made;
 }
 
@@ -92,16 +95,10 @@ bool XdpSocket::map_rings(XdpFailure& failure) {
 }
 
 // All optional: older kernels work without, more slowly.
-void XdpSocket::configure() const {
+void XdpSocket::configure() {
   const int socket = socket_.number();
   set(socket, kMaxTransmitBudget, &xdp_params::kTransmitBudget, sizeof xdp_params::kTransmitBudget);
-  if (options_.busy_poll_us == 0) return;
-  const int one = 1;
-  const auto span = static_cast<int>(options_.busy_poll_us);
-  setsockopt(socket, SOL_SOCKET, kPreferBusyPoll, &one, sizeof one);
-  setsockopt(socket, SOL_SOCKET, SO_BUSY_POLL, &span, sizeof span);
-  setsockopt(socket, SOL_SOCKET, kBusyPollBudgetOption, &xdp_params::kBusyPollBudget,
-             sizeof xdp_params::kBusyPollBudget);
+  busy_poll_ = XdpBusyPoll(busy_poll_kernel(socket), options_.busy_poll_us);
 }
 
 bool XdpSocket::bind_to_queue(XdpFailure& failure) {
@@ -120,7 +117,8 @@ bool XdpSocket::bind_to_queue(XdpFailure& failure) {
                               (options_.multi_buffer ? kUseMultiBuffer : 0));
   }
   if (bind(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return failed_at(failure, "bind of the XDP socket");
+    return failed_at(failure, options_.zero_copy ? "bind of the XDP socket for zero copy"
+                                                 : "bind of the XDP socket");
   }
   xdp_options options{};
   socklen_t length = sizeof options;
@@ -131,6 +129,17 @@ bool XdpSocket::bind_to_queue(XdpFailure& failure) {
 
 void XdpSocket::poll_driver() const {
   recvfrom(socket_.number(), nullptr, 0, MSG_DONTWAIT, nullptr, nullptr);
+}
+
+void XdpSocket::settle_busy_poll() {
+  if (busy_poll_.state() != XdpBusyPoll::State::kPending) return;
+  busy_poll_.settle(true);
+  if (busy_polls()) {
+    log_info("AF_XDP: {}, queue {}: busy polling begins", options_.interface_name, queue_.number());
+  } else {
+    log_warn("AF_XDP: {}, queue {}: {}", options_.interface_name, queue_.number(),
+             busy_poll_.remark());
+  }
 }
 
 uint64_t XdpSocket::dropped() const {
@@ -157,13 +166,7 @@ int XdpSocket::submit(uint64_t& calls) {
 }
 
 int XdpSocket::push(uint64_t& calls) {
-  if (zero_copy_) {
-    if (!transmit_.needs_wakeup()) return 0;
-    ++calls;
-    const ssize_t done = sendto(socket_.number(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
-    const bool wait = done < 0 && (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS);
-    return done >= 0 || wait ? 0 : errno;
-  }
+  if (!sends_in_calls()) return wake_driver(calls);
   for (uint32_t pending = transmit_.pending(); pending > 0;) {
     ++calls;
     const ssize_t done = sendto(socket_.number(), nullptr, 0, MSG_DONTWAIT, nullptr, 0);
@@ -174,6 +177,15 @@ int XdpSocket::push(uint64_t& calls) {
     pending = left;
   }
   return 0;
+}
+
+int XdpSocket::wake_driver(uint64_t& calls) {
+  wakeup_failed_ = false;
+  if (!transmit_.needs_wakeup()) return 0;
+  ++calls;
+  if (sendto(socket_.number(), nullptr, 0, MSG_DONTWAIT, nullptr, 0) >= 0) return 0;
+  wakeup_failed_ = true;
+  return errno;
 }
 
 }  // namespace heddle::datapath

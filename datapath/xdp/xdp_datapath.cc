@@ -247,6 +247,10 @@ void XdpDatapath::wait(Nanos until) {
   inner().wait(until);
 }
 
+bool XdpDatapath::busy_polls() const {
+  return std::all_of(nics_.begin(), nics_.end(), [](const auto& nic) { return nic->busy_polls(); });
+}
+
 const DatapathStatistics& XdpDatapath::statistics() const {
   all_ = inner().statistics();
   all_.transmit_calls += own_.transmit_calls;

@@ -37,6 +37,8 @@ class XdpDatapath final : public ForwardingDatapath<UdpDatapath> {
 
   // The statistics of the XDP sockets alone, for tests.
   const DatapathStatistics& xdp_statistics() const { return own_; }
+  // True if every XDP socket busy polls, for tests.
+  bool busy_polls() const;
 
  private:
   using Attachments = std::vector<std::shared_ptr<XdpAttachment>>;  // one per NIC

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "datapath/resolve.h"
 #include "datapath/udp.h"
 #include "datapath/udp/testing/allocations.h"
+#include "datapath/xdp/attachment.h"
 #include "datapath/xdp/testing/wired_hosts.h"
 
 namespace heddle::datapath {
@@ -312,6 +314,69 @@ TEST_F(XdpDatapathTest, AWaitAfterALongBusyTimeIsEndedByInput) {
       EXPECT_LT(b_->now(), before + seconds(20));
     }
     ASSERT_EQ(collect(*b_, 1), 1u);
+  }
+}
+
+// --- busy polling ---
+
+int socket_option(int socket, int name) {
+  int value = -1;
+  socklen_t length = sizeof value;
+  return getsockopt(socket, SOL_SOCKET, name, &value, &length) == 0 ? value : -1;
+}
+
+// Linux 6.13 and newer names no NAPI of veth; older kernels do with the first frame.
+TEST_F(XdpDatapathTest, BusyPollingIsOnFromTheFirstFrameOnWhereTheKernelNamesANapi) {
+  constexpr int kPrefer = 69;  // SO_PREFER_BUSY_POLL
+  if (!wire({})) return;
+  a_ = open(hosts_->a(), options_at("10.8.0.1"));
+  if (a_ == nullptr) return;
+  XdpOptions options = options_at("10.8.0.2");
+  options.busy_poll_us = 20;
+  const transport::Address local = resolve("10.8.0.2", 7'777).value();
+  std::shared_ptr<XdpAttachment> attachment;
+  hosts_->b().run([&] {
+    auto opened = XdpAttachment::open(options, {.local = local, .mtu_bytes = 1'500});
+    if (opened) attachment = std::move(*opened);
+  });
+  ASSERT_NE(attachment, nullptr);
+  XdpSocket& socket = *attachment->sockets(0).front();
+  EXPECT_EQ(socket_option(socket.descriptor(), kPrefer), 1);
+  EXPECT_EQ(socket_option(socket.descriptor(), SO_BUSY_POLL), 20);
+  EXPECT_NE(attachment->text().find("busy polling"), std::string::npos) << attachment->text();
+  send(*a_, local, 1);
+  pollfd watched{.fd = socket.descriptor(), .events = POLLIN};
+  ASSERT_EQ(poll(&watched, 1, 5'000), 1);
+  ASSERT_EQ(socket.received(), 1U);
+  socket.settle_busy_poll();
+  const bool napi = socket_option(socket.descriptor(), SO_INCOMING_NAPI_ID) > 0;
+  EXPECT_EQ(socket.busy_polls(), napi);
+  EXPECT_EQ(socket_option(socket.descriptor(), kPrefer), napi ? 1 : 0);
+}
+
+// The kernel holds back the interrupts of the interface for a minute, so that a frame arrives
+// earlier only where receive() runs the driver.
+TEST_F(XdpDatapathTest, ABusyPollingReceiverNeedsNoInterrupts) {
+  if (!wire({})) return;
+  XdpOptions polls = options_at("10.8.0.2");
+  polls.busy_poll_us = 20;
+  if (!open_both(options_at("10.8.0.1"), polls)) return;
+  send(*a_, b_->local_address(), 1);
+  ASSERT_EQ(collect(*b_, 1), 1u);
+  if (!b_->busy_polls()) GTEST_SKIP() << "this kernel names no NAPI of a veth interface";
+  const std::string interface = "/sys/class/net/wire0/";
+  ASSERT_TRUE(hosts_->b().command("unshare -m sh -c 'mount -t sysfs none /sys && echo 10 > " +
+                                  interface + "napi_defer_hard_irqs && echo 60000000000 > " +
+                                  interface + "gro_flush_timeout'"));
+  send(*a_, b_->local_address(), 1);
+  ASSERT_EQ(collect(*b_, 1), 1u) << "the last one with an interrupt";
+  RxBatch batch;
+  for (int i = 0; i < 50; ++i) {
+    send(*a_, b_->local_address(), 1);
+    size_t got = 0;
+    for (int turns = 0; turns < 1'000 && got == 0; ++turns) got = b_->receive(batch, nullptr);
+    ASSERT_EQ(got, 1u) << i;
+    b_->release(batch);
   }
 }
 

@@ -144,9 +144,10 @@ def check_verbs(name, heddle, mode, *words, engines=1):
     check(f"{name} packets", (0, str(hardware_count("sent_pkts") - before)))
 
 
-def check_xdp(name, heddle, mode, *words, engines=1):
+def check_xdp(name, heddle, mode, *words, engines=1, busy_poll_us=0):
     """heddle over AF_XDP between the two virtio NICs, v1 in the namespace `far`."""
-    settings = ("--set", "datapath=xdp", "--set", f"xdp_mode={mode}", "--set", f"engines={engines}")
+    settings = ("--set", "datapath=xdp", "--set", f"xdp_mode={mode}", "--set", f"engines={engines}",
+                "--set", f"xdp_busy_poll_us={busy_poll_us}")
     far = ("ip", "netns", "exec", "far")
     with server(0, *far, heddle, words[0], "--listen", "--bind", "v1", *settings) as listener:
         for _ in range(2 * LIMIT_S):  # it has a socket in the other namespace
@@ -255,6 +256,7 @@ def check_without_loss(heddle):
                     engines=2)
     check_xdp("xdp copy", heddle, "copy", "perf", "bw", "lat", "--time", "1", "--check", "--json")
     check_xdp("xdp generic", heddle, "generic", "ping", "-C", "3", "-S", "256K")
+    check_xdp("xdp busy polling", heddle, "copy", "perf", "bw", "--time", "1", "--check", "--json", busy_poll_us=20)
     check_xdp("xdp engines", heddle, "copy", "perf", "bw", "--time", "1", "--check", "--json", engines=2)
     return loopback
 

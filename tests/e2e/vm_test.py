@@ -111,6 +111,10 @@ class Inside(unittest.TestCase):
         for name in ("xdp copy", "xdp engines"):
             self.assertRegex(self.check(name), r"AF_XDP: v0, 1 queue, (2 engines, )?native, copy")
             self.assertGreater(self.document(name)["tests"][0]["messages"], 0)
+        busy = self.check("xdp busy polling")
+        self.assertRegex(busy, "AF_XDP: v0, 1 queue, native, copy, busy polling")
+        self.assertGreater(self.document("xdp busy polling")["tests"][0]["messages"], 0)
+        self.assertNotIn("no busy polling", busy)  # virtio_net names its NAPI
         self.assertRegex(self.check("xdp generic"), r"AF_XDP: v0, 1 queue, generic, copy")
         self.assertIn("each verified", self.check("xdp generic"))
 

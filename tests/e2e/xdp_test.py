@@ -71,6 +71,18 @@ class Xdp(unittest.TestCase):
         self.expect_detached("h1")
         self.expect_detached("h0")
 
+    def test_busy_polling_is_a_setting_and_the_log_says_what_became_of_it(self):
+        busy = (*XDP, "--set", "xdp_busy_poll_us=20")
+        with self.server(*busy):
+            done = lab_fabric.heddle("lab", "exec", "h0", "--lab", self.lab.name, "--", "env", "HEDDLE_LOG=info",
+                                     program.HEDDLE, "perf", "h1", "bw", "-s", "64K", "-t", "0.3", *busy, "--json",
+                                     "--check", check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["tests"][0]["wrong_messages"], 0)
+        self.assertRegex(done.stderr, "AF_XDP: nic0, .*, busy polling")
+        # Which of the two is the kernel's matter: Linux 6.13 and newer names no NAPI of veth.
+        self.assertRegex(done.stderr, "AF_XDP: nic0, queue [0-9]+: (busy polling begins|no busy polling: the kernel)")
+
     def test_either_side_may_be_udp(self):
         with self.server():
             self.assertEqual(self.perf("bw", "-s", "64K", "-t", "0.3", *XDP)["wrong_messages"], 0)
