@@ -4,6 +4,8 @@ import filecmp
 import os
 import time
 
+import program
+
 
 def write_tree(folder):
     """Large, small and empty files, links, a folder without write permission, a name that is no text."""
@@ -32,7 +34,7 @@ def expect_same(test, left, right):
 def wait_for_part(test, folder, least=20_000_000):
     """The incomplete file "large" of a copy into this folder, once it has that size."""
     part = folder / ".large.heddle-part"
-    until = time.monotonic() + 30
+    until = time.monotonic() + program.PATIENCE_S
     while not part.exists() or part.stat().st_size < least:
         test.assertLess(time.monotonic(), until, "no incomplete file")
         time.sleep(0.005)
