@@ -208,6 +208,41 @@ TEST_F(DiagnosisTest, AKilledRankIsNamedThoughTheRecordingEndsAtOnce) {
   EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 3 on h3");
 }
 
+// A launcher ends the other ranks: rank 0 between two calls, the others in the one that rank 3 died
+// in.
+TEST_F(DiagnosisTest, ARankThatWasKilledInACallIsNamedThoughAnotherWasEndedBeforeThatCall) {
+  run(60, steady);
+  for (const uint32_t rank : {1u, 2u, 3u}) make(rank, 61, now_ + 10 * kMs);
+  builder_.add(0, events::CommunicatorEnded{{}, kWorld}, now_ + 20 * kMs);
+  for (const uint32_t rank : {1u, 2u}) end(rank, 61, now_ + 300 * kMs, false);
+  const Diagnosis diagnosis = builder_.finish();
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kCommunicationHang);
+  EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 3 on h3");
+  EXPECT_EQ(diagnosis.verdicts[0].summary,
+            "3 of 4 ranks started allreduce 61 and did not finish it, and the job was ended");
+}
+
+// The others made fewer calls and failed, and the launcher ended rank 3, which does not close then.
+TEST_F(DiagnosisTest, ARankThatAloneWaitedForThoseThatLeftIsNotNamed) {
+  run(60, steady);
+  make(3, 61, now_ + 10 * kMs);
+  for (const uint32_t rank : {0u, 1u, 2u}) {
+    builder_.add(rank, events::CommunicatorEnded{{}, kWorld}, now_ + 20 * kMs);
+  }
+  EXPECT_TRUE(builder_.finish().verdicts.empty());
+}
+
+// Rank 0 makes fewer calls than the others, which is no fault of rank 3, killed seconds later.
+TEST_F(DiagnosisTest, ARankThatLeftBeforeAnotherDiedIsNoReasonToNameThatOne) {
+  run(60, steady);
+  builder_.add(0, events::CommunicatorEnded{{}, kWorld}, now_ + 5 * kMs);
+  for (const uint32_t rank : {1u, 2u, 3u}) make(rank, 61, now_ + 10 * kMs);
+  for (const uint32_t rank : {1u, 2u}) end(rank, 61, now_ + 300 * kMs, false);
+  builder_.add(3, events::Mark{}, now_ + 5'000 * kMs);
+  EXPECT_TRUE(builder_.finish().verdicts.empty());
+}
+
 TEST_F(DiagnosisTest, ACallWithAnotherCountIsAMismatch) {
   run(20, steady);
   for (uint32_t rank = 0; rank < kRanks; ++rank) make(rank, 21, now_, rank == 1 ? 99 : 100);

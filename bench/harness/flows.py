@@ -92,7 +92,7 @@ def run_flows(fabric, program, flows, seconds, after_start=None):
             outputs = [output | program.read_log(log) for output, (_, log) in zip(outputs, texts)]
         if hasattr(program, "read_server"):
             servers = processes[:len(flows)]
-            outputs = [program.read_server(server.communicate(timeout=seconds + 5)[0]) for server in servers]
+            outputs = [program.read_server(server.communicate(timeout=seconds + 30)[0]) for server in servers]
     finally:
         for process in processes:
             process.kill()

@@ -16,8 +16,9 @@ using Processes = std::set<uint32_t>;
 
 struct Open {
   const Operation* operation = nullptr;
-  Processes waiting;  // have called it, and it has not ended there
-  Processes absent;   // have not called it
+  Processes waiting;       // have called it, and it has not ended there
+  Processes absent;        // have not called it
+  int64_t death = kNever;  // the newest event of the first that died waiting; see first_death()
 };
 
 // How long an operation may be open: longer than the longest that the job has had so far, from its
@@ -37,7 +38,8 @@ class Hangs {
     patience_ = patience_of(facts_.index());
     collect_dead();
     for (const auto& [key, operation] : facts_.index().unfinished()) collect(*operation);
-    for (const Open& open : open_) {
+    for (Open& open : open_) {
+      open.death = first_death(open);
       for (const uint32_t process : open.waiting) waits_in_[process].push_back(&open);
     }
     report_absent();
@@ -126,6 +128,7 @@ class Hangs {
       return std::any_of(suspects.begin(), suspects.end(), is);
     };
     if (any([this](uint32_t process) { return died(process); })) return true;
+    if (died_within(open)) return true;
     if (!failed(*open.operation)) return false;
     // Failed, because a process fell silent: keep-alives would have been recorded.
     return any([this](uint32_t process) { return silent(process); }) ||
@@ -138,6 +141,31 @@ class Hangs {
     const std::vector<ProcessFacts>& all = facts_.processes();
     if (!all[process].of_heddle || all[process].end.closed || !is_heard(process)) return false;
     return declared_dead_.contains(process) || (closed_ > 0 && closed_ + 1 == all.size());
+  }
+
+  // Of those that a launcher ended one may not have closed either: others that waited with it and
+  // closed, or declared it dead, are evidence that it died before.
+  int64_t first_death(const Open& open) const {
+    const bool others_close =
+        std::any_of(open.waiting.begin(), open.waiting.end(),
+                    [this](uint32_t process) { return facts_.processes()[process].end.closed; });
+    int64_t first = kNever;
+    for (const uint32_t process : open.waiting) {
+      if (!died(process) || !(others_close || declared_dead_.contains(process))) continue;
+      const int64_t last = facts_.processes()[process].last;
+      if (first == kNever || last < first) first = last;
+    }
+    return first;
+  }
+
+  // A process died that had called it, and all that did not call it closed after that: a launcher
+  // ended them between two calls.
+  bool died_within(const Open& open) const {
+    if (open.absent.empty() || open.death == kNever) return false;
+    return std::all_of(open.absent.begin(), open.absent.end(), [this, &open](uint32_t process) {
+      const ProcessFacts& facts = facts_.processes()[process];
+      return facts.end.closed && facts.last >= open.death;
+    });
   }
 
   bool silent(uint32_t process) const {
@@ -185,7 +213,7 @@ class Hangs {
     std::map<uint32_t, const Open*> causes;  // by process, the operation that waits longest
     const Open* circle = nullptr;
     for (const Open& open : open_) {
-      if (open.absent.empty() || !long_enough(open)) continue;
+      if (open.absent.empty() || died_within(open) || !long_enough(open)) continue;
       bool any = false;
       for (const uint32_t process : open.absent) {
         if (waits_elsewhere(process, open) || left_for_another(process)) continue;
@@ -270,12 +298,13 @@ class Hangs {
     diagnosis_.verdicts.push_back(std::move(verdict));
   }
 
-  // All have called it: data does not arrive. Where a message was ready at its sender and did not
-  // arrive, the sender is further than its receiver by more messages than elsewhere.
+  // All have called it, but for those that were ended since a process died in it: data does not
+  // arrive. Where a message was ready at its sender and did not arrive, the sender is further than
+  // its receiver by more messages than elsewhere.
   void report_stalled() {
     const Open* first = nullptr;
     for (const Open& open : open_) {
-      if (!open.absent.empty() || !long_enough(open)) continue;
+      if (!(open.absent.empty() || died_within(open)) || !long_enough(open)) continue;
       if (first == nullptr || open.operation->due < first->operation->due) first = &open;
     }
     if (first == nullptr) return;
@@ -284,8 +313,11 @@ class Hangs {
     verdict.what = VerdictClass::kCommunicationHang;
     verdict.since_ns = operation.due;
     verdict.summary =
-        fmt::format("all ranks started {}, and {} of {} did not finish it",
-                    operation_text(operation), first->waiting.size(), operation.parts.size());
+        first->absent.empty()
+            ? fmt::format("all ranks started {}, and {} of {} did not finish it",
+                          operation_text(operation), first->waiting.size(), operation.parts.size())
+            : fmt::format("{} of {} ranks started {} and did not finish it, and the job was ended",
+                          first->waiting.size(), operation.parts.size(), operation_text(operation));
     verdict.evidence.push_back(
         fmt::format("the last rank called it {} before the end of the recording",
                     seconds_text(until_ - operation.due)));

@@ -18,7 +18,7 @@ STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1"]
 
 
 def run(*words, **options):
-    return subprocess.run([str(word) for word in words], text=True, capture_output=True, timeout=120, check=False,
+    return subprocess.run([str(word) for word in words], text=True, capture_output=True, timeout=200, check=False,
                           **options)
 
 

@@ -77,7 +77,7 @@ class OverNetwork(unittest.TestCase):
             self.expect_all_name([ranks[0], ranks[2]], "rank 1 is gone")
 
     def test_a_stopped_rank_is_named_by_all_others(self):
-        with self.ranks(LONG, LONG, LONG, HEDDLE_RANK_DEAD_AFTER_MS="2000") as ranks:
+        with self.ranks(LONG, LONG, LONG, HEDDLE_RANK_DEAD_AFTER_MS="6000") as ranks:
             ranks[0].wait_for(FIRST_ROW)
             ranks[2].process.send_signal(signal.SIGSTOP)
             self.expect_all_name(ranks[:2], "rank 2 is gone")

@@ -15,8 +15,12 @@ import lab_fabric
 import program
 import ssh_lab
 
-# A path's quiet peer is dead after this.
-QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "3000"}
+# A path's quiet peer is dead after this; one that has no core meanwhile is not.
+QUICK = {"HEDDLE_PEER_DEAD_AFTER_MS": "6000"}
+# At both ends: a copy of LARGE MiB takes at least a quarter of a minute, so what a test does meanwhile comes before its
+# end on a busy machine as well.
+SLOW = {"HEDDLE_CONGESTION": "credits", "HEDDLE_RECEIVE_RATE_MBITS_PER_S": "160"}
+LARGE = 300
 
 
 class Copy(unittest.TestCase):
@@ -33,10 +37,10 @@ class Copy(unittest.TestCase):
         self.settings = {"HEDDLE_KEY_FILE": str(self.key), **QUICK}
 
     @contextlib.contextmanager
-    def receiver(self, *more, port=None, target=None):
-        port = port or program.free_port()
+    def receiver(self, *more, target=None, settings=None):
+        port = program.free_port()
         with program.started("copy", "--listen", target or self.target, "-p", port, *more,
-                             settings=self.settings) as process:
+                             settings=self.settings | (settings or {})) as process:
             process.wait_for("receives on")
             yield process, port
 
@@ -83,15 +87,18 @@ class Copy(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["files"], 303)
         self.assertEqual(os.listdir(self.target), [])
 
+    def write_large(self):
+        (self.source / "large").write_bytes(os.urandom(1 << 20) * LARGE)
+
     def wait_for_part(self, least=20_000_000):
         return file_trees.wait_for_part(self, self.target, least)
 
     def interrupt(self, victim):
         """Kills one end in mid-copy; what the other one reports, and how much was there then."""
-        (self.source / "large").write_bytes(os.urandom(1 << 20) * 1500)
-        port = program.free_port()
-        with self.receiver(port=port) as (receiver, _):
-            with program.started("copy", f"{self.source}/", "127.0.0.1:", "-p", port, settings=self.settings) as sender:
+        self.write_large()
+        with self.receiver(settings=SLOW) as (receiver, port):
+            with program.started("copy", f"{self.source}/", "127.0.0.1:", "-p", port,
+                                 settings=self.settings | SLOW) as sender:
                 part = self.wait_for_part()
                 {"sender": sender, "receiver": receiver}[victim].signal(signal.SIGKILL)
                 if victim == "receiver":
@@ -105,7 +112,7 @@ class Copy(unittest.TestCase):
             done = self.copy(port)
         self.assertEqual(done.returncode, 0, done.stderr)
         summary = json.loads(done.stdout)
-        self.assertEqual((summary["resumed_bytes"], summary["bytes"]), (there, (1500 << 20) - there))
+        self.assertEqual((summary["resumed_bytes"], summary["bytes"]), (there, (LARGE << 20) - there))
         self.expect_same()
 
     def test_a_killed_sender_is_gone_on_with(self):
@@ -140,13 +147,13 @@ class Copy(unittest.TestCase):
         self.assertTrue((self.target / "other").exists())
 
     def test_two_copies_at_once_leave_one_whole_file(self):
-        (self.source / "large").write_bytes(os.urandom(1 << 20) * 300)
-        with self.receiver() as (_, port):
+        self.write_large()
+        with self.receiver(settings=SLOW) as (_, port):
             words = ("copy", f"{self.source}/", "127.0.0.1:", "-p", port)
-            with program.started(*words, settings=self.settings) as one:
+            with program.started(*words, settings=self.settings | SLOW) as one:
                 self.wait_for_part(1)
-                other = program.run(*words, settings=self.settings)
-                self.assertEqual(one.wait(), 0, one.said())
+                other = program.run(*words, settings=self.settings | SLOW, timeout=2 * program.PATIENCE_S)
+                self.assertEqual(one.wait(2 * program.PATIENCE_S), 0, one.said())
         self.assertIn(other.returncode, (0, 1), other.stderr)  # 0: the first one had ended
         if other.returncode == 1:
             self.assertIn("another copy writes it", other.stderr)
@@ -160,8 +167,8 @@ class Copy(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(json.loads(done.stdout)["files"], 303)
         self.expect_same(right=new)
-        (self.source / "large").write_bytes(os.urandom(1 << 20) * 1500)
-        with program.started(*words, f"127.0.0.1:{self.target}") as sender:
+        self.write_large()
+        with program.started(*words, f"127.0.0.1:{self.target}", settings=SLOW) as sender:
             self.wait_for_part()
             sender.signal(signal.SIGINT)
             self.assertEqual(sender.wait(), 130, sender.said())

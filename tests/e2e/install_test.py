@@ -16,7 +16,7 @@ BUILD = pathlib.Path(program.HEDDLE).resolve().parent.parent
 
 def run(*words, **settings):
     return subprocess.run([str(word) for word in words], env=program.environment(**settings), text=True,
-                          capture_output=True, timeout=120, check=False)
+                          capture_output=True, timeout=200, check=False)
 
 
 # Of a program that uses the installed libraries, optimized as a whole or not.

@@ -162,8 +162,12 @@ class KeptPlan(unittest.TestCase):
             changes.seek(0)
             with program.started(*self.words, stdin=changes, cwd=self.folder) as running:
                 running.wait_for("down leaf0:spine1")
+                running.signal(signal.SIGSTOP)  # so that it prints nothing before it has the signal
+                while not program.has_stopped(running.process.pid):
+                    time.sleep(0.01)
                 before = len(running.lines)
                 running.signal(signal.SIGTERM)
+                running.signal(signal.SIGCONT)
                 self.assertEqual(running.wait(), 143)
         # One read has 3,400 lines; what a pipe holds of those that were printed before is below 1,000.
         self.assertLess(len(running.lines) - before, 2000)

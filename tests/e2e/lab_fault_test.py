@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import lab_fabric
@@ -144,19 +145,24 @@ class LinkFaults(unittest.TestCase):
         self.addCleanup(sleeper.wait)
         self.addCleanup(sleeper.kill)
 
-        def states():
-            found = subprocess.run(["ps", "-o", "stat=", "-p", str(sleeper.pid)], capture_output=True,
-                                   text=True, check=True).stdout
-            return found.strip()[0]
+        def expect_state(wanted):
+            end = time.monotonic() + program.PATIENCE_S  # a signal takes effect later
+            while True:
+                found = subprocess.run(["ps", "-o", "stat=", "-p", str(sleeper.pid)], capture_output=True, text=True,
+                                       check=True).stdout.strip()
+                if found[0] == wanted:
+                    return
+                self.assertLess(time.monotonic(), end, found)
+                time.sleep(0.02)
 
         self.lab.exec("h1", "true")
         while not os.readlink(f"/proc/{sleeper.pid}/exe").endswith("sleep"):
             pass
         self.fault("pause", "h1")
-        self.assertEqual(states(), "T")
+        expect_state("T")
         self.assertEqual(self.lab.status()["paused_hosts"], ["h1"])
         self.fault("resume", "h1")
-        self.assertEqual(states(), "S")
+        expect_state("S")
 
     def test_wrong_faults_say_what_is_possible(self):
         for words, expected in ((("flood", "h0", "h1"), "'flood' is not down, up,"),

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import lab_fabric
@@ -60,6 +61,15 @@ class Lives(unittest.TestCase):
         running.wait_for("begun")
         return running
 
+    def sleeping_child(self, running):
+        """The command's process, once it has become `sleep`."""
+        end = time.monotonic() + program.PATIENCE_S
+        while not (found := subprocess.run(["pgrep", "-P", str(running.process.pid), "-x", "sleep"], text=True,
+                                           capture_output=True, check=False).stdout.split()):
+            self.assertLess(time.monotonic(), end, running.said())
+            time.sleep(0.02)
+        return int(found[0])
+
     def listed(self):
         labs = json.loads(heddle("lab", "list", "--json").stdout)["labs"]
         return {lab["name"]: lab for lab in labs}
@@ -75,9 +85,7 @@ class Lives(unittest.TestCase):
             with self.subTest(number=number):
                 running = self.started("sh", "-c", "echo begun; exec sleep 1000")
                 if number == signal.SIGINT:  # the terminal sends it to both
-                    child = subprocess.run(["pgrep", "-P", str(running.process.pid), "sleep"],
-                                           capture_output=True, text=True, check=True).stdout.split()[0]
-                    os.kill(int(child), number)
+                    os.kill(self.sleeping_child(running), number)
                 running.process.send_signal(number)
                 self.assertEqual(running.wait(), 128 + number, running.said())
                 self.assert_gone()

@@ -17,7 +17,7 @@ from lab_fabric import LEAF_SPINE, Lab
 MATRIX = "from,to,bytes\nh0,h2,1000000\n"
 MOST_S = 1
 LOOKS = 4       # at least, of _COUNT, each 5 ms after the other, decide where payload goes
-MOST_LOOKS = 4000
+MOST_LOOKS = 12_000
 
 # Prints the time and the bytes that each device to a spine has sent.
 _COUNT = """

@@ -56,7 +56,7 @@ class ServedPlan(unittest.TestCase):
         server = self.enterContext(program.started(*words("h2"), "--listen", "--once"))
         server.wait_for("listens on")
         client = self.enterContext(program.started(
-            *words("h0"), "h2", "bw", "-t", "60s", "--set", "log=info", "--set", f"plan={self.followed}", "--set",
+            *words("h0"), "h2", "bw", "-t", "200s", "--set", "log=info", "--set", f"plan={self.followed}", "--set",
             "paths=32"))
         client.wait_for("followed to")
         return client

@@ -77,7 +77,10 @@ class LauncherTest(unittest.TestCase):
         self.assertEqual(len(program.recordings(os.path.join(folder, "recording"))), 4, document)
         rows = {row["check"]: row for row in document["stages"][1]["rows"]}
         self.assertEqual((rows["matrix"]["where"], rows["matrix"]["grade"]), ("all-reduces, 4 ranks", "pass"))
-        self.assertLessEqual(lab_fabric.recordings_left(), before)
+        limit = time.monotonic() + program.PATIENCE_S
+        while left := lab_fabric.recordings_left() - before:  # of another test, until that one removes it
+            self.assertLess(time.monotonic(), limit, left)
+            time.sleep(0.1)
 
     def verified(self, lab, words, via, hosts, stages, *more):
         """The folder and the report of a test of these stages. All have passed, but for traffic, whose diagnosis may
@@ -171,7 +174,7 @@ class Slurm(LauncherTest):
 
     def wait_until_idle(self, lab, client):
         """Until no node runs a job or its epilog; fails where a script of the package drains one."""
-        limit = time.monotonic() + program.PATIENCE_S
+        limit = time.monotonic() + 2 * program.PATIENCE_S
         while "idle 4" not in lab.exec("h0", *client, "sinfo", "-h", "-o", "%t %D", check=False):
             self.assertLess(time.monotonic(), limit, self.logs())
             time.sleep(0.1)

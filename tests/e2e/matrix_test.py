@@ -65,7 +65,8 @@ class Matrix(unittest.TestCase):
         self.assertNotIn("events were dropped", self.matrix("--format", "html"))
         small = os.path.join(self.parent.name, "small")
         done = program.run("record", "--max-size", "1M", "-o", small, "--", program.HEDDLE, "run", "-n", 2, "--",
-                           program.HEDDLE, "bench", "allreduce", "-b", 8192, "-e", 8192, "-n", 8000, "-w", 1, "-c", 0)
+                           program.HEDDLE, "bench", "allreduce", "-b", 8192, "-e", 8192, "-n", 8000, "-w", 1, "-c", 0,
+                           timeout=3 * program.PATIENCE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         document = json.loads(program.run("matrix", small, "--format", "json").stdout)
         self.assertGreater(document["dropped_events"], 1000)

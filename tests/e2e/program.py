@@ -90,6 +90,14 @@ def kill(process):
         os.kill(process, signal.SIGKILL)
 
 
+def has_stopped(process):
+    """Whether all threads of a process stand still since SIGSTOP, or it has ended: the signal takes effect later."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return all(re.search(r"^State:\s*[TXZ]", (task / "status").read_text(encoding="utf-8"), re.MULTILINE)
+                   for task in pathlib.Path(f"/proc/{process}/task").iterdir())
+    return True
+
+
 def recordings(folder):
     """The names of the recordings of a job's processes."""
     return sorted(name for name in os.listdir(folder) if name.endswith(".heddle"))

@@ -112,14 +112,19 @@ def own_settings(folder, heddle):
         tensor = torch.ones(7)
         dist.all_reduce(tensor, group=group)
         assert tensor[0] == 3
+
+    def events(rank, kind):
+        return subprocess.run([heddle, "record", "dump", pathlib.Path(folder, str(rank)), "--kind", kind], check=True,
+                              capture_output=True, text=True).stdout.splitlines()
+
     if dist.get_rank() == 0:
-        time.sleep(0.3)  # the others wait for it, and that wait is recorded
+        while not (events(1, "wait_begun") and events(2, "wait_begun")):  # for rank 0, which has not come
+            time.sleep(0.05)
     dist.barrier(recorded[0])
     waits = 0 if dist.get_rank() == 0 else 1
     for kind, least, most in (("endpoint_opened", 1, 1), ("communicator_made", 2, 2), ("wait_begun", waits, 3)):
-        told = subprocess.run([heddle, "record", "dump", mine, "--kind", kind], check=True,
-                              capture_output=True, text=True).stdout
-        assert least <= len(told.splitlines()) <= most, told
+        found = events(dist.get_rank(), kind)
+        assert least <= len(found) <= most, found
     os.environ["HEDDLE_RECORD"], os.environ["HEDDLE_RECORD_LEVEL"] = str(mine), "segments"
     expect("records there at level messages already", error_of(lambda: dist.new_group(backend="heddle")))
     passed("own_settings")
@@ -209,7 +214,7 @@ def dropped_tensors():
         del work
     dist.barrier()
     dist.destroy_process_group()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while went.total() < count and time.monotonic() < until:
         time.sleep(0.01)
     print(went, flush=True)

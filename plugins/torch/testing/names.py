@@ -5,7 +5,6 @@ Rank 3 is killed, and rank 1 left out. Prints "passed NAME" a part on rank 0.
 import datetime
 import os
 import signal
-import time
 
 import torch
 import torch.distributed as dist
@@ -57,15 +56,16 @@ def split(backend, store, rank):
     passed("split")
 
 
-def times(rank):
+def times(rank, size, store):
     group = dist.new_group()
     backend = group._get_backend(CPU)
     backend.set_timeout(datetime.timedelta(seconds=4))
     assert sum_of_ones(group) == dist.get_world_size()
     dist.barrier()
     if rank == 1:
-        time.sleep(6)
+        store.wait([f"timed out/{other}" for other in range(size) if other != rank])
     expect_error("Timed out" if rank != 1 else "", lambda: sum_of_ones(group))
+    store.set(f"timed out/{rank}", "1")
     assert backend.get_error() == ERRORS.TIMEOUT, backend.get_error()
     dist.barrier()
     passed("times")
@@ -110,7 +110,7 @@ def main():
     assert sum_of_ones(dist.group.WORLD) == size
     coalesced(size, rank)
     split(backend, store, rank)
-    times(rank)
+    times(rank, size, store)
     aborted()
     lose(backend, rank)
     shrink(rank, store)
