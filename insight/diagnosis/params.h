@@ -107,8 +107,8 @@ inline constexpr double kMostAcrossSteps = 0.2;
 // And differ by this many standard errors, since the boundary of steps is the best of up to 33,000.
 // Range 5 to 10.
 inline constexpr double kLeastLengthErrors = 6;
-// A rank is last more often than by chance if the chance that any of them is as often last is below this.
-// Range 0.0001 to 0.01.
+// A rank is last more often than by chance if the chance that any of them is last as often is below
+// this. Range 0.0001 to 0.01.
 inline constexpr double kLastChance = 0.001;
 // Standard errors by which one rank may have more work than the others by chance, at most; more
 // where the ranks are many. Range 2 to 4.
