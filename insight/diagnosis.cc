@@ -166,6 +166,7 @@ class DiagnosisBuilder::Body {
     find_mixed_slow(facts_, compared_from_ns, diagnosis);
     // Of a job that hangs all paths to a rank may have failed.
     if (!hangs) find_path_faults(facts_, since_ns, diagnosis);
+    find_length_imbalance(facts_, since_ns, diagnosis);
     limit(diagnosis);
     return diagnosis;
   }

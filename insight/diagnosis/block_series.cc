@@ -11,16 +11,6 @@
 namespace heddle::insight {
 namespace {
 
-using Operations = std::vector<const Operation*>;
-
-// With its own clock, so that clocks of hosts need not agree; nothing: it is the first call.
-std::optional<double> computed(const JobFacts& facts, const Part& part) {
-  const bool waits = facts.processes()[part.process].has_waits;
-  const int64_t ns = waits ? part.computed_ns : part.idle_ns;
-  if (ns < 0) return std::nullopt;
-  return static_cast<double>(ns);
-}
-
 // How long each took beside the median of the others. Of many the median of all is the same, and
 // less work.
 std::vector<double> surplus(const std::vector<double>& values) {
@@ -39,7 +29,7 @@ std::vector<double> surplus(const std::vector<double>& values) {
 }
 
 // By number, and not by end. Of a damaged recording the ranks may be more later.
-void put_in_order(Operations& operations) {
+void put_in_order(Collectives& operations) {
   const auto before = [](const Operation* one, const Operation* other) {
     return one->key < other->key;
   };
@@ -51,7 +41,7 @@ void put_in_order(Operations& operations) {
 }
 
 // None if the operations together are shorter than one block.
-size_t blocks_of(const Operations& operations) {
+size_t blocks_of(const Collectives& operations) {
   int64_t ended = operations.front()->ended;
   for (const Operation* each : operations) ended = std::max(ended, each->ended);
   const int64_t began = std::min(ended, operations.front()->began);
@@ -62,7 +52,7 @@ size_t blocks_of(const Operations& operations) {
 
 class SeriesMaker {
  public:
-  SeriesMaker(const JobFacts& facts, uint64_t communicator, const Operations& operations)
+  SeriesMaker(const JobFacts& facts, uint64_t communicator, const Collectives& operations)
       : facts_(facts), operations_(operations) {
     series_.communicator = communicator;
     const size_t ranks = operations.front()->parts.size();
@@ -104,7 +94,7 @@ class SeriesMaker {
       if (operation.what == events::Operation::kAlltoallv) {
         series_.load[rank][block] += static_cast<double>(part.count);
       }
-      const std::optional<double> value = computed(facts_, part);
+      const std::optional<double> value = computation_ns(facts_, part);
       if (!value) return;
       values.push_back(*value);
     }
@@ -138,23 +128,34 @@ class SeriesMaker {
   }
 
   const JobFacts& facts_;
-  const Operations& operations_;
+  const Collectives& operations_;
   BlockSeries series_;
 };
 
 }  // namespace
 
-std::vector<BlockSeries> make_series(const JobFacts& facts, int64_t since_ns) {
-  std::map<uint64_t, Operations> by_communicator;
+std::optional<double> computation_ns(const JobFacts& facts, const Part& part) {
+  const bool waits = facts.processes()[part.process].has_waits;
+  const int64_t ns = waits ? part.computed_ns : part.idle_ns;
+  if (ns < 0) return std::nullopt;
+  return static_cast<double>(ns);
+}
+
+std::map<uint64_t, Collectives> completed_collectives(const JobFacts& facts, int64_t since_ns) {
+  std::map<uint64_t, Collectives> by_communicator;
   const OperationIndex& index = facts.index();
   for (auto at = index.ended_since(since_ns); at != index.ended().end(); ++at) {
     const Operation& operation = *at->second;
     if (operation.between_two() || operation.differs || operation.parts.size() < 2) continue;
     by_communicator[operation.key.communicator].push_back(&operation);
   }
+  for (auto& [communicator, operations] : by_communicator) put_in_order(operations);
+  return by_communicator;
+}
+
+std::vector<BlockSeries> make_series(const JobFacts& facts, int64_t since_ns) {
   std::vector<BlockSeries> series;
-  for (auto& [communicator, operations] : by_communicator) {
-    put_in_order(operations);
+  for (const auto& [communicator, operations] : completed_collectives(facts, since_ns)) {
     series.push_back(SeriesMaker(facts, communicator, operations).make());
   }
   return series;

@@ -92,6 +92,39 @@ inline constexpr double kLeastLate = 0.05;
 // 0.2 to 0.5.
 inline constexpr double kDesignShare = 0.25;
 
+// --- unequal work from step to step (length_imbalance.cc) ---
+
+// The mean rank waits for the longest one for this share of a step. Chosen: what makes packing by
+// length worth its effort, and twice what a slow rank's verdict needs. Range 0.05 to 0.2.
+inline constexpr double kLeastLengthLost = 0.1;
+// Steps that are compared, at least. Range 20 to 100.
+inline constexpr size_t kLeastLengthSteps = 30;
+// Both halves of a step correlate by the first at least, and the halves on both sides of a step's
+// end by the second at most: where turns of a core explain the differences, both are alike. Chosen
+// by drawn jobs: with lengths 0.8 to 1 and -0.1 to 0.15. Range 0.5 to 0.8; 0.1 to 0.3.
+inline constexpr double kLeastWithinStep = 0.6;
+inline constexpr double kMostAcrossSteps = 0.2;
+// And differ by this many standard errors, since the boundary of steps is the best of up to 33,000.
+// Range 5 to 10.
+inline constexpr double kLeastLengthErrors = 6;
+// A rank is last more often than by chance if the chance that any of them is last as often is below
+// this. Range 0.0001 to 0.01.
+inline constexpr double kLastChance = 0.001;
+// Standard errors by which one rank may have more work than the others by chance, at most; more
+// where the ranks are many. Range 2 to 4.
+inline constexpr double kMostLengthErrors = 3;
+// A rank's work counts up to this surplus over the mean rank's, so that a checkpoint decides
+// nothing. Range 0.5 to 3.
+inline constexpr double kMostLengthSurplus = 1;
+// Calls of a step, at most: an all-gather and a reduce-scatter for each of 128 layers. Range 64 to
+// 1,024.
+inline constexpr size_t kMostStepCalls = 256;
+// The latest calls of a communicator and their parts are judged, and the communicators with the
+// most parts: 2 million sums and 8 MB each. Range 1,000 to 100,000; 100,000 to 10 million; 1 to 16.
+inline constexpr size_t kMostLengthCalls = 8192;
+inline constexpr size_t kMostLengthParts = 1'000'000;
+inline constexpr size_t kMostLengthCommunicators = 4;
+
 // --- slow links ---
 
 // Data on a link is late by this share of an operation's transfer. In a ring of one block a link of

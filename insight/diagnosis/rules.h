@@ -18,6 +18,9 @@ void find_hangs(const JobFacts& facts, int64_t until_ns, Diagnosis& diagnosis);
 void find_mismatches(const JobFacts& facts, Diagnosis& diagnosis);
 // Ranks for whose computation the others wait; of unequal work a note.
 void find_slow_ranks(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis);
+// Work that differs between ranks and is new with each step, as by the lengths of sequences: a note
+// where the ranks wait for it. None where a verdict explains what they wait for.
+void find_length_imbalance(const JobFacts& facts, int64_t since_ns, Diagnosis& diagnosis);
 // Links whose data is late; those that are so one by one are added to `late`.
 void find_slow_links(const JobFacts& facts, const BlockSeries& series, Diagnosis& diagnosis,
                      std::vector<LateLinks>& late);
