@@ -23,7 +23,7 @@ struct Open {
 // How long an operation may be open: longer than the longest that the job has had so far, from its
 // first call to its end.
 int64_t patience_of(const OperationIndex& index) {
-  const bool first = index.ended().size() < params::kFirstOperations;
+  const bool first = index.ended() < params::kFirstOperations;
   return std::max(first ? params::kHangFirstNs : params::kHangNs,
                   params::kHangPauses * index.longest_ns());
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +53,8 @@ class JobFactsTest : public ::testing::Test {
   void expect_index() {
     std::vector<uint64_t> unfinished;
     std::vector<uint64_t> different;
-    std::vector<std::pair<int64_t, const Operation*>> ended;
+    std::map<uint64_t, OperationIndex::Ended> collectives;
+    size_t ended = 0;
     int64_t longest_ns = 0;
     for (const auto& [key, operation] : facts_.operations()) {
       if (operation.differs) different.push_back(key.number);
@@ -60,17 +62,15 @@ class JobFactsTest : public ::testing::Test {
         unfinished.push_back(key.number);
         continue;
       }
-      ended.emplace_back(operation.ended, &operation);
+      ++ended;
       longest_ns = std::max(longest_ns, operation.ended - operation.began);
+      if (operation.differs) continue;
+      collectives[key.communicator].emplace(std::pair(operation.ended, key), &operation);
     }
     EXPECT_EQ(numbers_of(facts_.index().unfinished()), unfinished);
     EXPECT_EQ(numbers_of(facts_.index().different()), different);
-    std::stable_sort(ended.begin(), ended.end(),
-                     [](const auto& one, const auto& other) { return one.first < other.first; });
-    EXPECT_TRUE(std::equal(ended.begin(), ended.end(), facts_.index().ended().begin(),
-                           facts_.index().ended().end(), [](const auto& one, const auto& other) {
-                             return one.first == other.first.first && one.second == other.second;
-                           }));
+    EXPECT_EQ(facts_.index().ended(), ended);
+    EXPECT_TRUE(facts_.index().collectives() == collectives);
     EXPECT_EQ(facts_.index().longest_ns(), longest_ns);
   }
 
