@@ -322,6 +322,10 @@ void JobFacts::on(uint32_t process, const events::SharedMessageCompleted& event,
 }
 
 void JobFacts::trouble(uint32_t process, uint32_t connection, const Trouble& trouble) {
+  using Kind = Trouble::Kind;
+  if (trouble.kind == Kind::kSetAside || trouble.kind == Kind::kPeerDead) {
+    troubled_.insert({process, connection});
+  }
   std::vector<Trouble>& troubles = processes_[process].connections[connection].troubles;
   if (troubles.size() < params::kMostTroubles) troubles.push_back(trouble);
 }

@@ -212,6 +212,12 @@ class JobFacts {
   // Communicators of whose ranks so few were recorded that their operations are not kept.
   const std::set<uint64_t>& sparse() const { return sparse_; }
   int64_t last() const { return last_; }
+  // Connections, as process and id, with a path that failed or a peer that was declared dead.
+  const std::set<std::pair<uint32_t, uint32_t>>& troubled() const { return troubled_; }
+  // One of these, or another that is known.
+  const ConnectionFacts& connection(uint32_t process, uint32_t id) const {
+    return processes_[process].connections.find(id)->second;
+  }
   // Processes whose waits were recorded. While it stays the same, so does ProcessFacts::has_waits.
   size_t waiting() const { return waiting_; }
   // The process that is this rank of a communicator; kNobody: it was not recorded.
@@ -298,6 +304,7 @@ class JobFacts {
   std::map<OperationKey, uint64_t> past_;
   int64_t last_ = 0;
   size_t waiting_ = 0;
+  std::set<std::pair<uint32_t, uint32_t>> troubled_;
 };
 
 }  // namespace heddle::insight

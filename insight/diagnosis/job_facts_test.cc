@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -141,6 +142,24 @@ TEST_F(JobFactsTest, OfASentMessageThatDoesNotSayWhenItWasPostedNothingIsKept) {
   }
   facts_.add(0, message, now_ += 1000);
   EXPECT_TRUE(facts_.operations().at({kPair, 1}).parts[0].departures.empty()) << "it is over";
+}
+
+TEST_F(JobFactsTest, ConnectionsWithAFailedPathOrADeadPeerAreTheTroubledOnes) {
+  for (uint32_t connection = 5; connection < 9; ++connection) {
+    facts_.add(0, events::CommunicatorLinked{{}, kPair, 1, connection}, 0);
+    events::BurstLost lost{};
+    lost.connection = connection;
+    lost.segments = 1;
+    facts_.add(0, lost, ++now_);
+  }
+  EXPECT_TRUE(facts_.troubled().empty()) << "losses are none";
+  facts_.add(0, events::Recovery{{}, 6, 3, events::RecoveryStep::kPathSetAside}, ++now_);
+  facts_.add(0, events::Recovery{{}, 6, 3, events::RecoveryStep::kPathReturned}, ++now_);
+  facts_.add(1, events::ConnectionClosed{{}, 7, events::CloseCause::kPeerDead}, ++now_);
+  facts_.add(1, events::Recovery{{}, 8, 0, events::RecoveryStep::kPeerDeclaredDead}, ++now_);
+  const std::set<std::pair<uint32_t, uint32_t>> expected = {{0, 6}, {1, 7}, {1, 8}};
+  EXPECT_EQ(facts_.troubled(), expected);
+  EXPECT_EQ(facts_.connection(0, 6).paths.ended().size(), 1u);
 }
 
 }  // namespace
