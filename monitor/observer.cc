@@ -137,8 +137,7 @@ WatchState Observer::state() const {
   state.alarms_raised = diagnosis_.alarms().raised();
   state.not_judged = diagnosis_.recent().not_judged;
   state.not_sampled = nodes_.complaints();
-  for (const insight::Verdict& note : diagnosis_.recent().notes)
-    state.notes.push_back(note.summary);
+  state.notes = diagnosis_.notes();
   state.operations = diagnosis_.recent().operations;
   state.now_ns = now_ns_;
   state.began_realtime_ns = processes_.empty() ? 0 : recording_.began_ns();

@@ -43,7 +43,7 @@ struct WatchState {
   std::vector<Alarm> past;
   std::vector<std::string> not_judged;
   std::vector<std::string> not_sampled;  // of machines
-  std::vector<std::string> notes;        // what is no fault: unequal work by design
+  std::vector<std::string> notes;        // what is no fault: LiveDiagnosis::notes()
   uint64_t alarms_raised = 0;
   uint64_t operations = 0;  // of the recent ones that slowness was judged by
   int64_t now_ns = 0;       // since the job's beginning
