@@ -8,6 +8,7 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
+#include "insight/party.h"
 #include "monitor/alarms.h"
 #include "monitor/live_diagnosis.h"
 #include "monitor/live_traffic.h"
@@ -70,6 +71,7 @@ class Observer {
  private:
   struct Process {
     std::string folder;
+    insight::Party party;
     uint64_t events = 0;
     int64_t last_at_ns = 0;
     bool heard = true;
