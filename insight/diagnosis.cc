@@ -171,9 +171,8 @@ class DiagnosisBuilder::Body {
     return diagnosis;
   }
 
-  // Of the whole of a job, since it takes longer than a look at one that runs may.
-  void add_rhythms(Diagnosis& diagnosis) const {
-    diagnosis.rhythms = find_rhythms(facts_, options_.since_ns);
+  void add_rhythms(Diagnosis& diagnosis, int64_t since_ns, const RhythmBounds& bounds) const {
+    diagnosis.rhythms = find_rhythms(facts_, since_ns, bounds);
     note_slower_steps(diagnosis);
   }
 
@@ -232,12 +231,17 @@ void DiagnosisBuilder::set_whole_from(int64_t at_ns) { body_->facts().set_whole_
 
 Diagnosis DiagnosisBuilder::finish() const {
   Diagnosis diagnosis = diagnose(body_->options().since_ns, body_->options().alive_until_ns);
-  body_->add_rhythms(diagnosis);
+  body_->add_rhythms(diagnosis, body_->options().since_ns, {});
   return diagnosis;
 }
 
 Diagnosis DiagnosisBuilder::diagnose(int64_t since_ns, int64_t alive_until_ns) const {
   return body_->diagnose(since_ns, alive_until_ns);
+}
+
+void DiagnosisBuilder::add_live_rhythms(Diagnosis& diagnosis) const {
+  body_->add_rhythms(diagnosis, INT64_MIN,
+                     {params::kMostLiveRhythms, params::kMostLiveRhythmCalls});
 }
 
 }  // namespace heddle::insight

@@ -133,7 +133,7 @@ struct FileEnd {
 };
 
 // Takes the events of all processes in order of time. Of a job that still runs, diagnose() may be
-// called again and again while events are added.
+// called again and again while events are added. One thread may use it at a time.
 class DiagnosisBuilder {
  public:
   explicit DiagnosisBuilder(const DiagnosisOptions& options = {});
@@ -149,6 +149,10 @@ class DiagnosisBuilder {
 
   Diagnosis finish() const;
   Diagnosis diagnose(int64_t since_ns, int64_t alive_until_ns) const;
+  // Adds to a diagnosis of all that is kept the rhythms of the communicators with the most calls,
+  // and a note where their steps became slower for good and no verdict explains it, as finish()
+  // does for all. It is bounded for a job that is looked at now and then while it runs.
+  void add_live_rhythms(Diagnosis& diagnosis) const;
 
  private:
   class Body;

@@ -39,10 +39,21 @@ std::vector<AlarmChange> LiveDiagnosis::look(int64_t alive_until_ns) {
   const bool due = alive_until_ns >= whole_due_ns_;
   if (due) {
     whole_ = diagnose(INT64_MIN, alive_until_ns);
+    builder_.add_live_rhythms(whole_);
     whole_due_ns_ = alive_until_ns + params::kWholeEvery.count;
   }
   return alarms_.look({{&recent_}, {&newest_}, {&whole_, due, params::kWeightOfWhole}},
                       alive_until_ns);
+}
+
+// Of the whole job only what is said of all its ranks: the rest is in the recent ones.
+std::vector<std::string> LiveDiagnosis::notes() const {
+  std::vector<std::string> sentences;
+  for (const insight::Verdict& note : recent_.notes) sentences.push_back(note.summary);
+  for (const insight::Verdict& note : whole_.notes) {
+    if (note.place.kind == insight::PlaceKind::kJob) sentences.push_back(note.summary);
+  }
+  return sentences;
 }
 
 }  // namespace heddle::monitor

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "insight/diagnosis.h"
@@ -25,6 +26,9 @@ class LiveDiagnosis {
   std::vector<AlarmChange> look(int64_t alive_until_ns);
 
   const insight::Diagnosis& recent() const { return recent_; }
+  // What is no fault, a sentence each: unequal work by design, and steps that all ranks alike take
+  // longer for, which is looked for every params::kWholeEvery.
+  std::vector<std::string> notes() const;
   const Alarms& alarms() const { return alarms_; }
 
  private:

@@ -35,7 +35,8 @@ void Observer::take(size_t file, const events::RecordedEvent& recorded, int64_t 
     series_.add_process();
     traffic_.add_process(recording_.facts(fresh).identity);
     processes_.push_back(
-        {.folder = std::filesystem::path(recording_.path(fresh)).parent_path().string()});
+        {.folder = std::filesystem::path(recording_.path(fresh)).parent_path().string(),
+         .party = insight::party_of(recording_.facts(fresh).identity)});
     // Before its first event: later it changes between looks only.
     diagnosis_.builder().set_whole_from(recording_.whole_from_ns());
   }
@@ -126,8 +127,8 @@ WatchState Observer::state() const {
   WatchState state;
   for (size_t file = 0; file < processes_.size(); ++file) {
     const events::RecordingFacts& facts = recording_.facts(file);
-    const insight::Party party = insight::party_of(facts.identity);
     const Process& process = processes_[file];
+    const insight::Party& party = process.party;
     state.processes.push_back({party.name, party.host, party.rank, process.events,
                                recording_.missed_events(file), process.last_at_ns, facts.closed,
                                process.heard, series_.total(file), series_.recent_calls(file)});
@@ -137,8 +138,7 @@ WatchState Observer::state() const {
   state.alarms_raised = diagnosis_.alarms().raised();
   state.not_judged = diagnosis_.recent().not_judged;
   state.not_sampled = nodes_.complaints();
-  for (const insight::Verdict& note : diagnosis_.recent().notes)
-    state.notes.push_back(note.summary);
+  state.notes = diagnosis_.notes();
   state.operations = diagnosis_.recent().operations;
   state.now_ns = now_ns_;
   state.began_realtime_ns = processes_.empty() ? 0 : recording_.began_ns();

@@ -8,6 +8,7 @@
 
 #include "base/nanos.h"
 #include "base/result.h"
+#include "insight/party.h"
 #include "monitor/alarms.h"
 #include "monitor/live_diagnosis.h"
 #include "monitor/live_traffic.h"
@@ -43,7 +44,7 @@ struct WatchState {
   std::vector<Alarm> past;
   std::vector<std::string> not_judged;
   std::vector<std::string> not_sampled;  // of machines
-  std::vector<std::string> notes;        // what is no fault: unequal work by design
+  std::vector<std::string> notes;        // what is no fault: LiveDiagnosis::notes()
   uint64_t alarms_raised = 0;
   uint64_t operations = 0;  // of the recent ones that slowness was judged by
   int64_t now_ns = 0;       // since the job's beginning
@@ -70,6 +71,7 @@ class Observer {
  private:
   struct Process {
     std::string folder;
+    insight::Party party;
     uint64_t events = 0;
     int64_t last_at_ns = 0;
     bool heard = true;

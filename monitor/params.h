@@ -15,8 +15,8 @@ inline constexpr Nanos kRecent = seconds(60);
 // And over less, so that what is sure is reported sooner: 8 of 100 blocks are 1.2 s, and an episode
 // is at least 2 s (a link) or 5 s (a rank). Range 10 to 30 s.
 inline constexpr Nanos kNewest = seconds(15);
-// And this often over all that are kept: rare operations, and what grows bit by bit. Range 5 to
-// 60 s.
+// And this often over all that are kept: rare operations, what grows bit by bit, and steps of all
+// ranks that became slower. Range 5 to 60 s.
 inline constexpr Nanos kWholeEvery = seconds(10);
 // Looks in a row that must find a fault before it is an alarm, and without it before it is over.
 // Range 2 to 5; 3 to 30.

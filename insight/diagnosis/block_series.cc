@@ -3,30 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
+#include "insight/diagnosis/operation_figures.h"
 #include "insight/diagnosis/params.h"
-#include "insight/diagnosis/robust.h"
 
 namespace heddle::insight {
 namespace {
-
-// How long each took beside the median of the others. Of many the median of all is the same, and
-// less work.
-std::vector<double> surplus(const std::vector<double>& values) {
-  const double middle = median(values);
-  std::vector<double> found(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    double usual = middle;
-    if (values.size() <= params::kFewRanks) {
-      std::vector<double> others = values;
-      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-      usual = median(std::move(others));
-    }
-    found[i] = values[i] - usual;
-  }
-  return found;
-}
 
 // By number, and not by end. Of a damaged recording the ranks may be more later.
 void put_in_order(Collectives& operations) {
@@ -83,33 +67,30 @@ class SeriesMaker {
     const int64_t transfer = std::max<int64_t>(0, operation.ended - operation.due);
     series_.blocks[block].transfer_ns += static_cast<double>(transfer);
     ++series_.blocks[block].operations;
-    add_computation(block, operation);
-    add_delays(block, operation);
+    const OperationFigures& figures = figures_of(facts_, operation);
+    if (operation.what == events::Operation::kAlltoallv) add_load(block, operation, figures);
+    for (size_t rank = 0; rank < figures.ranks.size(); ++rank) {
+      series_.late[rank][block] += figures.ranks[rank].late_ns;
+      series_.computed_ns[rank][block] += figures.ranks[rank].ns;
+    }
+    add_delays(block, figures);
   }
 
-  void add_computation(size_t block, const Operation& operation) {
-    std::vector<double> values;
-    for (size_t rank = 0; rank < operation.parts.size(); ++rank) {
-      const Part& part = operation.parts[rank];
-      if (operation.what == events::Operation::kAlltoallv) {
-        series_.load[rank][block] += static_cast<double>(part.count);
-      }
-      const std::optional<double> value = computation_ns(facts_, part);
-      if (!value) return;
-      values.push_back(*value);
-    }
-    const std::vector<double> late = surplus(values);
-    for (size_t rank = 0; rank < values.size(); ++rank) {
-      series_.late[rank][block] += late[rank];
-      series_.computed_ns[rank][block] += values[rank];
+  void add_load(size_t block, const Operation& operation, const OperationFigures& figures) {
+    for (size_t rank = 0; rank < figures.asked; ++rank) {
+      series_.load[rank][block] += static_cast<double>(operation.parts[rank].count);
     }
   }
 
-  void add_delays(size_t block, const Operation& operation) {
-    for (const auto& [link, delay] : link_delays(facts_, operation)) {
-      std::vector<double>& row = series_.delayed[link];
-      row.resize(series_.blocks.size());
-      row[block] += delay;
+  // Links come in order, and are mostly those of the operation before.
+  void add_delays(size_t block, const OperationFigures& figures) {
+    auto next = series_.delayed.begin();
+    for (const auto& [link, delay_ns] : figures.delays_ns) {
+      const auto at = series_.delayed.try_emplace(next, link);
+      std::vector<double>& row = at->second;
+      if (row.empty()) row.resize(series_.blocks.size());
+      row[block] += delay_ns;
+      next = std::next(at);
     }
   }
 
@@ -134,22 +115,15 @@ class SeriesMaker {
 
 }  // namespace
 
-std::optional<double> computation_ns(const JobFacts& facts, const Part& part) {
-  const bool waits = facts.processes()[part.process].has_waits;
-  const int64_t ns = waits ? part.computed_ns : part.idle_ns;
-  if (ns < 0) return std::nullopt;
-  return static_cast<double>(ns);
-}
-
 std::map<uint64_t, Collectives> completed_collectives(const JobFacts& facts, int64_t since_ns) {
   std::map<uint64_t, Collectives> by_communicator;
-  const OperationIndex& index = facts.index();
-  for (auto at = index.ended_since(since_ns); at != index.ended().end(); ++at) {
-    const Operation& operation = *at->second;
-    if (operation.between_two() || operation.differs || operation.parts.size() < 2) continue;
-    by_communicator[operation.key.communicator].push_back(&operation);
+  for (const auto& [communicator, ended] : facts.index().collectives()) {
+    auto at = OperationIndex::since(ended, since_ns);
+    if (at == ended.end()) continue;
+    Collectives& operations = by_communicator[communicator];
+    for (; at != ended.end(); ++at) operations.push_back(at->second);
+    put_in_order(operations);
   }
-  for (auto& [communicator, operations] : by_communicator) put_in_order(operations);
   return by_communicator;
 }
 

@@ -42,10 +42,6 @@ using Collectives = std::vector<const Operation*>;
 // By communicator, of those that ended since then.
 std::map<uint64_t, Collectives> completed_collectives(const JobFacts& facts, int64_t since_ns);
 
-// How long the part's process computed before it, ns, by its own clock, so that clocks of hosts
-// need not agree; nothing: it is the first call.
-std::optional<double> computation_ns(const JobFacts& facts, const Part& part);
-
 // Of every communicator with at least two ranks that were all recorded.
 std::vector<BlockSeries> make_series(const JobFacts& facts, int64_t since_ns);
 

@@ -24,7 +24,7 @@ struct Open {
 // How long an operation may be open: longer than the longest that the job has had so far, from its
 // first call to its end.
 int64_t patience_of(const OperationIndex& index) {
-  const bool first = index.ended().size() < params::kFirstOperations;
+  const bool first = index.ended() < params::kFirstOperations;
   return std::max(first ? params::kHangFirstNs : params::kHangNs,
                   params::kHangPauses * index.longest_ns());
 }
@@ -75,19 +75,18 @@ class Hangs {
 
   // By process, the peers that its connections declared dead.
   void collect_dead() {
-    for (uint32_t process = 0; process < facts_.processes().size(); ++process) {
-      for (const auto& [id, connection] : facts_.processes()[process].connections) {
-        const bool dead = std::any_of(
-            connection.troubles.begin(), connection.troubles.end(),
-            [](const Trouble& trouble) { return trouble.kind == Trouble::Kind::kPeerDead; });
-        const uint32_t peer =
-            dead ? facts_.process_of(connection.communicator, connection.peer) : kNobody;
-        if (peer == kNobody || peer == process) continue;
-        if (facts_.processes()[process].of_heddle) declared_dead_.insert(peer);
-        declares_dead_.insert(process);
-      }
-      closed_ += facts_.processes()[process].end.closed ? 1 : 0;
+    for (const auto& [process, id] : facts_.troubled()) {
+      const ConnectionFacts& connection = facts_.connection(process, id);
+      const bool dead = std::any_of(
+          connection.troubles.begin(), connection.troubles.end(),
+          [](const Trouble& trouble) { return trouble.kind == Trouble::Kind::kPeerDead; });
+      const uint32_t peer =
+          dead ? facts_.process_of(connection.communicator, connection.peer) : kNobody;
+      if (peer == kNobody || peer == process) continue;
+      if (facts_.processes()[process].of_heddle) declared_dead_.insert(peer);
+      declares_dead_.insert(process);
     }
+    for (const ProcessFacts& each : facts_.processes()) closed_ += each.end.closed ? 1 : 0;
   }
 
   void collect(const Operation& operation) {

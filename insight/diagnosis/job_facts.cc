@@ -2,6 +2,7 @@
 #include "insight/diagnosis/job_facts.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.h"
 #include "insight/diagnosis/params.h"
@@ -15,6 +16,10 @@ constexpr int64_t kLatest = int64_t{1} << 60;
 
 bool between_two(events::Operation operation) {
   return operation == events::Operation::kSend || operation == events::Operation::kRecv;
+}
+
+bool is_collective(const Operation& operation) {
+  return !operation.between_two() && !operation.differs && operation.parts.size() >= 2;
 }
 
 }  // namespace
@@ -57,7 +62,10 @@ void OperationIndex::differ(const Operation& operation) {
 
 void OperationIndex::end(const Operation& operation) {
   unfinished_.erase(operation.key);
-  ended_.emplace(std::pair(operation.ended, operation.key), &operation);
+  if (is_collective(operation)) {
+    collectives_[operation.key.communicator].emplace(std::pair(operation.ended, operation.key),
+                                                     &operation);
+  }
   spans_ns_.insert(operation.ended - operation.began);
 }
 
@@ -65,8 +73,11 @@ void OperationIndex::forget(const Operation& operation) {
   unfinished_.erase(operation.key);
   different_.erase(operation.key);
   if (operation.ended == kNever) return;
-  ended_.erase({operation.ended, operation.key});
   spans_ns_.erase(spans_ns_.find(operation.ended - operation.began));
+  const auto of_communicator = collectives_.find(operation.key.communicator);
+  if (of_communicator == collectives_.end()) return;
+  of_communicator->second.erase({operation.ended, operation.key});
+  if (of_communicator->second.empty()) collectives_.erase(of_communicator);
 }
 
 uint32_t JobFacts::add_process(const Identity& identity, const FileEnd& end) {
@@ -215,6 +226,7 @@ void JobFacts::on(uint32_t process, const events::CallStarted& event, int64_t at
   uint32_t place = 0;
   Operation* const operation = find(process, {event.communicator, event.call}, place);
   if (operation == nullptr) return;
+  operation->figures = nullptr;  // of a damaged recording it has ended
   Part& part = operation->parts[place];
   part.started = at;
   Course& course = courses_[process];
@@ -245,7 +257,7 @@ void JobFacts::on(uint32_t process, const events::CallEnded& event, int64_t at) 
 }
 
 void JobFacts::on(uint32_t process, const events::WaitBegun& /*event*/, int64_t at) {
-  processes_[process].has_waits = true;
+  if (!std::exchange(processes_[process].has_waits, true)) ++waiting_;
   if (processes_[process].waits++ == 0) courses_[process].waited_since = at;
 }
 
@@ -310,6 +322,10 @@ void JobFacts::on(uint32_t process, const events::SharedMessageCompleted& event,
 }
 
 void JobFacts::trouble(uint32_t process, uint32_t connection, const Trouble& trouble) {
+  using Kind = Trouble::Kind;
+  if (trouble.kind == Kind::kSetAside || trouble.kind == Kind::kPeerDead) {
+    troubled_.insert({process, connection});
+  }
   std::vector<Trouble>& troubles = processes_[process].connections[connection].troubles;
   if (troubles.size() < params::kMostTroubles) troubles.push_back(trouble);
 }
@@ -375,6 +391,7 @@ void JobFacts::on(uint32_t process, const events::ProxyOp& event, int64_t /*at*/
   Inflow& inflow = operation->parts[event.peer].from(event.rank);
   const double mean = static_cast<double>(event.network_wait.count) / event.steps;
   inflow.network_wait_ns = std::max(inflow.network_wait_ns, mean);
+  operation->figures = nullptr;
 }
 
 // The oldest go, but of those in which a rank waits only where there are too many of them: they are

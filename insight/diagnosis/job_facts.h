@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -91,6 +92,8 @@ struct Part {
   void forget_messages();
 };
 
+struct OperationFigures;
+
 struct Operation {
   OperationKey key;
   events::Operation what = events::Operation::kAllreduce;
@@ -107,6 +110,8 @@ struct Operation {
   uint32_t missing = 0;      // parts that were not made
   uint32_t open = 0;         // parts that have not ended well
   uint32_t in_flight = 0;    // parts that were made and have not ended
+  // Kept by figures_of() (operation_figures.h), and forgotten when an event changes what they say.
+  mutable std::shared_ptr<const OperationFigures> figures;
 
   bool between_two() const { return key.from != kNobody; }
   uint32_t rank_of(size_t part) const;
@@ -121,6 +126,7 @@ class OperationIndex {
   using Operations = std::map<OperationKey, const Operation*>;
   // By the time of their end; any number of a damaged recording may have the same.
   using Ended = std::map<std::pair<int64_t, OperationKey>, const Operation*>;
+  using ByCommunicator = std::map<uint64_t, Ended>;  // by communicator, none of which is empty
 
   void add(const Operation& operation);     // that begins
   void differ(const Operation& operation);  // once or more
@@ -129,17 +135,21 @@ class OperationIndex {
 
   const Operations& unfinished() const { return unfinished_; }
   const Operations& different() const { return different_; }
-  const Ended& ended() const { return ended_; }
-  Ended::const_iterator ended_since(int64_t ns) const {
-    return ended_.lower_bound({ns, {.communicator = 0, .number = 0, .from = 0, .to = 0}});
+  // That ended, of at least two ranks which called the same.
+  const ByCommunicator& collectives() const { return collectives_; }
+  // The first of these that ended at this time, ns, or later.
+  static Ended::const_iterator since(const Ended& ended, int64_t ns) {
+    return ended.lower_bound({ns, {.communicator = 0, .number = 0, .from = 0, .to = 0}});
   }
+  // All that ended.
+  size_t ended() const { return spans_ns_.size(); }
   // From the first call to the end, of those that ended; 0: none has.
   int64_t longest_ns() const { return spans_ns_.empty() ? 0 : *spans_ns_.rbegin(); }
 
  private:
   Operations unfinished_;
   Operations different_;
-  Ended ended_;
+  ByCommunicator collectives_;
   std::multiset<int64_t> spans_ns_;
 };
 
@@ -202,6 +212,14 @@ class JobFacts {
   // Communicators of whose ranks so few were recorded that their operations are not kept.
   const std::set<uint64_t>& sparse() const { return sparse_; }
   int64_t last() const { return last_; }
+  // Connections, as process and id, with a path that failed or a peer that was declared dead.
+  const std::set<std::pair<uint32_t, uint32_t>>& troubled() const { return troubled_; }
+  // One of these, or another that is known.
+  const ConnectionFacts& connection(uint32_t process, uint32_t id) const {
+    return processes_[process].connections.find(id)->second;
+  }
+  // Processes whose waits were recorded. While it stays the same, so does ProcessFacts::has_waits.
+  size_t waiting() const { return waiting_; }
   // The process that is this rank of a communicator; kNobody: it was not recorded.
   uint32_t process_of(uint64_t communicator, uint32_t rank) const;
   uint32_t size_of(uint64_t communicator) const;
@@ -285,6 +303,8 @@ class JobFacts {
   // The highest number of an operation of the past, by its key without the number.
   std::map<OperationKey, uint64_t> past_;
   int64_t last_ = 0;
+  size_t waiting_ = 0;
+  std::set<std::pair<uint32_t, uint32_t>> troubled_;
 };
 
 }  // namespace heddle::insight

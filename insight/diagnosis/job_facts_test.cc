@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,7 +54,8 @@ class JobFactsTest : public ::testing::Test {
   void expect_index() {
     std::vector<uint64_t> unfinished;
     std::vector<uint64_t> different;
-    std::vector<std::pair<int64_t, const Operation*>> ended;
+    std::map<uint64_t, OperationIndex::Ended> collectives;
+    size_t ended = 0;
     int64_t longest_ns = 0;
     for (const auto& [key, operation] : facts_.operations()) {
       if (operation.differs) different.push_back(key.number);
@@ -60,17 +63,15 @@ class JobFactsTest : public ::testing::Test {
         unfinished.push_back(key.number);
         continue;
       }
-      ended.emplace_back(operation.ended, &operation);
+      ++ended;
       longest_ns = std::max(longest_ns, operation.ended - operation.began);
+      if (operation.differs) continue;
+      collectives[key.communicator].emplace(std::pair(operation.ended, key), &operation);
     }
     EXPECT_EQ(numbers_of(facts_.index().unfinished()), unfinished);
     EXPECT_EQ(numbers_of(facts_.index().different()), different);
-    std::stable_sort(ended.begin(), ended.end(),
-                     [](const auto& one, const auto& other) { return one.first < other.first; });
-    EXPECT_TRUE(std::equal(ended.begin(), ended.end(), facts_.index().ended().begin(),
-                           facts_.index().ended().end(), [](const auto& one, const auto& other) {
-                             return one.first == other.first.first && one.second == other.second;
-                           }));
+    EXPECT_EQ(facts_.index().ended(), ended);
+    EXPECT_TRUE(facts_.index().collectives() == collectives);
     EXPECT_EQ(facts_.index().longest_ns(), longest_ns);
   }
 
@@ -141,6 +142,24 @@ TEST_F(JobFactsTest, OfASentMessageThatDoesNotSayWhenItWasPostedNothingIsKept) {
   }
   facts_.add(0, message, now_ += 1000);
   EXPECT_TRUE(facts_.operations().at({kPair, 1}).parts[0].departures.empty()) << "it is over";
+}
+
+TEST_F(JobFactsTest, ConnectionsWithAFailedPathOrADeadPeerAreTheTroubledOnes) {
+  for (uint32_t connection = 5; connection < 9; ++connection) {
+    facts_.add(0, events::CommunicatorLinked{{}, kPair, 1, connection}, 0);
+    events::BurstLost lost{};
+    lost.connection = connection;
+    lost.segments = 1;
+    facts_.add(0, lost, ++now_);
+  }
+  EXPECT_TRUE(facts_.troubled().empty()) << "losses are none";
+  facts_.add(0, events::Recovery{{}, 6, 3, events::RecoveryStep::kPathSetAside}, ++now_);
+  facts_.add(0, events::Recovery{{}, 6, 3, events::RecoveryStep::kPathReturned}, ++now_);
+  facts_.add(1, events::ConnectionClosed{{}, 7, events::CloseCause::kPeerDead}, ++now_);
+  facts_.add(1, events::Recovery{{}, 8, 0, events::RecoveryStep::kPeerDeclaredDead}, ++now_);
+  const std::set<std::pair<uint32_t, uint32_t>> expected = {{0, 6}, {1, 7}, {1, 8}};
+  EXPECT_EQ(facts_.troubled(), expected);
+  EXPECT_EQ(facts_.connection(0, 6).paths.ended().size(), 1u);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "insight/diagnosis/operation_figures.h"
 #include "insight/diagnosis/params.h"
 #include "insight/diagnosis/robust.h"
 
@@ -71,16 +72,16 @@ using Shares = std::vector<std::optional<double>>;
 
 Shares shares_of(const JobFacts& facts, const Operation& operation, const std::vector<Link>& links,
                  int64_t transfer_ns) {
-  const std::map<Link, double> delays = link_delays(facts, operation);
+  const OperationFigures& figures = figures_of(facts, operation);
   Shares shares;
   for (const Link& link : links) {
-    const auto found = delays.find(link);
-    if (found == delays.end()) {
+    const std::optional<double> delay_ns = figures.delay_ns(link);
+    if (!delay_ns) {
       shares.emplace_back();
       continue;
     }
-    const bool matters = found->second >= static_cast<double>(params::kLeastDelayNs);
-    shares.emplace_back(matters ? found->second / static_cast<double>(transfer_ns) : 0);
+    const bool matters = *delay_ns >= static_cast<double>(params::kLeastDelayNs);
+    shares.emplace_back(matters ? *delay_ns / static_cast<double>(transfer_ns) : 0);
   }
   return shares;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "insight/diagnosis/block_series.h"
+#include "insight/diagnosis/operation_figures.h"
 #include "insight/diagnosis/outliers.h"
 #include "insight/diagnosis/params.h"
 #include "insight/diagnosis/robust.h"

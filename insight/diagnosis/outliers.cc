@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "insight/diagnosis/block_series.h"
 #include "insight/diagnosis/params.h"
@@ -81,15 +84,61 @@ double least_errors(double of_one, size_t candidates) {
 }
 
 // How the candidates' levels differ where none is an outlier: of the lower half, since more than
-// one may be.
-bool stands_out(std::vector<double> levels, const Outlier& outlier, double threshold) {
-  if (levels.size() < params::kFewLevels) return true;
+// one may be. Nothing: they are few.
+std::optional<double> spread_between(std::vector<double> levels, double others, double threshold) {
+  if (levels.size() < params::kFewLevels) return std::nullopt;
   std::sort(levels.begin(), levels.end());
   levels.resize((levels.size() + 1) / 2);
   std::vector<double> below;
-  for (const double level : levels) below.push_back(outlier.others - level);
-  const double between = std::max(params::kDeviationOfMad * median(below), threshold / 8);
-  return outlier.level - outlier.others >= 4 * between;
+  for (const double level : levels) below.push_back(others - level);
+  return std::max(params::kDeviationOfMad * median(std::move(below)), threshold / 8);
+}
+
+// What candidates that are high in the same episode are compared with. Where ranks are late by
+// design a quarter of all may be, mostly in one episode, so it is computed once for each.
+struct Comparison {
+  double others = 0;                  // the usual level
+  std::optional<double> between;      // as spread_between()
+  std::optional<double> block_error;  // of a value; nothing: it is not computed yet
+};
+
+class Comparisons {
+ public:
+  Comparisons(const Rows& values, const OutlierRule& rule) : values_(values), rule_(rule) {}
+
+  const Comparison& in(const Episode& episode) { return known(episode); }
+
+  // Standard error of one block's value.
+  double block_error(const Episode& episode) {
+    std::optional<double>& error = known(episode).block_error;
+    if (!error) {
+      const NoiseOf noise(values_, episode, rule_.threshold);
+      error = std::max(noise.deviation(), rule_.threshold / 20) * noise.inflation();
+    }
+    return *error;
+  }
+
+ private:
+  Comparison& known(const Episode& episode) {
+    const auto [at, fresh] = by_episode_.try_emplace(std::pair(episode.begin, episode.end));
+    if (!fresh) return at->second;
+    std::vector<double> levels;
+    levels.reserve(values_.size());
+    for (const std::vector<double>& row : values_)
+      levels.push_back(median(values_in(row, episode)));
+    Comparison& made = at->second;
+    made.others = quantile(levels, rule_.usual);
+    made.between = spread_between(std::move(levels), made.others, rule_.threshold);
+    return made;
+  }
+
+  const Rows& values_;
+  const OutlierRule& rule_;
+  std::map<std::pair<size_t, size_t>, Comparison> by_episode_;  // begin and end
+};
+
+bool stands_out(const Outlier& outlier, const std::optional<double>& between) {
+  return !between || outlier.level - outlier.others >= 4 * *between;
 }
 
 bool is_long_enough(const Episode& episode, const std::vector<Block>& blocks, int64_t least_ns) {
@@ -118,6 +167,7 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
                                    const OutlierRule& rule) {
   std::vector<Outlier> found;
   if (values.size() < 2 || blocks.size() < params::kLeastBlocks) return found;
+  Comparisons comparisons(values, rule);
   for (size_t i = 0; i < values.size(); ++i) {
     const Episode episode = highest_episode(values[i], rule.threshold);
     if (!is_long_enough(episode, blocks, rule.least_ns)) continue;
@@ -125,12 +175,11 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
     Outlier outlier{.candidate = i, .episode = episode, .level = median(own)};
     const double share = share_above(own, rule.threshold);
     if (share < params::kLeastSporadic) continue;
-    std::vector<double> levels;
-    for (const std::vector<double>& row : values) levels.push_back(median(values_in(row, episode)));
-    outlier.others = quantile(levels, rule.usual);
+    const Comparison& compared = comparisons.in(episode);
+    outlier.others = compared.others;
     if (outlier.level - std::max(0.0, outlier.others) < rule.threshold / 2) continue;
-    const NoiseOf noise(values, episode, rule.threshold);
-    const double block_error = std::max(noise.deviation(), rule.threshold / 20) * noise.inflation();
+    if (!stands_out(outlier, compared.between)) continue;
+    const double block_error = comparisons.block_error(episode);
     const double most = std::max(params::kMostNoise * rule.threshold, 2 * outlier.level);
     std::vector<double> means;
     for (const std::vector<double>& row : values) means.push_back(mean_in(row, episode, most));
@@ -138,7 +187,6 @@ std::vector<Outlier> find_outliers(const Rows& values, const std::vector<Block>&
     outlier.errors = above * std::sqrt(static_cast<double>(own.size())) / block_error;
     if (outlier.errors < least_errors(rule.least_errors, values.size())) continue;
     if (!is_steady(share, outlier.errors, rule)) continue;
-    if (!stands_out(std::move(levels), outlier, rule.threshold)) continue;
     outlier.from_beginning = episode.begin <= std::max<size_t>(1, blocks.size() / 20);
     outlier.lasts = episode.end + std::max<size_t>(1, blocks.size() / 20) >= blocks.size();
     // What is over and began with the job was its start.

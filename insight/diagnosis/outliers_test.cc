@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/random.h"
 #include "insight/diagnosis/block_series.h"
 #include "insight/diagnosis/params.h"
@@ -104,6 +106,31 @@ TEST_F(OutliersTest, AnEpisodeIsNotShorterThanTheRuleSays) {
   EXPECT_EQ(find_outliers(values_, blocks_, rule).size(), 1u);
   ++rule.least_ns;
   EXPECT_TRUE(find_outliers(values_, blocks_, rule).empty());
+}
+
+// What rows of one episode have in common is computed once, and is none of another episode's.
+TEST_F(OutliersTest, RowsWithTwoEpisodesAreTheSameInTheOtherOrder) {
+  for (std::vector<double>& row : values_) {
+    for (double& value : row) value = 0.01 * noise();
+  }
+  for (const size_t row : {3u, 8u}) {
+    for (size_t i = kOnset; i < params::kBlocks; ++i) values_[row][i] += 0.4;
+  }
+  for (size_t i = kOnset + 30; i < params::kBlocks; ++i) values_[kSlow][i] += 0.6;
+  const std::vector<Outlier> found = find_outliers(values_, blocks_, kRule);
+  ASSERT_EQ(found.size(), 3u);
+  std::reverse(values_.begin(), values_.end());
+  const std::vector<Outlier> reversed = find_outliers(values_, blocks_, kRule);
+  ASSERT_EQ(reversed.size(), 3u);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Outlier& same = reversed[found.size() - 1 - i];
+    EXPECT_EQ(same.candidate, kRows - 1 - found[i].candidate);
+    EXPECT_EQ(same.episode.begin, found[i].episode.begin);
+    EXPECT_EQ(same.level, found[i].level);
+    EXPECT_EQ(same.others, found[i].others);
+    EXPECT_NEAR(same.errors, found[i].errors, 1e-6 * found[i].errors);
+  }
+  EXPECT_NE(found[0].others, found[1].others) << "they are of two episodes";
 }
 
 }  // namespace

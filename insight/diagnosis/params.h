@@ -212,6 +212,11 @@ inline constexpr size_t kMostPeriod = 1024;
 inline constexpr double kLeastRepeats = 0.9;
 // Communicators with the most calls, of which it is looked for. Range 10 to 1,000.
 inline constexpr size_t kMostRhythms = 100;
+// The same while a job runs, where it is looked for every 10 s beside other looks (monitor): at
+// most half a million comparisons, a few ms, each. Chosen: what slows all ranks is in each of their
+// communicators. Range 1 to 16; 1,000 to 4,096.
+inline constexpr size_t kMostLiveRhythms = 4;
+inline constexpr size_t kMostLiveRhythmCalls = 2048;
 // Below this many steps nothing is said of their time; and on each side of a change. Range 4 to 20.
 inline constexpr size_t kLeastSteps = 8;
 // Steps that are longer together are blocks of equally many: at most this many are compared. Range

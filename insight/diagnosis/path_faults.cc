@@ -49,18 +49,17 @@ struct Incident {
 // again at once was only late.
 std::vector<PathOutage> outages_of(const JobFacts& facts) {
   std::vector<PathOutage> all;
-  for (uint32_t process = 0; process < facts.processes().size(); ++process) {
-    for (const auto& [id, connection] : facts.processes()[process].connections) {
-      if (connection.peer_died) continue;
-      const uint32_t peer = facts.process_of(connection.communicator, connection.peer);
-      if (peer == kNobody) continue;
-      for (const Outage& outage : connection.paths.ended()) {
-        if (outage.to - outage.from < params::kLeastDownNs) continue;
-        all.push_back({&connection, {process, peer}, outage});
-      }
-      for (const Outage& outage : connection.paths.lasting()) {
-        all.push_back({&connection, {process, peer}, outage});
-      }
+  for (const auto& [process, id] : facts.troubled()) {
+    const ConnectionFacts& connection = facts.connection(process, id);
+    if (connection.peer_died) continue;
+    const uint32_t peer = facts.process_of(connection.communicator, connection.peer);
+    if (peer == kNobody) continue;
+    for (const Outage& outage : connection.paths.ended()) {
+      if (outage.to - outage.from < params::kLeastDownNs) continue;
+      all.push_back({&connection, {process, peer}, outage});
+    }
+    for (const Outage& outage : connection.paths.lasting()) {
+      all.push_back({&connection, {process, peer}, outage});
     }
   }
   const auto key = [](const PathOutage& each) {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
-#include <map>
 #include <tuple>
 
 #include "insight/diagnosis/params.h"
@@ -116,6 +116,24 @@ Rhythm rhythm_of(uint64_t communicator, const Calls& calls) {
   return rhythm;
 }
 
+// Those that ended since then.
+size_t count_since(const OperationIndex::Ended& ended, int64_t since_ns) {
+  if (ended.begin()->first.first >= since_ns) return ended.size();
+  return static_cast<size_t>(std::distance(OperationIndex::since(ended, since_ns), ended.end()));
+}
+
+// Of these, `kept` with the highest numbers, by number.
+Calls latest_calls(const OperationIndex::Ended& ended, int64_t since_ns, size_t kept) {
+  Calls calls;
+  for (auto at = OperationIndex::since(ended, since_ns); at != ended.end(); ++at) {
+    calls.push_back(at->second);
+  }
+  std::sort(calls.begin(), calls.end(),
+            [](const Operation* one, const Operation* other) { return one->key < other->key; });
+  calls.erase(calls.begin(), calls.end() - static_cast<std::ptrdiff_t>(kept));
+  return calls;
+}
+
 std::string step_text(int64_t ns) {
   return fmt::format("{:.3g} ms", 1e-6 * static_cast<double>(ns));
 }
@@ -149,24 +167,20 @@ bool Rhythm::regular() const {
          step_spread <= params::kMostStepSpread;
 }
 
-std::vector<Rhythm> find_rhythms(const JobFacts& facts, int64_t since_ns) {
-  std::map<uint64_t, Calls> by_communicator;
-  for (const auto& [key, operation] : facts.operations()) {
-    if (operation.between_two() || operation.ended == kNever || operation.differs) continue;
-    if (operation.parts.size() < 2 || operation.ended < since_ns) continue;
-    by_communicator[key.communicator].push_back(&operation);
-  }
+std::vector<Rhythm> find_rhythms(const JobFacts& facts, int64_t since_ns,
+                                 const RhythmBounds& bounds) {
+  const OperationIndex::ByCommunicator& all = facts.index().collectives();
   std::vector<size_t> counts;
-  for (const auto& [communicator, calls] : by_communicator) counts.push_back(calls.size());
+  for (const auto& [communicator, ended] : all) counts.push_back(count_since(ended, since_ns));
   std::sort(counts.rbegin(), counts.rend());
-  counts.resize(std::min(counts.size(), params::kMostRhythms));
+  counts.resize(std::min(counts.size(), bounds.communicators));
   std::vector<Rhythm> rhythms;
-  for (auto& [communicator, calls] : by_communicator) {
-    if (calls.size() <= params::kFirstOperations || calls.size() < counts.back()) continue;
-    if (rhythms.size() == params::kMostRhythms) break;
-    const size_t kept = std::min(calls.size() - params::kFirstOperations, params::kMostRhythmCalls);
-    calls.erase(calls.begin(), calls.end() - static_cast<std::ptrdiff_t>(kept));
-    rhythms.push_back(rhythm_of(communicator, calls));
+  for (const auto& [communicator, ended] : all) {
+    const size_t count = count_since(ended, since_ns);
+    if (count <= params::kFirstOperations || count < counts.back()) continue;
+    if (rhythms.size() == bounds.communicators) break;
+    const size_t kept = std::min(count - params::kFirstOperations, bounds.calls);
+    rhythms.push_back(rhythm_of(communicator, latest_calls(ended, since_ns, kept)));
   }
   return rhythms;
 }

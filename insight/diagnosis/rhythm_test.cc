@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "insight/testing/ring_jobs.h"
 
 namespace heddle::insight {
@@ -84,6 +88,28 @@ TEST(Rhythm, StepsThatVaryAndASlowRankAreNoNote) {
   const Diagnosis diagnosis = diagnosis_of(slow);
   EXPECT_EQ(diagnosis.verdicts.size(), 1u);
   EXPECT_TRUE(diagnosis.notes.empty());
+}
+
+// As while a job runs.
+TEST(Rhythm, ABoundedSearchIsOfTheMostCallsAndOfTheLatestOfThem) {
+  RingJobs job(8);
+  job.run(steps_of_five(200));
+  Ring busier = steps_of_five(400);
+  busier.communicator = 10;
+  busier.first_process = 4;
+  job.run(busier);
+  JobFacts facts(1'000'000);
+  for (uint32_t process = 0; process < 8; ++process) {
+    facts.add_process({{"host", "h" + std::to_string(process)}}, {});
+  }
+  for (const RingJobs::Timed& each : job.in_order()) facts.add(each.process, each.event, each.at);
+  EXPECT_EQ(find_rhythms(facts, INT64_MIN).size(), 2u);
+  const std::vector<Rhythm> rhythms =
+      find_rhythms(facts, INT64_MIN, {.communicators = 1, .calls = 100});
+  ASSERT_EQ(rhythms.size(), 1u);
+  EXPECT_EQ(rhythms[0].communicator, 10u);
+  EXPECT_EQ(rhythms[0].operations_a_step, 5u);
+  EXPECT_EQ(rhythms[0].steps, 19u) << "of 100 calls";
 }
 
 }  // namespace

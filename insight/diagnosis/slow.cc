@@ -77,11 +77,19 @@ double computing_share(const BlockSeries& series) {
   return std::clamp(median(std::move(shares)), 0.0, 1.0);
 }
 
+// Whether all-to-alls of stated sizes say how much work each rank has.
+bool has_load(const BlockSeries& series) {
+  return std::any_of(series.load.begin(), series.load.end(), [](const std::vector<double>& row) {
+    return std::any_of(row.begin(), row.end(), [](double elements) { return elements != 0; });
+  });
+}
+
 // Delay that the ranks' work does not explain: all-to-alls of unequal sizes mean unequal work
 // between them. How much time a surplus of work costs is a line through zero, fitted over all ranks
 // and blocks; what is far from it counts as if it were nearer (Huber), round by round. A tenth more
 // work costs a tenth more computation at most.
 std::vector<std::vector<double>> without_load(const BlockSeries& series) {
+  if (!has_load(series)) return series.late;
   constexpr double kMost = params::kLeastLate;
   const std::vector<std::vector<double>> surplus = surplus_of(series.load);
   const double steepest = computing_share(series);
@@ -151,6 +159,7 @@ void find_slow_ranks(const JobFacts& facts, const BlockSeries& series, Diagnosis
         fmt::format("{} of {} ranks are late from the beginning", slow.size(), series.late.size()),
         diagnosis);
   }
+  if (!has_load(series)) return;  // these are all
   for (const Outlier& outlier : find_outliers(series.late, series.blocks, rule)) {
     if (is_among(slow, outlier.candidate)) continue;
     add_note(slow_rank(facts, series, outlier),

@@ -99,16 +99,24 @@ void RingJobs::trace(uint32_t from, uint32_t to, uint16_t path,
   }
 }
 
-Diagnosis RingJobs::diagnose() const {
-  std::vector<Timed> sorted = events_;
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const Timed& a, const Timed& b) { return a.at < b.at; });
-  DiagnosisBuilder builder;
-  for (uint32_t process = 0; process < processes_; ++process) {
+void RingJobs::add_processes(uint32_t processes, DiagnosisBuilder& builder) {
+  for (uint32_t process = 0; process < processes; ++process) {
     const std::string number = std::to_string(process);
     builder.add_process({{"host", "h" + number}, {"rank", number}});
   }
-  for (const Timed& each : sorted) builder.add(each.process, each.event, each.at);
+}
+
+std::vector<RingJobs::Timed> RingJobs::in_order() const {
+  std::vector<Timed> sorted = events_;
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Timed& a, const Timed& b) { return a.at < b.at; });
+  return sorted;
+}
+
+Diagnosis RingJobs::diagnose() const {
+  DiagnosisBuilder builder;
+  add_processes(processes_, builder);
+  for (const Timed& each : in_order()) builder.add(each.process, each.event, each.at);
   return builder.finish();
 }
 

@@ -32,6 +32,12 @@ struct Ring {
 
 class RingJobs {
  public:
+  struct Timed {
+    int64_t at = 0;
+    uint32_t process = 0;
+    events::AnyEvent event;
+  };
+
   // A process is on the host of its own number, "h3".
   explicit RingJobs(uint32_t processes) : processes_(processes) {}
 
@@ -39,16 +45,13 @@ class RingJobs {
   std::vector<std::pair<int64_t, int64_t>> run(const Ring& ring);
   // The route of a connection's path, hop by hop.
   void trace(uint32_t from, uint32_t to, uint16_t path, const std::vector<uint64_t>& routers);
+  // Adds processes 0 to `processes` - 1, each on the host of its number.
+  static void add_processes(uint32_t processes, DiagnosisBuilder& builder);
+  std::vector<Timed> in_order() const;
   // What the events say.
   Diagnosis diagnose() const;
 
  private:
-  struct Timed {
-    int64_t at = 0;
-    uint32_t process = 0;
-    events::AnyEvent event;
-  };
-
   void link_all(const Ring& ring);
   void transfer(const Ring& ring, uint32_t call, std::vector<int64_t>& now);
   template <typename Event>
