@@ -6,6 +6,13 @@ import subprocess
 from harness.failure import CannotMeasure
 from harness.pair import built
 
+_FRAME_EXTRA = 38  # Ethernet's header, check sequence, preamble and gap (simulator/packet.h)
+
+
+def payload_share(segment_bytes, mtu_bytes):
+    """The share of a simulated link's rate that is payload: full segments, with all that surrounds them."""
+    return segment_bytes / (mtu_bytes + _FRAME_EXTRA)
+
 
 def simulate(topology_file, flows, paths=32, congestion="cubic", size=1 << 20, seconds=2, warm_up=1, seed=1,
              receive_capacity=None):

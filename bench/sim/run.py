@@ -1,7 +1,11 @@
-"""heddle sim on texts of a topology and a workload; and rows that a later command does not make again."""
+"""heddle sim on texts of a topology and a workload, several runs at once, and rows that a later command does not make
+again.
+"""
 
+import concurrent.futures
 import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -26,6 +30,21 @@ def simulate(topology, workload, options):
     if done.returncode not in (0, 1) or not done.stdout:
         raise CannotMeasure(f"heddle sim failed: {done.stderr.strip()[-300:]}", "run it by hand")
     return json.loads(done.stdout)
+
+
+def each_of(work, parts, jobs, progress):
+    """work(*part) of each of the parts, in their order; `jobs` at once, None: one for each core."""
+    results = []
+    with concurrent.futures.ThreadPoolExecutor(jobs or len(os.sched_getaffinity(0))) as pool:
+        futures = [pool.submit(work, *part) for part in parts]
+        for number, (future, part) in enumerate(zip(futures, parts)):
+            progress.say(number, len(parts), ", ".join(map(str, part)))
+            try:
+                results.append(future.result())
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+    return results
 
 
 def behavior():

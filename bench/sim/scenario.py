@@ -6,38 +6,42 @@ packets; heddle's figures are without trimming. htsim reports when a sender know
 heddle when it has arrived: both of heddle's times are shown.
 
 --peer roce compares with simulated RoCE NICs instead (sim/roce.py), --peer published those with published figures
-(sim/published.py).
+(sim/published.py). Three parts have no peer: paths, how much of several spines a number of paths fills (sim/paths.py);
+distance, how much of 100 Gb/s a long flow fills (sim/distance.py); scale, what simulating takes (sim/scale.py).
 """
 
 import json
 import pathlib
 import re
-import subprocess
-import sys
 import tempfile
 
 from harness.failure import CannotMeasure
 from harness.machine import describe
-from harness.meanwhile import Meanwhile, summary
+from harness.meanwhile import summary
 from harness.pair import built
 from harness.report import disturbance_note, row
-from sim import fat_tree, published, roce
+from harness.timed import Timed
+from sim import distance, fat_tree, paths, published, roce, scale
 
 SUMMARY = "simulated fabrics: flow times, wall time and memory, beside htsim; flows and jobs beside RoCE NICs"
 
 _WIRE_SHARE = 4086 / 4192  # payload's share of a full segment with framing
 _LINK_GBITS = 100
 _PEERS = {"roce": roce, "published": published}
+_PARTS = {"paths": paths, "distance": distance, "scale": scale}
 
 
 def add_arguments(parser):
+    parser.add_argument("part", nargs="?", choices=tuple(_PARTS),
+                        help="paths: what of a fabric some paths fill; distance: what of 100 Gb/s a long flow fills; "
+                             "scale: CPU time and memory of simulations [flows beside those of --peer]")
     parser.add_argument("--htsim", metavar="DIR", help="a folder of htsim (sim/datacenter), built; else heddle alone")
     parser.add_argument("--pairs", type=int, default=3, metavar="N",
                         help="so often each is run, in turn; with --peer roce: seeds [3]")
     parser.add_argument("--hosts", type=int, choices=(64, 128, 1024, 8192),
-                        help="hosts of the fabric [1024; with --peer roce 64]")
+                        help="hosts of the fabric [1024; with --peer roce 64; of scale three sizes, and jobs]")
     parser.add_argument("--bytes", type=int, default=2_000_000, metavar="N", help="of each flow [2000000]")
-    parser.add_argument("--cc", default="cubic", help="of the permutations [cubic]")
+    parser.add_argument("--cc", default="cubic", help="of the permutations and of distance [cubic]")
     parser.add_argument("--seed", type=int, default=1, help="of heddle's runs [1]")
     parser.add_argument("--peer", choices=("htsim", "roce", "published"), default="htsim",
                         help="roce: the same traffic over simulated RoCE NICs, with PFC and balancing switches; "
@@ -53,42 +57,12 @@ def add_arguments(parser):
     parser.add_argument("--rows", metavar="FILE",
                         help="with --peer roce: rows are added to this file, and those that it has are not made again")
     parser.add_argument("--jobs", type=int, metavar="N",
-                        help="with --peer roce or published: simulations at once [a core each]")
-
-
-class Run:
-    """A program run to completion: its output, time and peak memory."""
-
-    def __init__(self, command, folder):
-        timed = [sys.executable, "-c", _CHILD, *map(str, command)]
-        self.made_again = 0
-        self.meanwhile = Meanwhile()
-        with self.meanwhile:
-            done = subprocess.run(timed, cwd=folder, capture_output=True, text=True, check=False)
-        self.meanwhile.settle()
-        if done.returncode != 0:
-            name, complaint = pathlib.Path(command[0]).name, done.stderr.strip()[-300:]
-            raise CannotMeasure(f"{name} failed: {complaint}", "run it by hand")
-        own, self.output = done.stdout.split("\n", 1)
-        facts = json.loads(own)
-        self.wall_s, self.cpu_s, self.memory_mb = facts["wall_s"], facts["cpu_s"], facts["memory_kb"] / 1000
-
-
-# Runs a command and prints a line with its resource use before its output.
-_CHILD = """
-import json, resource, subprocess, sys, time
-began = time.monotonic()
-done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)
-used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps({"wall_s": time.monotonic() - began, "cpu_s": used.ru_utime + used.ru_stime,
-                  "memory_kb": used.ru_maxrss}), flush=True)
-sys.stdout.buffer.write(done.stdout)
-sys.exit(done.returncode)
-"""
+                        help="of paths, of distance, and with --peer roce or published: simulations at once [a core "
+                             "each]")
 
 
 def _heddle(folder, workload, *more):
-    run = Run([built("heddle"), "sim", "--topology", "fabric.topo", "--workload", workload, "--json", *more], folder)
+    run = Timed([built("heddle"), "sim", "--topology", "fabric.topo", "--workload", workload, "--json", *more], folder)
     document = json.loads(run.output)
     document.pop("flows")
     return run, {"tail_fct_us": document["tail_fct_us"], "median_fct_us": document["median_fct_us"],
@@ -102,8 +76,8 @@ def _htsim(directory, folder, workload, *more):
     program = pathlib.Path(directory) / "htsim_eqds"
     if not program.is_file():
         raise CannotMeasure(f"{program} is not there", "build htsim: make in sim, then in sim/datacenter")
-    run = Run([program.resolve(), "-topo", "fabric.topo", "-tm", workload, "-end", 100_000, "-o", "log.dat", *more],
-              folder)
+    run = Timed([program.resolve(), "-topo", "fabric.topo", "-tm", workload, "-end", 100_000, "-o", "log.dat", *more],
+                folder)
     ends = [float(found) for found in re.findall(r"finished at (\S+)", run.output)]
     if not ends:
         raise CannotMeasure("htsim finished no flow", "run it by hand")
@@ -138,6 +112,8 @@ def _cases(arguments):
 
 
 def run(arguments, progress):
+    if arguments.part:
+        return {"part": arguments.part, **_PARTS[arguments.part].run(arguments, progress)}
     if arguments.peer != "htsim":
         return _PEERS[arguments.peer].run(arguments, progress)
     return _run_beside_htsim(arguments, progress)
@@ -182,6 +158,9 @@ def _above(results, key, case):
 
 
 def show(document):
+    if "part" in document:
+        _PARTS[document["part"]].show(document)
+        return
     if "peer" in document:
         _PEERS[document["peer"]].show(document)
         return

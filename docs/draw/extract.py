@@ -1,15 +1,17 @@
 """From the JSON document of a scenario of bench/run to the figures (figure.py) that the pages show. One function a
-scenario; those of NCCL are in extract_nccl.py, of plans in extract_plan.py, of RDMA in extract_rdma.py, of simulated
-NICs in extract_sim.py, of sizing in extract_size.py, of diagnosis in extract_diagnosis.py.
+scenario; those of NCCL are in extract_nccl.py, of plans in extract_plan.py, of RDMA in extract_rdma.py, of simulations
+in extract_sim.py, of sizing in extract_size.py, of diagnosis in extract_diagnosis.py, of heddle alone in
+extract_own.py.
 """
 
 from extract_diagnosis import diagnosis, monitor
 from extract_nccl import gpu, nccl
+from extract_own import beside_lab, reading, recording, transport
 from extract_plan import plan
 from extract_rdma import rdma
 from extract_sim import sim
 from extract_size import size
-from figure import by_program, check_direction, figure, one, percent, size_name, spread
+from figure import by_program, check_direction, figure, one, size_name, spread
 
 
 def p2p(document):
@@ -164,26 +166,62 @@ def _best_ratio(row):
     return min(peers.values(), key=lambda value: value["median"]) if peers else None
 
 
+_SOCKETS = "UDP sockets alone"
+
+
+def _to_itself(parts):
+    """How heddle compares with itself in the same rounds: medians of all sizes."""
+    found = [(part["ranks"], [row["ratio"]["heddle again"]["median"] for row in part["rows"]]) for part in parts
+             if all("heddle again" in row["ratio"] for row in part["rows"])]
+    shares = ", ".join(f"{min(medians):.2f} to {max(medians):.2f} with {ranks} ranks" for ranks, medians in found)
+    return {"remark": f"heddle to itself: {shares}."} if shares else {}
+
+
+def _sockets(parts):
+    """Times of bare sockets to heddle's, of the sizes at which they were measured."""
+    rows = []
+    for size in (row["bytes"] for row in parts[0]["rows"]):
+        ratios = [next(row for row in part["rows"] if row["bytes"] == size)["ratio"].get(_SOCKETS) for part in parts]
+        if any(ratios):
+            rows.append((size_name(size), ratios))
+    return [figure("allreduce_links_udp", "All-reduce, links without a rate: time of bare UDP sockets to heddle's",
+                   "times as fast", [f"{part['ranks']} ranks" for part in parts], rows, better="no_peer", reference=1,
+                   all_ours=True,
+                   remark="The sockets move the bytes of a ring in full bursts and add half of them: no order, no "
+                          "retransmissions, no headers.")] if rows else []
+
+
+# Name of the figures, and the multiple of (ranks - 1) / ranks that a rank moves of a call's bytes.
+_BUS = {"allreduce": ("All-reduce", 2), "reducescatter": ("Reduce-scatter", 1), "alltoall": ("All-to-all", 1)}
+
+
+def _bus(test, part):
+    """Bus bandwidth at the largest size."""
+    name, multiple = _BUS[test]
+    row = part["rows"][-1]
+    moved = multiple * (part["ranks"] - 1) / part["ranks"] * row["bytes"]
+    programs = list(row["us"])
+    return figure(f"{test}_fabric_bus", f"{name} of {size_name(row['bytes'])} {_PLACES['fabric']}",
+                  "MB/s of bus bandwidth", ["bus bandwidth"],
+                  [(program, [{"median": moved / value["median"], "min": moved / value["max"],
+                               "max": moved / value["min"]}]) for program, value in row["us"].items()], 0,
+                  better="more", page_rows=[program for program in programs if program != "heddle again"])
+
+
 def allreduce(document):
-    on, parts = document["on"], document["parts"]
-    if document["test"] != "allreduce":
-        return []
+    on, test, parts = document["on"], document["test"], document["parts"]
+    bus = [_bus(test, parts[0])] if on == "fabric" else []
+    if test != "allreduce":
+        return bus
     columns = [f"{part['ranks']} ranks" for part in parts]
     sizes = [row["bytes"] for row in parts[0]["rows"]]
     rows = [(size_name(size),
              [_best_ratio(next(row for row in part["rows"] if row["bytes"] == size)) for part in parts])
             for size in sizes]
     made = [figure(f"allreduce_{on}", f"All-reduce {_PLACES[on]}: time of the better peer to heddle's",
-                   "times as fast", columns, rows, better="more", chart="ratios", page_rows=_SHOWN_SIZES)]
-    if on == "fabric":
-        row = parts[0]["rows"][-1]
-        factor = 2 * (parts[0]["ranks"] - 1) / parts[0]["ranks"] * row["bytes"]
-        made.append(figure("allreduce_fabric_bus", f"All-reduce of {size_name(row['bytes'])} {_PLACES[on]}",
-                           "MB/s of bus bandwidth", ["bus bandwidth"],
-                           [(name, [{"median": factor / value["median"], "min": factor / value["max"],
-                                     "max": factor / value["min"]}]) for name, value in row["us"].items()], 0,
-                           better="more"))
-    return made
+                   "times as fast", columns, rows, better="more", chart="ratios", page_rows=_SHOWN_SIZES,
+                   **_to_itself(parts))]
+    return made + bus + (_sockets(parts) if on == "links" else [])
 
 
 def training(document):
@@ -223,22 +261,6 @@ def hostile(document):
                                          for name, value in part["goodput_gbits_per_s"].items()], 2,
                            better="no_peer"))
     return made
-
-
-def _interval(each):
-    low, high = each["interval"] or (each["median"], each["median"])
-    return percent({"median": each["median"], "min": low, "max": high})
-
-
-def recording(document):
-    costs = {f"all-reduce of {size_name(int(size))}": cost["wall_ns"] for size, cost in document["alternating"].items()}
-    if "training_in_turn" in document:
-        costs["step of ResNet-18, batch 16"] = document["training_in_turn"]["wall_ns"]
-    levels = list(next(iter(costs.values())))
-    return [figure("recording", "What recording adds to the time", "% more time, 95% interval",
-                   [f"level {level}" for level in levels],
-                   [(name, [_interval(cost[level]) if level in cost else None for level in levels])
-                    for name, cost in costs.items()], 1, better="no_peer", all_ours=True)]
 
 
 def _over_distance(document, parts, end, buffers):
@@ -348,7 +370,8 @@ SCENARIOS = {"sim": sim, "diagnosis": diagnosis, "size": size, "plan": plan, "p2
              "loss": loss, "failure": failure, "elastic": elastic, "gpu": gpu, "nccl": nccl, "incast": incast,
              "allreduce": allreduce, "training": training, "nics": nics, "hostile": hostile, "recording": recording,
              "distance": distance, "verify": verify, "acceptance": acceptance, "rdma": rdma,
-             "stragglers": stragglers, "monitor": monitor, "engines": engines}
+             "stragglers": stragglers, "monitor": monitor, "engines": engines, "transport": transport,
+             "reading": reading, "beside_lab": beside_lab}
 
 
 _SHORT = {"allreduce_links": "All-reduce between hosts, to the better peer", "training": "Training ResNet-18, to Gloo",

@@ -91,6 +91,18 @@ def steering_document():
             "ways": [way, way | {"name": "never", "faults": none, "faults_with_false_verdicts": none}]}
 
 
+def documents_of_heddle_alone():
+    one = spread(1.0)
+    times = {"real_ms": one, "simulated_ms": one, "off": 0.02}
+    return {
+        "transport": {"cases": [{"mtu_bytes": 9000, "message_bytes": 4096, "segment_ns": one}]},
+        "reading": {"events": 10**7, "ranks": 1000,
+                    "commands": dict.fromkeys(("summary", "matrix", "info"), {"events_per_cpu_s": 9.6e6})},
+        "beside_lab": {"hosts": 8, "mbits": 10, "bound": 0.1,
+                       "cases": [{"case": "permutation", "tail": times, "median": times}]},
+    }
+
+
 def documents():
     """What each scenario of bench/run prints, as far as figures are made of it."""
     one = spread(1.0)
@@ -109,7 +121,7 @@ def documents():
     rates = dict.fromkeys(("ecmp", "spraying", "plan", "bound", "before_ecmp", "before_plan", "stale_plan",
                            "moved_plan"), 90.0)
     planned = {"fabrics": [rates, rates], "gbits_per_s": rates}
-    return {
+    return documents_of_heddle_alone() | {
         "p2p": {"bandwidth": [part], "latency": {"programs": latency}},
         "engines": {"datapath": "udp", "flows": 4,
                     "parts": [{"mtu_bytes": 9000, "programs": [each | {"to_one_engine": one} for each in

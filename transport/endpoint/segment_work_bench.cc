@@ -2,8 +2,8 @@
 // and without touching payload: 64 paths, acknowledgements, 0.1% loss, counters on. The budget is
 // 250 ns a segment (DESIGN, section 7). Arguments: MTU; segments that arrive as one run, at most;
 // bytes of a message.
-//   build/release/bin/transport_bench --benchmark_repetitions=9
-//   --benchmark_report_aggregates_only=true
+//   build/release/bin/transport_bench --benchmark_filter=segment_work
+//   bench/run transport    # with rounds, and instructions by callgrind
 // The time of an iteration is that of one segment; the column ns/segment repeats it with the
 // harness's share (it copies each header once) included.
 #include <benchmark/benchmark.h>
