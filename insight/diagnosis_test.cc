@@ -243,6 +243,54 @@ TEST_F(DiagnosisTest, ARankThatLeftBeforeAnotherDiedIsNoReasonToNameThatOne) {
   EXPECT_TRUE(builder_.finish().verdicts.empty());
 }
 
+// Rank 0 failed between two calls. The launcher ended the others, rank 3 without its close, which
+// had recorded that its call failed.
+TEST_F(DiagnosisTest, ARankThatSawItsCallFailDidNotDieInIt) {
+  run(60, steady);
+  for (const uint32_t rank : {1u, 2u, 3u}) make(rank, 61, now_ + 10 * kMs);
+  for (const uint32_t rank : {1u, 2u, 3u}) end(rank, 61, now_ + 300 * kMs, false);
+  builder_.add(0, events::CommunicatorEnded{{}, kWorld}, now_ + 400 * kMs);  // by a clock ahead
+  EXPECT_TRUE(builder_.finish().verdicts.empty());
+}
+
+// Rank 3 lived when rank 0 left, whose close took longer.
+TEST_F(DiagnosisTest, ARankThatDiedAfterAnotherHadLeftIsNotNamedThoughThatOneClosedLater) {
+  run(60, steady);
+  for (const uint32_t rank : {1u, 2u, 3u}) make(rank, 61, now_ + 10 * kMs);
+  builder_.add(0, events::CommunicatorEnded{{}, kWorld}, now_ + 20 * kMs);
+  builder_.add(3, events::Mark{}, now_ + 21 * kMs);
+  builder_.add(0, events::Mark{}, now_ + 22 * kMs);
+  for (const uint32_t rank : {1u, 2u}) end(rank, 61, now_ + 300 * kMs, false);
+  EXPECT_TRUE(builder_.finish().verdicts.empty());
+}
+
+// Rank 0 left 10 ms after rank 3's newest event.
+TEST_F(DiagnosisTest, ByClocksThatMayDifferByMoreNoRankIsNamedAsTheFirstToDie) {
+  run(60, steady);
+  for (const uint32_t rank : {1u, 2u, 3u}) make(rank, 61, now_ + 10 * kMs);
+  builder_.add(0, events::CommunicatorEnded{{}, kWorld}, now_ + 20 * kMs);
+  for (const uint32_t rank : {1u, 2u}) end(rank, 61, now_ + 300 * kMs, false);
+  builder_.set_end(0, {.clock_error_ns = 4 * kMs});
+  for (const int64_t error_ns : {7 * kMs, int64_t{-1}, INT64_MAX}) {
+    builder_.set_end(3, {.closed = false, .clock_error_ns = error_ns});
+    EXPECT_TRUE(builder_.finish().verdicts.empty()) << error_ns;
+  }
+  builder_.set_end(3, {.closed = false, .clock_error_ns = 5 * kMs});
+  EXPECT_EQ(builder_.finish().verdicts.size(), 1u);
+}
+
+// Rank 1 stopped in a call. Rank 3 was ended later, without its close either.
+TEST_F(DiagnosisTest, OfSilentRanksTheFirstIsNamed) {
+  run(60, steady);
+  for (uint32_t rank = 0; rank < kRanks; ++rank) make(rank, 61, now_ + 10 * kMs);
+  builder_.set_end(1, {.closed = false});
+  builder_.add(3, events::Mark{}, now_ + 8'000 * kMs);
+  const Diagnosis diagnosis = builder_.diagnose(INT64_MIN, now_ + 15'000 * kMs);
+  ASSERT_EQ(diagnosis.verdicts.size(), 1u);
+  EXPECT_EQ(diagnosis.verdicts[0].what, VerdictClass::kCommunicationHang);
+  EXPECT_EQ(place_text(diagnosis, diagnosis.verdicts[0].place), "rank 1 on h1");
+}
+
 TEST_F(DiagnosisTest, ACallWithAnotherCountIsAMismatch) {
   run(20, steady);
   for (uint32_t rank = 0; rank < kRanks; ++rank) make(rank, 21, now_, rank == 1 ? 99 : 100);

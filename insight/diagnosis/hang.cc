@@ -16,9 +16,9 @@ using Processes = std::set<uint32_t>;
 
 struct Open {
   const Operation* operation = nullptr;
-  Processes waiting;       // have called it, and it has not ended there
-  Processes absent;        // have not called it
-  int64_t death = kNever;  // the newest event of the first that died waiting; see first_death()
+  Processes waiting;        // have called it, and it has not ended there
+  Processes absent;         // have not called it
+  uint32_t dead = kNobody;  // the first that died waiting; see first_dead()
 };
 
 // How long an operation may be open: longer than the longest that the job has had so far, from its
@@ -39,7 +39,7 @@ class Hangs {
     collect_dead();
     for (const auto& [key, operation] : facts_.index().unfinished()) collect(*operation);
     for (Open& open : open_) {
-      open.death = first_death(open);
+      open.dead = first_dead(open);
       for (const uint32_t process : open.waiting) waits_in_[process].push_back(&open);
     }
     report_absent();
@@ -143,28 +143,46 @@ class Hangs {
   }
 
   // Of those that a launcher ended one may not have closed either: others that waited with it and
-  // closed, or declared it dead, are evidence that it died before.
-  int64_t first_death(const Open& open) const {
+  // closed, or declared it dead, are evidence that it died before. One that recorded that its call
+  // failed did not die in it. kNobody: none died.
+  uint32_t first_dead(const Open& open) const {
     const bool others_close =
         std::any_of(open.waiting.begin(), open.waiting.end(),
                     [this](uint32_t process) { return facts_.processes()[process].end.closed; });
-    int64_t first = kNever;
-    for (const uint32_t process : open.waiting) {
-      if (!died(process) || !(others_close || declared_dead_.contains(process))) continue;
-      const int64_t last = facts_.processes()[process].last;
-      if (first == kNever || last < first) first = last;
+    uint32_t first = kNobody;
+    for (const Part& part : open.operation->parts) {
+      if (part.made == kNever || part.ended != kNever) continue;
+      if (!died(part.process) || !(others_close || declared_dead_.contains(part.process))) continue;
+      if (first == kNobody || newest(part.process) < newest(first)) first = part.process;
     }
     return first;
   }
 
-  // A process died that had called it, and all that did not call it closed after that: a launcher
-  // ended them between two calls.
+  int64_t newest(uint32_t process) const { return facts_.processes()[process].last; }
+
+  // A process died that had called it, and all that did not call it left after that and closed: a
+  // launcher ended them between two calls.
   bool died_within(const Open& open) const {
-    if (open.absent.empty() || open.death == kNever) return false;
+    if (open.absent.empty() || open.dead == kNobody) return false;
     return std::all_of(open.absent.begin(), open.absent.end(), [this, &open](uint32_t process) {
-      const ProcessFacts& facts = facts_.processes()[process];
-      return facts.end.closed && facts.last >= open.death;
+      return facts_.processes()[process].end.closed && left_after_death(process, open);
     });
+  }
+
+  // By more than their clocks may differ: else it may have left first, and the launcher ended the
+  // other one, which waited for it.
+  bool left_after_death(uint32_t process, const Open& open) const {
+    const ProcessFacts& facts = facts_.processes()[process];
+    const ProcessFacts& dead = facts_.processes()[open.dead];
+    const auto member = facts.communicators.find(open.operation->key.communicator);
+    const bool has_left = member != facts.communicators.end() && member->second.left != kNever;
+    const int64_t left = has_left ? member->second.left : facts.last;
+    const bool one_clock = !dead.party.host.empty() && facts.party.host == dead.party.host;
+    if (one_clock) return left >= dead.last;
+    if (facts.end.clock_error_ns < 0 || dead.end.clock_error_ns < 0) return false;
+    const double error_ns = static_cast<double>(facts.end.clock_error_ns) +
+                            static_cast<double>(dead.end.clock_error_ns);
+    return static_cast<double>(left) - static_cast<double>(dead.last) >= error_ns;
   }
 
   bool silent(uint32_t process) const {
@@ -320,15 +338,20 @@ class Hangs {
     verdict.evidence.push_back(
         fmt::format("the last rank called it {} before the end of the recording",
                     seconds_text(until_ - operation.due)));
+    uint32_t stopped = first->dead;
     for (const uint32_t process : first->waiting) {
       if (!silent(process)) continue;
-      verdict.place = {PlaceKind::kRank, {process}, facts_.processes()[process].party.host};
+      const bool before = stopped == kNobody || newest(process) < newest(stopped);
+      if (first->dead == kNobody && before) stopped = process;
       verdict.evidence.push_back(fmt::format(
           "{} recorded nothing in the last {}: it was stopped or ended within the operation",
-          full_name(facts_.processes()[process].party),
-          seconds_text(until_ - facts_.processes()[process].last)));
+          full_name(facts_.processes()[process].party), seconds_text(until_ - newest(process))));
     }
-    if (verdict.place.processes.empty()) locate(operation, verdict);
+    if (stopped == kNobody) {
+      locate(operation, verdict);
+    } else {
+      verdict.place = {PlaceKind::kRank, {stopped}, facts_.processes()[stopped].party.host};
+    }
     verdict.confidence =
         verdict.place.kind == PlaceKind::kJob ? params::kUnplaced : params::kPlaced;
     verdict.action =
