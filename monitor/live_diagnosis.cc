@@ -46,12 +46,19 @@ std::vector<AlarmChange> LiveDiagnosis::look(int64_t alive_until_ns) {
                       alive_until_ns);
 }
 
-// Of the whole job only what is said of all its ranks: the rest is in the recent ones.
+// Of the whole job only what is said of all its ranks, and what the recent look does not say: its
+// figures differ. A fault that lasts may explain it, and is found in the newest part sooner.
 std::vector<std::string> LiveDiagnosis::notes() const {
   std::vector<std::string> sentences;
   for (const insight::Verdict& note : recent_.notes) sentences.push_back(note.summary);
+  if (!alarms_.lasting().empty()) return sentences;
   for (const insight::Verdict& note : whole_.notes) {
-    if (note.place.kind == insight::PlaceKind::kJob) sentences.push_back(note.summary);
+    if (note.place.kind != insight::PlaceKind::kJob) continue;
+    const bool is_recent = std::any_of(recent_.notes.begin(), recent_.notes.end(),
+                                       [&note](const insight::Verdict& each) {
+                                         return each.what == note.what && each.place == note.place;
+                                       });
+    if (!is_recent) sentences.push_back(note.summary);
   }
   return sentences;
 }

@@ -27,7 +27,7 @@ class LiveDiagnosis {
 
   const insight::Diagnosis& recent() const { return recent_; }
   // What is no fault, a sentence each: unequal work by design, and steps that all ranks alike take
-  // longer for, which is looked for every params::kWholeEvery.
+  // longer for, which is looked for every params::kWholeEvery and not said while an alarm lasts.
   std::vector<std::string> notes() const;
   const Alarms& alarms() const { return alarms_; }
 
