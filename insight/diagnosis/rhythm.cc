@@ -170,17 +170,27 @@ bool Rhythm::regular() const {
 std::vector<Rhythm> find_rhythms(const JobFacts& facts, int64_t since_ns,
                                  const RhythmBounds& bounds) {
   const OperationIndex::ByCommunicator& all = facts.index().collectives();
-  std::vector<size_t> counts;
-  for (const auto& [communicator, ended] : all) counts.push_back(count_since(ended, since_ns));
-  std::sort(counts.rbegin(), counts.rend());
-  counts.resize(std::min(counts.size(), bounds.communicators));
-  std::vector<Rhythm> rhythms;
+  struct Candidate {
+    size_t calls = 0;
+    uint64_t communicator = 0;
+  };
+  std::vector<Candidate> most;
   for (const auto& [communicator, ended] : all) {
-    const size_t count = count_since(ended, since_ns);
-    if (count <= params::kFirstOperations || count < counts.back()) continue;
-    if (rhythms.size() == bounds.communicators) break;
-    const size_t kept = std::min(count - params::kFirstOperations, bounds.calls);
-    rhythms.push_back(rhythm_of(communicator, latest_calls(ended, since_ns, kept)));
+    most.push_back({count_since(ended, since_ns), communicator});
+  }
+  std::stable_sort(most.begin(), most.end(), [](const Candidate& one, const Candidate& other) {
+    return one.calls > other.calls;
+  });
+  most.resize(std::min(most.size(), bounds.communicators));
+  std::sort(most.begin(), most.end(), [](const Candidate& one, const Candidate& other) {
+    return one.communicator < other.communicator;
+  });
+  std::vector<Rhythm> rhythms;
+  for (const Candidate& each : most) {
+    if (each.calls <= params::kFirstOperations) continue;
+    const size_t kept = std::min(each.calls - params::kFirstOperations, bounds.calls);
+    rhythms.push_back(rhythm_of(each.communicator,
+                                latest_calls(all.find(each.communicator)->second, since_ns, kept)));
   }
   return rhythms;
 }
@@ -189,7 +199,8 @@ void note_slower_steps(Diagnosis& diagnosis) {
   if (!diagnosis.verdicts.empty()) return;
   for (const Rhythm& each : diagnosis.rhythms) {
     const Rhythm::Change& change = each.change;
-    if (!each.regular() || change.since_ns < 0) continue;
+    // Of a damaged recording, or one of a coarse clock, steps may take no time.
+    if (!each.regular() || change.since_ns < 0 || change.before_ns <= 0) continue;
     if (static_cast<double>(change.after_ns) <
         params::kLeastSlower * static_cast<double>(change.before_ns)) {
       continue;

@@ -112,5 +112,39 @@ TEST(Rhythm, ABoundedSearchIsOfTheMostCallsAndOfTheLatestOfThem) {
   EXPECT_EQ(rhythms[0].steps, 19u) << "of 100 calls";
 }
 
+// The first in order of the others has as many calls as the last that is searched.
+TEST(Rhythm, ABoundedSearchHasTheBusiestCommunicatorThoughOthersHaveEquallyManyCalls) {
+  RingJobs job(12);
+  for (uint32_t i = 0; i < 3; ++i) {
+    Ring ring = steps_of_five(i == 2 ? 400 : 200);
+    ring.communicator = 9 + i;
+    ring.first_process = 4 * i;
+    job.run(ring);
+  }
+  JobFacts facts(1'000'000);
+  for (uint32_t process = 0; process < 12; ++process) {
+    facts.add_process({{"host", "h" + std::to_string(process)}}, {});
+  }
+  for (const RingJobs::Timed& each : job.in_order()) facts.add(each.process, each.event, each.at);
+  const std::vector<Rhythm> rhythms = find_rhythms(facts, INT64_MIN, {.communicators = 2});
+  ASSERT_EQ(rhythms.size(), 2u);
+  EXPECT_EQ(rhythms[0].communicator, 9u);
+  EXPECT_EQ(rhythms[1].communicator, 11u);
+}
+
+// "inf times as long", and as long by a negative factor.
+TEST(Rhythm, StepsThatTookNoTimeBeforeAreNoNote) {
+  const auto notes_after = [](int64_t before_ns) {
+    Diagnosis diagnosis;
+    diagnosis.rhythms.push_back({.operations_a_step = 5, .steps = 100});
+    diagnosis.rhythms[0].change = {.since_ns = 10, .before_ns = before_ns, .after_ns = 1'000};
+    note_slower_steps(diagnosis);
+    return diagnosis.notes.size();
+  };
+  EXPECT_EQ(notes_after(0), 0u);
+  EXPECT_EQ(notes_after(-500), 0u);
+  EXPECT_EQ(notes_after(500), 1u);
+}
+
 }  // namespace
 }  // namespace heddle::insight
