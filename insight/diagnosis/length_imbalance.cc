@@ -307,7 +307,9 @@ Verdict note_of(const JobFacts& facts, const Collectives& calls, const Imbalance
                   found.within, found.across));
   note.action =
       "bucket or pack sequences by length, so that the ranks have as many tokens in a step; divide "
-      "other work that depends on the data alike";
+      "other work that depends on the data alike; if they are equally long, see whether ranks "
+      "share "
+      "cores";
   return note;
 }
 
