@@ -166,12 +166,13 @@ class DiagnosisBuilder::Body {
     find_mixed_slow(facts_, compared_from_ns, diagnosis);
     // Of a job that hangs all paths to a rank may have failed.
     if (!hangs) find_path_faults(facts_, since_ns, diagnosis);
-    find_length_imbalance(facts_, since_ns, diagnosis);
     limit(diagnosis);
     return diagnosis;
   }
 
+  // Looks at all that is kept, for a recent look each second costs more than what it would show.
   void add_rhythms(Diagnosis& diagnosis, int64_t since_ns, const RhythmBounds& bounds) const {
+    find_length_imbalance(facts_, since_ns, diagnosis);
     diagnosis.rhythms = find_rhythms(facts_, since_ns, bounds);
     note_slower_steps(diagnosis);
   }

@@ -178,6 +178,7 @@ TEST_F(DiagnosisTest, ARankThatNeverCallsHangsTheOthers) {
 }
 
 TEST_F(DiagnosisTest, AnOperationJustBegunIsNoHang) {
+  builder_.set_end(killed_, {.closed = true});
   run(60, steady);
   for (const uint32_t rank : {0u, 2u, 3u}) make(rank, 61, now_ + 10 * kMs);
   builder_.add(1, events::Mark{}, now_ + 2000 * kMs);

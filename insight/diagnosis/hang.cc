@@ -170,7 +170,8 @@ class Hangs {
   }
 
   // By more than their clocks may differ: else it may have left first, and the launcher ended the
-  // other one, which waited for it.
+  // other one, which waited for it. And before it would have been the one that hangs: launchers end
+  // a job's other ranks within seconds.
   bool left_after_death(uint32_t process, const Open& open) const {
     const ProcessFacts& facts = facts_.processes()[process];
     const ProcessFacts& dead = facts_.processes()[open.dead];
@@ -178,6 +179,10 @@ class Hangs {
     const bool has_left = member != facts.communicators.end() && member->second.left != kNever;
     const int64_t left = has_left ? member->second.left : facts.last;
     const bool one_clock = !dead.party.host.empty() && facts.party.host == dead.party.host;
+    if (static_cast<double>(left) - static_cast<double>(dead.last) >=
+        static_cast<double>(patience_)) {
+      return false;
+    }
     if (one_clock) return left >= dead.last;
     if (facts.end.clock_error_ns < 0 || dead.end.clock_error_ns < 0) return false;
     const double error_ns = static_cast<double>(facts.end.clock_error_ns) +
