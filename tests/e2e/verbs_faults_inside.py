@@ -15,7 +15,7 @@ import time
 import queue_pairs
 
 LISTENER = "10.9.0.2"
-LIMIT_S = 60
+LIMIT_S = 180
 DEAD_AFTER_MS = 2000  # of a peer, where a scenario waits for its death
 RESULTS = {}
 

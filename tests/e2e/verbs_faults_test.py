@@ -21,7 +21,7 @@ if ALL:
     SCENARIOS += ["again:rc", "again:uc", "again:ud", "killed:uc", "killed:ud", "down:rc", "down:ud", "down:udp",
                   "removed:rc", "removed:ud", "mtu:rc", "mtu:uc", "short:ud", "mixed:ud", "several:rc", "several:uc",
                   "several:ud", "ipv6"]
-BOOT_LIMIT_S, LIMIT_S = (1000, 1100) if ALL else (600, 640)
+BOOT_LIMIT_S, LIMIT_S = (1600, 1700) if ALL else (1300, 1400)
 # The tests' environment has no home; the kernel is in the caller's cache.
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 SETTINGS = {"XDG_CACHE_HOME": CACHE}
