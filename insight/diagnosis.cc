@@ -170,7 +170,7 @@ class DiagnosisBuilder::Body {
     return diagnosis;
   }
 
-  // Looks at all that is kept, for a recent look each second costs more than what it would show.
+  // Too costly for the recent looks at a job that runs, one each second.
   void add_rhythms(Diagnosis& diagnosis, int64_t since_ns, const RhythmBounds& bounds) const {
     find_length_imbalance(facts_, since_ns, diagnosis);
     diagnosis.rhythms = find_rhythms(facts_, since_ns, bounds);

@@ -149,9 +149,9 @@ class DiagnosisBuilder {
 
   Diagnosis finish() const;
   Diagnosis diagnose(int64_t since_ns, int64_t alive_until_ns) const;
-  // Adds to a diagnosis of all that is kept the rhythms of the communicators with the most calls,
-  // and a note where their steps became slower for good and no verdict explains it, as finish()
-  // does for all. It is bounded for a job that is looked at now and then while it runs.
+  // Adds to a diagnosis of all that is kept what finish() adds, of the communicators with the most
+  // calls: rhythms, and notes of unequal lengths and of steps that became slower for good, where no
+  // verdict explains them. It is bounded for a job that is looked at now and then while it runs.
   void add_live_rhythms(Diagnosis& diagnosis) const;
 
  private:
