@@ -403,9 +403,9 @@ class InALab(NodeCase):
             done = program.run("lab", "fault", "down", "h1", "leaf0", "--lab", name)
             self.assertEqual(done.returncode, 0, done.stderr)
             job.wait()
-        verdicts = json.loads(program.run("diagnose", self.folder, "--json").stdout)["verdicts"]
-        said = "\n".join(sentence for each in verdicts for sentence in each["evidence"])
-        self.assertRegex(said, rf"of {hosts[1]} lost its carrier")
+        diagnosed = program.run("diagnose", self.folder, "--json")
+        said = [sentence for each in json.loads(diagnosed.stdout)["verdicts"] for sentence in each["evidence"]]
+        self.assertRegex("\n".join(said), rf"of {hosts[1]} lost its carrier", diagnosed.stdout + diagnosed.stderr)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import unittest
 
 import program
 
-LIMIT_S = 1500  # one boot with all that runs in it takes 280 s, on a slow and busy machine 700 s
+LIMIT_S = 2400  # one boot with all that runs in it takes 280 s, on a slow and busy machine 700 s and more
 # The tests' environment has no home; the kernel is in the caller's cache.
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
 SETTINGS = {"XDG_CACHE_HOME": CACHE}
@@ -127,6 +127,7 @@ class Inside(unittest.TestCase):
     @needs_transfers
     def test_verify_measures_rc_of_each_pair_beside_the_rest(self):
         output = self.results["verify"]["output"]  # whether it passes is a matter of the emulated processor
+        self.assertIn("{", output, f"exit status {self.results['verify']['status']}")
         stage = json.loads(output[output.index("{"):])["stages"][0]
         for pair in stage["data"]["pairs"]:
             self.assertGreater(pair["rc_bw_bits_per_s"], 1e6, pair)
