@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/simulated/transfers.h"
 #include "topology/file.h"
 #include "topology/names.h"
+#include "transport/names.h"
 
 namespace heddle::bench {
 namespace {
@@ -25,11 +28,19 @@ struct Arguments {
   uint64_t seed = 1;
 };
 
+CLI::IsMember one_of(std::span<const std::string_view> names) {
+  return CLI::IsMember(std::vector<std::string>(names.begin(), names.end()));
+}
+
 void declare(CLI::App& app, Arguments& arguments) {
   app.add_option("topology", arguments.topology, "a topology file")->required();
   app.add_option("--flow", arguments.flows, "FROM:TO, two hosts; may be given often")->required();
-  app.add_option("--cc", arguments.flow.congestion, "congestion control")->capture_default_str();
-  app.add_option("--selector", arguments.flow.selector, "path selector")->capture_default_str();
+  app.add_option("--cc", arguments.flow.congestion, "congestion control")
+      ->check(one_of(transport::controller_names()))
+      ->capture_default_str();
+  app.add_option("--selector", arguments.flow.selector, "path selector")
+      ->check(one_of(transport::selector_names()))
+      ->capture_default_str();
   app.add_option("--paths", arguments.flow.paths, "paths of a connection")->capture_default_str();
   app.add_flag("--discovery", arguments.flow.discovery, "find the ways, and use paths of each");
   app.add_option("--size", arguments.flow.message_bytes, "bytes of a message")
