@@ -201,7 +201,10 @@ std::optional<Json> first_test(const std::optional<Json>& document) {
   if (!document) return std::nullopt;
   const auto tests = document->find("tests");
   if (tests == document->end() || !tests->is_array() || tests->empty()) return std::nullopt;
-  return tests->front().is_object() ? std::optional(tests->front()) : std::nullopt;
+  const Json& first = tests->front();
+  // Of one that broke off there are figures of its beginning, if any, and the command's error.
+  if (!first.is_object() || first.value("complete", Json()) == false) return std::nullopt;
+  return first;
 }
 
 double number_of(const Json& document, const char* name) {

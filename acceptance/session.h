@@ -123,7 +123,7 @@ class Session {
 
 // A document that a command printed; nothing if it printed none.
 std::optional<Json> document_of(const CommandEnd& end);
-// The first test of a document of `heddle perf`; nothing if it has none.
+// The first test of a document of `heddle perf`; nothing if it has none or broke off.
 std::optional<Json> first_test(const std::optional<Json>& document);
 // A number of a document; 0 where it has none, as of a test that a signal ended.
 double number_of(const Json& document, const char* name);

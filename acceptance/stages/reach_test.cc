@@ -73,6 +73,22 @@ TEST(Reach, AHostThatNoneReachesAndThatReachesAllIsNamed) {
   EXPECT_EQ(made.row("reach", 1).where, "9 of 12 pairs");
 }
 
+// A host that was paused in the middle of it had "packets of 0 bytes", and a port with a smaller
+// MTU was searched for.
+TEST(Reach, APairWhoseTestBrokeOffIsNotReached) {
+  ScriptedFabric fabric(scripted_leaf_spine(2));
+  fabric.answer = [](const Asked& asked) {
+    const bool breaks_off = is_perf(asked, "h0", "h2") && asked.is("bw");
+    return breaks_off ? Answer{R"({"tests": [{"complete": false, "packet_bytes": 0}]})",
+                               "heddle: the peer does not answer\n", 1}
+                      : healthy_answer(asked);
+  };
+  const StageMade made = made_by(run_reach, fabric);
+  EXPECT_THAT(failed_places(made, "reach"), ElementsAre("h0 to h2"));
+  EXPECT_EQ(made.row("reach").measured, "the peer does not answer");
+  EXPECT_THAT(failed_places(made, "MTU end to end"), IsEmpty());
+}
+
 TEST(Reach, PayloadThatArrivesChangedFailsThePair) {
   ScriptedFabric fabric(scripted_leaf_spine(2));
   fabric.answer = [](const Asked& asked) {
