@@ -35,10 +35,10 @@ class Swift final : public Controller {
   BitsPerSec pacing_rate() const override { return pacing_rate_; }
   Bytes burst_limit() const override;
 
-  // The delay at which a window of these bytes on `paths` paths neither grows nor shrinks, on a
-  // fabric whose lowest round trip is `min_rtt`: that and the queue it may keep, more for a small
-  // window (the paper's flow scaling) and for one that has few segments for each path.
-  static Nanos target_delay(Nanos min_rtt, const CongestionWindow& window, uint32_t paths);
+  // The delay at which a window of these bytes neither grows nor shrinks, on a fabric whose
+  // lowest round trip is `min_rtt`: that and the queue it may keep, more for a small window (the
+  // paper's flow scaling).
+  static Nanos target_delay(Nanos min_rtt, uint64_t window_bytes, uint64_t segment_bytes);
 
  private:
   // What a reduction changes and an undo brings back.
