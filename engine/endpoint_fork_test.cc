@@ -150,9 +150,9 @@ ChildEnd run_in_child(const std::vector<Call>& calls, EndpointPair& pair, Memory
           WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM};
 }
 
-// GCC 12's AddressSanitizer does not take its allocator's locks before a fork, so a child may wait
-// for one that another thread held: with it one child of three must not hang. The endpoint's lock,
-// which is what the test is about, is held for every child.
+// With AddressSanitizer a child hung in one of 16 runs, perhaps for a lock of its allocator that
+// another thread held at the fork: of three children one must not hang then. The endpoint's lock,
+// which the test is about, is held for every child, so that a call that waits for it fails all.
 std::string failed_in_child(const std::vector<Call>& calls, EndpointPair& pair, Memory& memory) {
 #if defined(__SANITIZE_ADDRESS__)
   int tries = 3;
