@@ -32,11 +32,15 @@ uint32_t Reps::select(const UsablePaths& usable, Random& random) {
   uint32_t at = usable.find(balances_[first].path);
   const uint32_t second = next_recyclable(usable);
   const uint32_t rival = usable.find(balances_[second].path);
-  if (rival != at && usable[rival].latest_rtt < usable[at].latest_rtt) at = rival;
+  selected_ = static_cast<uint8_t>(first);
+  if (rival != at && usable[rival].latest_rtt < usable[at].latest_rtt) {
+    at = rival;
+    selected_ = static_cast<uint8_t>(second);
+  }
   if (random.below(kExploreEvery) != 0) return at;
   const auto other = static_cast<uint32_t>(random.below(usable.size()));
   if (!promises_more(usable[other], usable[at])) return at;
-  set(find(usable[at].path), 0);
+  set(selected_, 0);
   return other;
 }
 
@@ -66,7 +70,8 @@ void Reps::set(uint32_t at, int32_t units) {
 }
 
 void Reps::on_sent(uint16_t path, Bytes sent) {
-  const uint32_t at = find(path);
+  if (recyclable_ == 0) return;
+  const uint32_t at = balances_[selected_].path == path ? selected_ : find(path);
   if (at != kNone && balances_[at].units > 0) set(at, balances_[at].units - units_of(sent));
 }
 
