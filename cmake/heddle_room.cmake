@@ -174,6 +174,7 @@ function(heddle_room_bench room files)
   if(files)
     add_executable(${room}_bench ${files})
     heddle_link_room(${room}_bench ${room} benchmark::benchmark_main)
+    heddle_optimize_whole(${room}_bench)
   endif()
 endfunction()
 

@@ -165,7 +165,7 @@ void HeaderWire::deliver(size_t to, const RxRun& run, uint32_t frame_index, uint
 
 uint32_t HeaderWire::lend_frame() {
   if (free_frames_.empty()) {
-    frames_.push_back(std::make_unique<std::byte[]>(kFrameBytes));
+    frames_.push_back(std::make_unique_for_overwrite<std::byte[]>(kFrameBytes));
     free_frames_.reserve(frames_.capacity());
     return static_cast<uint32_t>(frames_.size() - 1);
   }
