@@ -43,7 +43,7 @@ class Reps final : public Selector {
   std::array<Balance, kMost> balances_{};
   uint32_t recyclable_ = 0;  // bit i: balances_[i] is above zero
   uint8_t next_ = 0;         // whose turn it is
-  uint8_t selected_ = 0;     // the balance recycled last: nearly always the one that on_sent() needs
+  uint8_t selected_ = 0;     // the balance recycled last: mostly the one that on_sent() needs
 };
 
 std::unique_ptr<Selector> make_reps();
