@@ -80,6 +80,21 @@ class Lives(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout.strip()), (4, "in"), done.stderr)
         self.assert_gone()
 
+    def test_a_chroot_whose_root_is_no_mount_has_labs(self):
+        root = os.path.join(self.folder, "mounts", "root")
+        os.mkdir(os.path.dirname(root))
+        steps = [f"mount -t tmpfs none '{os.path.dirname(root)}'", f"mkdir '{root}'"]
+        for name in sorted(os.listdir("/")):
+            if os.path.islink(f"/{name}"):
+                steps.append(f"cp -P '/{name}' '{root}'")
+            elif os.path.isdir(f"/{name}"):
+                steps.append(f"mkdir '{root}/{name}' && mount --rbind '/{name}' '{root}/{name}'")
+        steps.append(f"exec chroot '{root}' '{program.HEDDLE}' lab run '{self.file}' --lab '{self.name}' -- echo in")
+        done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", " && ".join(steps)],
+                              env=program.environment(), text=True, capture_output=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout.strip()), (0, "in"), done.stderr)
+        self.assert_gone()
+
     def test_signals_end_the_command_and_the_lab(self):
         for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             with self.subTest(number=number):
