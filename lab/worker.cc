@@ -176,14 +176,16 @@ Result<void> enter_namespace(const std::string& netns, bool own_sys) {
   if (unshare(CLONE_NEWNS) != 0) {
     return fail(ErrorCode::kPermission, what, std::strerror(errno), "run it as root");
   }
-  if (mount("", "/", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) {
-    // The root of a chroot may be no mount (EINVAL). A mount made here would show outside.
-    if (errno == EINVAL) return {};
+  const bool root_is_mount = mount("", "/", nullptr, MS_SLAVE | MS_REC, nullptr) == 0;
+  if (!root_is_mount && errno != EINVAL) {
     return fail(ErrorCode::kPermission, what, std::strerror(errno), "run it as root");
   }
+  // The root of a chroot may be no mount. What is mounted there over /sys, and not in its place,
+  // shows in this process alone.
+  if (!root_is_mount && mount("", "/sys", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) return {};
   // If a container forbids this, /sys shows another namespace's devices. Only receive steering
   // needs it, and reports the failure itself.
-  static_cast<void>(umount2("/sys", MNT_DETACH));
+  if (root_is_mount) static_cast<void>(umount2("/sys", MNT_DETACH));
   static_cast<void>(mount("heddle-lab", "/sys", "sysfs", 0, nullptr));
   return {};
 }

@@ -92,7 +92,7 @@ class Lives(unittest.TestCase):
         steps.append(f"exec chroot '{root}' '{program.HEDDLE}' lab run '{self.file}' --lab '{self.name}' -- echo in")
         done = subprocess.run(["unshare", "--mount", "--propagation", "private", "sh", "-c", " && ".join(steps)],
                               env=program.environment(), text=True, capture_output=True, timeout=60, check=False)
-        self.assertEqual((done.returncode, done.stdout.strip()), (0, "in"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout.strip(), done.stderr), (0, "in", ""))
         self.assert_gone()
 
     def test_signals_end_the_command_and_the_lab(self):
