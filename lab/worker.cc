@@ -180,8 +180,8 @@ Result<void> enter_namespace(const std::string& netns, bool own_sys) {
   if (!root_is_mount && errno != EINVAL) {
     return fail(ErrorCode::kPermission, what, std::strerror(errno), "run it as root");
   }
-  // The root of a chroot may be no mount. What is mounted there over /sys, and not in its place,
-  // shows in this process alone.
+  // The root of a chroot may be no mount. A mount on top of its /sys is then visible in this
+  // process alone; one in place of its /sys would be visible outside.
   if (!root_is_mount && mount("", "/sys", nullptr, MS_SLAVE | MS_REC, nullptr) != 0) return {};
   // If a container forbids this, /sys shows another namespace's devices. Only receive steering
   // needs it, and reports the failure itself.
